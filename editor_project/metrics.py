@@ -15,7 +15,7 @@ from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.db import connections
 from django.urls import Resolver404, resolve
 
-from versioning.domain import measuring
+from versioning.domain import telemetry
 
 if TYPE_CHECKING:
     from versioning.runtime.observing import RunUse
@@ -105,21 +105,21 @@ def enable() -> None:
     """Count in this process, if its parent has a folder for that."""
     if not os.environ.get(FOLDER):
         return
-    measuring.use(PrometheusMeter())
+    telemetry.use_meter(PrometheusMeter())
     user_logged_in.connect(_signed_in, dispatch_uid=__name__)
     user_login_failed.connect(_not_signed_in, dispatch_uid=__name__)
 
 
 def sample() -> None:
     """Record the state of the pool of connections of this process."""
-    if not measuring.is_on():
+    if not telemetry.is_measured():
         return
     for pool in getattr(connections["default"], "_connection_pools", {}).values():
         found = pool.get_stats()
         size, free = found.get("pool_size", 0), found.get("pool_available", 0)
-        measuring.level("editor_db_pool", size - free, state="used")
-        measuring.level("editor_db_pool", free, state="free")
-        measuring.level("editor_db_pool", found.get("requests_waiting", 0), state="waiting")
+        telemetry.level("editor_db_pool", size - free, state="used")
+        telemetry.level("editor_db_pool", free, state="free")
+        telemetry.level("editor_db_pool", found.get("requests_waiting", 0), state="waiting")
 
 
 @lru_cache(maxsize=4096)
@@ -134,19 +134,19 @@ def route_of(path: str) -> str:
 
 def observe_run(use: RunUse) -> None:
     """Count the agents of a run and their tokens, by provider."""
-    if not measuring.is_on():
+    if not telemetry.is_measured():
         return
     for agent in use.agents.values():
         provider = _provider_of(agent.served.model)
         for result, number in (("ok", agent.runs - agent.errors), ("error", agent.errors)):
             if number:
-                measuring.count("editor_runs_total", number, provider=provider, result=result)
+                telemetry.count("editor_runs_total", number, provider=provider, result=result)
         for direction, number in (("input", agent.input_tokens), ("output", agent.output_tokens)):
             if number:
-                measuring.count("editor_tokens_total", number, provider=provider, direction=direction)
+                telemetry.count("editor_tokens_total", number, provider=provider, direction=direction)
     called = use.agents.get(use.called)
     if called is not None:
-        measuring.took("editor_run_seconds", called.milliseconds / 1000)
+        telemetry.took("editor_run_seconds", called.milliseconds / 1000)
 
 
 def _provider_of(model: Any) -> str:
@@ -155,8 +155,8 @@ def _provider_of(model: Any) -> str:
 
 
 def _signed_in(**_signal: Any) -> None:
-    measuring.count("editor_sign_ins_total", result="succeeded")
+    telemetry.count("editor_sign_ins_total", result="succeeded")
 
 
 def _not_signed_in(**_signal: Any) -> None:
-    measuring.count("editor_sign_ins_total", result="failed")
+    telemetry.count("editor_sign_ins_total", result="failed")

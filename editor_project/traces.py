@@ -18,8 +18,8 @@ from django.db.backends.signals import connection_created
 
 from editor_project.metrics import route_of
 from versioning import __version__
-from versioning.domain import tracing
-from versioning.domain.tracing import Attributes, Headers
+from versioning.domain import telemetry
+from versioning.domain.telemetry import Attributes, Headers
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider
@@ -70,7 +70,7 @@ class OpenTelemetryTracer:
     @contextmanager
     def span(
         self, name: str, attributes: Attributes, *, kind: str, caller: Headers | None
-    ) -> Iterator[tracing.Span]:
+    ) -> Iterator[telemetry.Span]:
         """Open a span."""
         # What an error says may hold a text, so only its kind is reported.
         with self._tracer.start_as_current_span(
@@ -187,7 +187,7 @@ def is_installed() -> bool:
 
 def enable() -> None:
     """Report spans of this process if that is wanted; after it was forked, because a thread sends them."""
-    if not is_wanted() or not is_installed() or tracing.is_on():
+    if not is_wanted() or not is_installed() or telemetry.is_traced():
         return
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
     from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
@@ -214,7 +214,7 @@ def use(processor: Any) -> OpenTelemetryTracer:
     _providers[:] = [provider]
     tracer = OpenTelemetryTracer(provider)
     connection_created.connect(tracer.watch, dispatch_uid=__name__, weak=False)
-    tracing.use(tracer)
+    telemetry.use_tracers(tracer)
     return tracer
 
 

@@ -27,12 +27,11 @@ from releases.schemas import (
 )
 from releases.verbs import Releases
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import content_etag, expected_etags, with_etag
+from versioning.api.base import EditorViewSet, content_etag, expected_etags, with_etag
 from versioning.api.paging import Page
+from versioning.api.resources import options_of
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
-from versioning.api.schemas.records import options_of
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength, together

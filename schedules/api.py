@@ -13,8 +13,7 @@ from schedules.models import Action, Schedule
 from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
 from schedules.verbs import Schedules, Times
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing

@@ -32,7 +32,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "log_readers": "versioning.models.pruning.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
     "key_limits": "versioning.models.keys.register_owner_limit",
-    "confirms": "versioning.api.base.register_confirmation",
+    "confirms": "versioning.api.authentication.register_confirmation",
     "jobs": "versioning.worker.jobs.register",
     "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",

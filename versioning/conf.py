@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
 from django.db import connection
+from django.dispatch import receiver
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
@@ -239,25 +241,35 @@ def check_sqlite(**_options: Any) -> list[CheckMessage]:
     return [Warning(message, hint=hint, id="versioning.W001")]
 
 
+@cache
 def get_editor() -> Editor:
     """Return the editor of this installation, with the agents that its framework defines in code.
 
     `EDITOR_INSTANCE` names it; if that is empty, it is the editor of the framework. Raises
     `ImproperlyConfigured` if the framework has none, or another one, and for an invalid name.
     """
-    return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[0]
+    return _load()[0]
 
 
 def get_framework() -> Framework:
     """Return the framework named by `EDITOR_FRAMEWORK`, or an empty one; raises as `get_editor` does."""
-    return _load(settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK)[1]
+    return _load()[1]
+
+
+@receiver(setting_changed)
+def _load_again(setting: str, **_signal: Any) -> None:
+    """Follow a test that changes the settings."""
+    if setting in {"EDITOR_INSTANCE", "EDITOR_FRAMEWORK"}:
+        get_editor.cache_clear()
+        _load.cache_clear()
 
 
 @cache
-def _load(editor_path: str, framework_path: str) -> tuple[Editor, Framework]:
+def _load() -> tuple[Editor, Framework]:
     from versioning.editor import Editor  # noqa: PLC0415  settings are read before there are models
     from versioning.runtime import Framework  # noqa: PLC0415
 
+    editor_path, framework_path = settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK
     named = _imported("EDITOR_INSTANCE", editor_path, Editor) if editor_path else None
     if not framework_path:
         editor = named or Editor()

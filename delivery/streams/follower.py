@@ -12,7 +12,7 @@ from django.db import Error, close_old_connections, connections
 
 from delivery.streams.fan_out import DatabaseSilent, FanOut, end_all
 from delivery.streams.subscription import Subscription
-from versioning.domain import measuring
+from versioning.domain import telemetry
 from versioning.domain.errors import VersioningError
 
 LOOK_EVERY: Final = 0.25
@@ -83,7 +83,7 @@ class Follower:
             self._measure()
 
     def _measure(self) -> None:
-        measuring.level("editor_streams_open", len(self._open))
+        telemetry.level("editor_streams_open", len(self._open))
 
     def _follow(self) -> None:
         """Take turns until no stream is open."""

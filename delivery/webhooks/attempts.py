@@ -28,7 +28,7 @@ from delivery.webhooks.models import (
     Webhook,
 )
 from delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of, signed_headers
-from versioning.domain import measuring, tracing
+from versioning.domain import telemetry
 from versioning.models import connections, events
 from versioning.models.due_work import LeaseLost
 
@@ -106,10 +106,10 @@ def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> Outcome:
         "User-Agent": "editor-webhooks/1",
         **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
     }
-    caller = {tracing.PARENT: delivery.trace} if delivery.trace else None
+    caller = {telemetry.PARENT: delivery.trace} if delivery.trace else None
     described = {"http.request.method": "POST"}
-    with tracing.span("POST webhook", described, kind="client", caller=caller) as span:
-        outcome = sending.send(webhook.url, {**headers, **tracing.headers()}, body)
+    with telemetry.span("POST webhook", described, kind="client", caller=caller) as span:
+        outcome = sending.send(webhook.url, {**headers, **telemetry.headers()}, body)
         span.set({"http.response.status_code": outcome.status_code})
         if not outcome.is_success:
             span.fail(str(outcome.status_code or "unreachable"))
@@ -141,7 +141,7 @@ def _record(outcomes: Sequence[tuple[Delivery, Outcome]]) -> list[Delivery]:
         for delivery, _, outcome in held
     )
     for _, _, outcome in held:
-        measuring.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
+        telemetry.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
     reason = _update_health(webhook, [outcome for _, _, outcome in held])
     done = [stored.pk for _, stored, outcome in held if outcome.is_success and not stored.replay_wanted]
     Delivery.objects.filter(pk__in=done).finish(state=State.DELIVERED, step=F("step") + 1)

@@ -16,7 +16,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from versioning.domain import tracing
+from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
@@ -208,7 +208,7 @@ class Delivery(DueWork):
     event_id = models.UUIDField()
     body = models.TextField()
     """The message: the same at every attempt, even if the event has been pruned from the log."""
-    trace = models.CharField(max_length=tracing.MAX_LENGTH, blank=True, default="", db_default="")
+    trace = models.CharField(max_length=telemetry.MAX_LENGTH, blank=True, default="", db_default="")
     """The `traceparent` of the change that it tells of; empty without traces."""
     state = models.CharField(max_length=16, choices=State, default=State.PENDING)
     created_at = models.DateTimeField(default=timezone.now, editable=False)

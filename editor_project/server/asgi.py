@@ -11,16 +11,15 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 
+from versioning.api.middleware import declared_length, has_body
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
     REFUSAL,
     BodyMemory,
     Receive,
     Refusal,
-    declared_length,
     discard,
     disconnected,
-    has_body,
     limits_for,
 )
 

@@ -25,7 +25,7 @@ from versioning.api import cached_answers
 from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
-from versioning.domain import measuring, tracing
+from versioning.domain import telemetry
 from versioning.serving.followed_log import Moment, TimedKey, log
 
 logger = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ class CachedReads:
         others = scope["scheme"].encode(), b"", scope["query_string"]
         asked = Asked.of(others, map(headers.get, self._headers), path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
-        trace = _trace_of(headers) if tracing.is_on() else {}
+        trace = _trace_of(headers) if telemetry.is_traced() else {}
         return Read(watcher, scope, asked, key, request_id, begun, trace)
 
     def _answer_all(self) -> None:
@@ -144,7 +144,7 @@ class CachedReads:
             ]
             _log(answers)
             if answers:
-                measuring.count("editor_answer_cache_total", len(answers), result="hit")
+                telemetry.count("editor_answer_cache_total", len(answers), result="hit")
         except BaseException:
             logger.exception("cached answers could not be given")
             return [read for read, _ in waiting]
@@ -169,7 +169,7 @@ class CachedReads:
             response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
             if response is not None:
                 _log([(read, response)])
-                measuring.count("editor_answer_cache_total", result="made")
+                telemetry.count("editor_answer_cache_total", result="made")
         except BaseException:
             logger.exception("an answer could not be made")
             return False
@@ -202,9 +202,9 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
             for read, found in answers
         ]
     )
-    if tracing.is_on():
+    if telemetry.is_traced():
         for read, found in answers:
-            tracing.answered("GET", found.path, found.status, now - read.begun, read.trace)
+            telemetry.answered("GET", found.path, found.status, now - read.begun, read.trace)
 
 
 def _trace_of(headers: dict[bytes, bytes]) -> dict[str, str]:

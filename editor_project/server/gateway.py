@@ -22,6 +22,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
+from versioning.api.middleware import declared_length
 from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
 from versioning.api.request_bodies import (
     MAY_STILL_SEND,
@@ -29,7 +30,6 @@ from versioning.api.request_bodies import (
     BodyLimits,
     BodyMemory,
     Refusal,
-    declared_length,
     discard,
     disconnected,
     limits_for,

@@ -16,8 +16,7 @@ from evaluation.datasets.items import ItemTooLarge
 from evaluation.datasets.models import Dataset, DatasetVersion, Revision
 from evaluation.datasets.verbs import Datasets
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.errors import NotFound

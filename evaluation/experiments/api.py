@@ -19,8 +19,7 @@ from evaluation.experiments.on_request import run_item
 from evaluation.experiments.summing import shown
 from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success

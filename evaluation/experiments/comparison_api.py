@@ -14,8 +14,7 @@ from evaluation.experiments.comparing import comparison_of
 from evaluation.experiments.comparison_schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
 from evaluation.experiments.side_by_side import side_by_side
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import PageTooLarge, fitting, number_in
 from versioning.domain.access import Action
 from versioning.domain.errors import Invalid, Message

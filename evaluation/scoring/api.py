@@ -19,8 +19,7 @@ from evaluation.scoring.schemas import (
 )
 from evaluation.scoring.verbs import Scoring
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.base import Json
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor

@@ -20,10 +20,9 @@ from experiments.rollouts.schemas import (
 )
 from experiments.rollouts.verbs import Rollouts
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.schemas.records import options_of
+from versioning.api.resources import options_of
 from versioning.domain.access import Action
 
 ORDERS: Final = {"startedAt": "started_at"}

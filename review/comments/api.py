@@ -12,8 +12,7 @@ from rest_framework.response import Response
 from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, CommentUpdate
 from review.comments.verbs import Comments
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.parameters import query
 from versioning.api.schemas.common import Nothing, Success

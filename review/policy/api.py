@@ -8,8 +8,7 @@ from rest_framework.response import Response
 from review.models import ReviewPolicy
 from review.policy.administration import ReviewPolicies
 from review.policy.schemas import ReviewPolicyAnswer, ReviewPolicyUpdate
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.domain.access import Action
 
 

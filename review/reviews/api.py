@@ -14,8 +14,7 @@ from review.reviews.records import ReviewRecord
 from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
 from review.reviews.verbs import Reviews
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.models.search import ByteLength, together
 

@@ -27,7 +27,7 @@ from tests.support.receiver import receiving
 from tests.support.rollouts import arm, started
 from tests.support.runs import OPENAI, agent, draft, ran
 from tests.support.webhooks import make_webhook, work
-from versioning.domain import tracing
+from versioning.domain import telemetry
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
@@ -44,7 +44,7 @@ def spans(db: None) -> Iterator[Spans]:
     tracer = traces.use(SimpleSpanProcessor(exporter))
     tracer.watch(connection=connection)  # it was open before
     yield exporter
-    tracing.use()
+    telemetry.use_tracers()
     connection_created.disconnect(dispatch_uid=traces.__name__)
     connection.execute_wrappers.remove(tracer.statement)
     if tracer.is_loaded:

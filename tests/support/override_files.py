@@ -12,7 +12,6 @@ from typing import Any
 
 from editor_client.shared import ids
 
-from versioning import conf
 from versioning.editor import Editor
 from versioning.runtime import Agent, Framework
 
@@ -33,7 +32,6 @@ def define(settings: Any, root: Path, *, source: str = "code", **about: Any) -> 
     settings.EDITOR_SOURCE = source
     settings.EDITOR_CODE_PATH = str(root)
     settings.EDITOR_FRAMEWORK = f"{__name__}.framework"
-    conf._load.cache_clear()
     answers = Agent(id="answers", name="Answers", instructions="code", model=ECHO, tools=[look_up], **about)
     lead = Agent(id="team/lead", name="Lead", instructions="lead", model=ECHO, agents=[answers])
     framework = Framework(agents=[answers, lead], editor=Editor())

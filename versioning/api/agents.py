@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.agents import (
     AgentAnswer,
     AgentPartsAnswer,

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication, SessionAuthentication, get_authorization_header
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from versioning.domain.access import Caller, Via
+from versioning.domain.registering import require_callable
 from versioning.models import caller_for
 from versioning.models.keys import refusal
 from versioning.models.throttle import ThrottleWindow, parse_rate
@@ -94,3 +97,21 @@ class CallerThrottle(BaseThrottle):
     def wait(self) -> float:
         """Return the seconds until the next window."""
         return self.seconds - time.time() % self.seconds
+
+
+_confirmations: Final[list[Callable[[HttpRequest], object]]] = []
+
+
+def register_confirmation(check: Callable[[HttpRequest], object]) -> None:
+    """Ask this before a person who is signed in, without a key, administers through the API.
+
+    It raises if the person has to confirm first who they are.
+    """
+    require_callable(check, by="EditorApp.confirms")
+    _confirmations.append(check)
+
+
+def confirm(request: HttpRequest) -> None:
+    """Raise if the person of a request has to confirm first who they are."""
+    for check in _confirmations:
+        check(request)

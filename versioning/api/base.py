@@ -1,18 +1,20 @@
-"""The base of all API views: declared parameters, requests and responses."""
+"""The base of all API views: declared parameters, requests and responses; entity tags."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Any, ClassVar, Final, cast
+from typing import Any, ClassVar, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
 from django.conf import settings
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
+from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
 from pydantic import BaseModel
@@ -29,9 +31,9 @@ from versioning.api.authentication import (
     ApiKeyAuthentication,
     CallerThrottle,
     PersonAuthentication,
+    confirm,
 )
 from versioning.api.cached_answers import depends_on, leave_template
-from versioning.api.entity_tags import content_etag, with_etag
 from versioning.api.middleware import set_private
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
@@ -46,23 +48,11 @@ from versioning.api.schemas.base import (
 from versioning.api.similar_answers import Make, Template
 from versioning.domain.access import Action, Caller
 from versioning.domain.errors import Invalid, Issue, NotFound
-from versioning.domain.registering import require_callable
 from versioning.models import replica
 from versioning.serving import replica_reads
 from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
-
-_confirmations: Final[list[Callable[[HttpRequest], object]]] = []
-
-
-def register_confirmation(check: Callable[[HttpRequest], object]) -> None:
-    """Ask this before a person who is signed in, without a key, administers through the API.
-
-    It raises if the person has to confirm first who they are.
-    """
-    require_callable(check, by="EditorApp.confirms")
-    _confirmations.append(check)
 
 
 def finished(request: Request, answer: Response) -> Response:
@@ -128,8 +118,7 @@ class EditorViewSet(ViewSet):
         if needed is not None:
             self.caller.require_action(needed)
         if needed is Action.ADMIN and self.caller.key_prefix is None:
-            for check in _confirmations:
-                check(request._request)  # noqa: SLF001  what Django's sessions know
+            confirm(request._request)  # noqa: SLF001  what Django's sessions know
         if needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None:
             self._read_from_replica()
         raw = request.META.get("QUERY_STRING", "")
@@ -252,6 +241,35 @@ class EditorViewSet(ViewSet):
         """Declare the dependencies of the answer before reading them; see `versioning.api.cached_answers`."""
         request = self.request._request  # noqa: SLF001  what the middleware sees
         depends_on(request, self.caller, *dependencies, is_personal=is_personal)
+
+
+def with_etag(request: Request, data: Any, *, etag: str | None = None, **response: Any) -> Response:
+    """Return an answer with its `ETag`, or 304 to a read if the caller already has it."""
+    quoted = f'"{etag or content_etag(data)}"'
+    known = _given_etags(request.headers.get("If-None-Match", ""))
+    if request.method in SAFE_METHODS and (quoted in known or known == ["*"]):
+        return Response(status=304, headers={"ETag": quoted})
+    answer = Response(data, **response)
+    answer["ETag"] = quoted
+    return answer
+
+
+def content_etag(data: Any) -> str:
+    """Return an entity tag that is the same for equal answers."""
+    return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
+
+
+def expected_etags(request: Request) -> frozenset[str] | None:
+    """Return the entity tags in `If-Match`; None if there is no such header."""
+    given = request.headers.get("If-Match")
+    if given is None:
+        return None
+    return frozenset(etag.strip('"').partition("-")[0] for etag in _given_etags(given))
+
+
+def _given_etags(header: str) -> list[str]:
+    # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
+    return [etag.removeprefix("W/") for etag in parse_etags(header)]
 
 
 def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> None:

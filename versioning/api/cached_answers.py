@@ -26,7 +26,7 @@ from versioning.api.middleware import GetResponse
 from versioning.api.request_log import log_request, request_id_for, trace_of
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
-from versioning.domain import measuring, tracing
+from versioning.domain import telemetry
 from versioning.domain.access import Caller
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
@@ -152,12 +152,12 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
         entry = cache_entry(cache, asked, key) if key else None
         cached = entry.response(cache, now) if entry else None
         if cached is not None:
-            measuring.count("editor_answer_cache_total", result="hit")
-            if tracing.is_on():
+            telemetry.count("editor_answer_cache_total", result="hit")
+            if telemetry.is_traced():
                 seconds = time.perf_counter() - started
-                tracing.answered("GET", cached.path, cached.status, seconds, trace_of(request))
+                telemetry.answered("GET", cached.path, cached.status, seconds, trace_of(request))
             return _response(request, cached, started)
-        measuring.count("editor_answer_cache_total", result="miss")
+        telemetry.count("editor_answer_cache_total", result="miss")
         miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
         miss.cache(request.path, response)

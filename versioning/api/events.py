@@ -10,8 +10,7 @@ from django.http import QueryDict
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api.base import EditorViewSet
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import KIND, RESOURCE_ID, WORKSPACE, query
 from versioning.api.schemas.events import EventPage
 from versioning.conf import get_editor

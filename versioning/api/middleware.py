@@ -15,7 +15,7 @@ from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
 from versioning.api.methods import allowed_methods
-from versioning.api.request_bodies import ANONYMOUS_LIMIT, Refusal, declared_length, refusal_of
+from versioning.api.request_bodies import ANONYMOUS_LIMIT, REFUSAL, Refusal
 from versioning.domain.errors import Invalid
 
 _HEALTH: Final = frozenset({"/healthz", "/readyz"})
@@ -100,6 +100,24 @@ class CacheControlMiddleware(Middleware):
         if path.startswith(self.api) or path in _HEALTH:
             set_private(response)
         return response
+
+
+def has_body(request: HttpRequest) -> bool:
+    """Return whether the head of a request announces a body."""
+    return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
+
+
+def declared_length(request: HttpRequest) -> int | None:
+    """Return the declared length of the body; None if it is not a number."""
+    text = request.META.get("CONTENT_LENGTH", "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def refusal_of(request: HttpRequest) -> Refusal | None:
+    """Return why the body of a request was refused; None if it was not."""
+    scope = getattr(request, "scope", request.META)
+    refusal: Refusal | None = scope.get(REFUSAL)
+    return refusal
 
 
 class BodyLimitMiddleware(Middleware):

@@ -160,24 +160,6 @@ async def discard(receive: Receive) -> None:
                 left -= len(message["body"])
 
 
-def has_body(request: HttpRequest) -> bool:
-    """Return whether the head of a request announces a body."""
-    return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
-
-
-def declared_length(request: HttpRequest) -> int | None:
-    """Return the declared length of the body; None if it is not a number."""
-    text = request.META.get("CONTENT_LENGTH", "")
-    return int(text) if text.isascii() and text.isdigit() else None
-
-
-def refusal_of(request: HttpRequest) -> Refusal | None:
-    """Return why the body of a request was refused; None if it was not."""
-    scope = getattr(request, "scope", request.META)
-    refusal: Refusal | None = scope.get(REFUSAL)
-    return refusal
-
-
 def _is_known(request: HttpRequest) -> bool:
     """Return whether the request has a valid API key or session."""
     key = bearer_key(request.headers.get("Authorization", ""))

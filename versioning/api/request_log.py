@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import structlog
 from django.http import HttpRequest, HttpResponse
 
-from versioning.domain import measuring, tracing
+from versioning.domain import telemetry
 
 # API keys, links of invitations and for new passwords, secrets of webhooks, distinguished by the prefix.
 _SECRET = re.compile(r"(e[ikp]_|whsec_)[A-Za-z0-9_+/-]{16,}=*")
@@ -79,7 +79,7 @@ class RequestLogMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
-        response = self._traced(request) if tracing.is_on() else self.get_response(request)
+        response = self._traced(request) if telemetry.is_traced() else self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
         if response.status_code >= FAILED and not response.streaming:
@@ -87,7 +87,7 @@ class RequestLogMiddleware:
         return response
 
     def _traced(self, request: HttpRequest) -> HttpResponse:
-        with tracing.request(str(request.method), request.path, trace_of(request)) as span:
+        with telemetry.request_span(str(request.method), request.path, trace_of(request)) as span:
             response = self.get_response(request)
             span.set({"http.response.status_code": response.status_code})
         return response
@@ -116,7 +116,7 @@ def request_id_for(given: str) -> str:
 
 def log_request(method: str, path: str, status: int, started: float, **more: str) -> None:
     """Log and measure a request that began at `started`, a reading of `time.perf_counter`."""
-    measuring.request(method, path, status, time.perf_counter() - started)
+    telemetry.count_request(method, path, status, time.perf_counter() - started)
     if not logger.isEnabledFor(logging.INFO):
         return
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
@@ -130,9 +130,9 @@ def log_request(method: str, path: str, status: int, started: float, **more: str
 
 def log_requests(lines: Sequence[RequestLine]) -> None:
     """Log and measure several requests at once, as `log_request` does for one."""
-    if measuring.is_on():
+    if telemetry.is_measured():
         for line in lines:
-            measuring.request(line.method, line.path, line.status, line.milliseconds / 1000)
+            telemetry.count_request(line.method, line.path, line.status, line.milliseconds / 1000)
     if not lines or not logger.isEnabledFor(logging.INFO):
         return
     if logger.filters:

@@ -11,19 +11,18 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, Parameters
-from versioning.api.entity_tags import expected_etags, with_etag
+from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
-from versioning.api.schemas.base import RequestSchema, body_of
+from versioning.api.schemas.base import Json, RequestSchema, body_of
 from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.records import Clone, TakeDownOptions, options_of, split
+from versioning.api.schemas.records import Clone, TakeDownOptions
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
-from versioning.editor import Collection
+from versioning.editor import Collection, gate
 from versioning.editor.records import (
     SHOWN_TEXT,
     ConfigFile,
@@ -205,3 +204,31 @@ class RecordViewSet(EditorViewSet):
 
     def _address(self, resource: VersionedResource) -> str:
         return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.path}/{ids.encode(resource.pk)}"
+
+
+def options_of(body: Json) -> dict[str, Any]:
+    """Return the options in a valid body, by their argument names in Python."""
+    return {
+        name: option.from_body(body[option.member])
+        for name, option in gate.options().items()
+        if option.member in body
+    }
+
+
+_VERB_ARGUMENTS = {
+    "id": "id",
+    "workspaceId": "workspace",
+    "visibility": "visibility",
+    "metadata": "metadata",
+    "autoPublish": "publish",
+    "changeMessage": "message",
+}
+"""The members of a body that are not snapshot fields, by the verbs' argument names."""
+
+
+def split(body: Json) -> tuple[Json, Json]:
+    """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
+    arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
+    others = {*_VERB_ARGUMENTS, *(option.member for option in gate.options().values())}
+    fields = {name: value for name, value in body.items() if name not in others}
+    return fields, arguments | options_of(body)

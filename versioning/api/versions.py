@@ -10,15 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
-from versioning.api.base import Parameters
-from versioning.api.entity_tags import with_etag
+from versioning.api.base import Parameters, with_etag
 from versioning.api.paging import Page
-from versioning.api.resources import RecordViewSet
+from versioning.api.resources import RecordViewSet, options_of
 from versioning.api.schemas.base import RequestSchema, body_of
 from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.records import (
-    options_of,
-)
 from versioning.api.schemas.stored import ChangeRequestAnswer, Proposal
 from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
 from versioning.conf import get_editor

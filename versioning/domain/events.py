@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from versioning.domain.errors import Invalid, Message
@@ -167,6 +168,7 @@ def types() -> Mapping[str, Audience]:
     return of_kinds | {name: _SUBJECTS[name.partition(".")[0]].audience for name in _DECLARED}
 
 
+@cache
 def audience_of(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
     subject, _, name = event_type.partition(".")

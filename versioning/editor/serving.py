@@ -10,7 +10,7 @@ from uuid import UUID
 
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain import tracing
+from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
@@ -62,11 +62,11 @@ def serve(
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
         return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
 
-    with tracing.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
+    with telemetry.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
         # An evaluation is shared by a caller that reads several agents, and ensures it.
         found = read() if isinstance(context, Evaluation) else consistently(read, dependencies_of)
-        if tracing.is_on():
-            span.set(tracing.attributes_of(found))
+        if telemetry.is_traced():
+            span.set(telemetry.attributes_of(found))
     return found
 
 

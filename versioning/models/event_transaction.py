@@ -14,7 +14,7 @@ from typing import Any, Final
 from django.db import connection
 from django.utils import timezone
 
-from versioning.domain import tracing
+from versioning.domain import telemetry
 from versioning.domain.access import Caller, RightsChanged
 from versioning.domain.events import Audience, Reach, Target, VersionName, subject_of
 from versioning.models.log import Event, LogPosition
@@ -67,7 +67,7 @@ def entry_of(
         "actor": by.username or "",
         "via": by.via.value,
         "key_prefix": by.key_prefix or "",
-        "trace": tracing.parent(),
+        "trace": telemetry.parent(),
         **columns,
     }
     if version is not None:
@@ -91,7 +91,7 @@ def entry_for_readers(agent: Target, ordinal: int, by: Caller, workspace_id: str
         "audience": Audience.READERS.value,
         "via": by.via.value,
         "hidden_from": workspace_id,
-        "trace": tracing.parent(),
+        "trace": telemetry.parent(),
         **_about(agent),
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from django.db import models
 
-from versioning.domain import tracing
+from versioning.domain import telemetry
 from versioning.domain.access import Via
 from versioning.domain.events import MAX_LENGTH, Audience, Reach
 
@@ -64,7 +64,7 @@ class Event(models.Model):
     """The workspace whose members do not see this entry, because they see the entry about their block
     instead. Empty for all entries but those that tell readers of an agent of a block."""
 
-    trace = models.CharField(max_length=tracing.MAX_LENGTH, null=True)  # noqa: DJ001  the log is not rewritten
+    trace = models.CharField(max_length=telemetry.MAX_LENGTH, null=True)  # noqa: DJ001  the log is not rewritten
     """The `traceparent` of the change, for what follows from it; null without traces."""
 
     objects = EventQuerySet.as_manager()

@@ -8,7 +8,8 @@ from __future__ import annotations
 import select
 import sqlite3
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from threading import Lock, local
 from typing import Any, Final
 
@@ -63,6 +64,33 @@ def database_of_thread() -> Any:
     except AttributeError:
         _own.database = connections[DEFAULT_DB_ALIAS]
         return _own.database
+
+
+def turn_to(alias: str) -> None:
+    """Turn to a replica with everything that this thread reads from now on, until `turn_back`."""
+    database_of_thread()  # stays the primary
+    connections[DEFAULT_DB_ALIAS] = connections[alias]
+    _own.replica = alias
+
+
+def turn_back() -> str | None:
+    """Turn to the primary again; return the replica to which this thread had turned, if any."""
+    replica: str | None = getattr(_own, "replica", None)
+    if replica is not None:
+        connections[DEFAULT_DB_ALIAS] = database_of_thread()
+        _own.replica = None
+    return replica
+
+
+@contextmanager
+def primary() -> Iterator[None]:
+    """Read from the primary within this block, as what the process remembers has to be."""
+    replica = turn_back()
+    try:
+        yield
+    finally:
+        if replica is not None:
+            turn_to(replica)
 
 
 def close() -> None:

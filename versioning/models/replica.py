@@ -10,26 +10,20 @@ When a read may be answered by the replica is decided in `versioning.serving.rep
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import psycopg
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, Error, connections
+from django.db import Error, connections
 from django.utils import timezone
 
-from versioning.models import events, log_position
+from versioning.models import events
 from versioning.models.log import Event
 from versioning.models.log_position import PositionQuery
 
 ALIAS: Final = "editor_replica"
-
-
-class _Own(threading.local):
-    primary: Any = None
-    """The connection to the primary, while this thread has turned to the replica."""
 
 
 class _Query(PositionQuery):
@@ -50,7 +44,6 @@ class _Query(PositionQuery):
             self._answer = self._answer_of(connections[ALIAS])
 
 
-_own: Final = _Own()
 _query: Final = _Query()
 
 
@@ -70,33 +63,6 @@ def position() -> int | None:
 def leave_alone() -> None:
     """Do not use the replica for a second, because it has failed."""
     _query.lose()
-
-
-def turn_to() -> None:
-    """Turn to the replica with everything that this thread reads from now on, until `turn_back`."""
-    log_position.database_of_thread()  # stays the primary
-    _own.primary = connections[DEFAULT_DB_ALIAS]
-    connections[DEFAULT_DB_ALIAS] = connections[ALIAS]
-
-
-def turn_back() -> None:
-    """Turn to the primary again, if this thread has turned to the replica."""
-    if _own.primary is not None:
-        connections[DEFAULT_DB_ALIAS] = _own.primary
-        _own.primary = None
-
-
-@contextmanager
-def primary() -> Iterator[None]:
-    """Read from the primary within this block, as what the process remembers has to be."""
-    if _own.primary is None:
-        yield
-        return
-    turn_back()
-    try:
-        yield
-    finally:
-        turn_to()
 
 
 class State(NamedTuple):

@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
-from versioning.domain import tracing
+from versioning.domain import telemetry
 from versioning.domain.errors import VersioningError
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
@@ -120,7 +120,7 @@ class _Run:
     ) -> list[ModelMessage]:
         """Run one agent until it is done or out of steps; return the messages of this run."""
         ready = self._prepared.agents[agent_id]
-        with tracing.running(ready.served):
+        with telemetry.running(ready.served):
             return await self._ask_ready(ready, prompt, history, chain, reporter)
 
     async def _ask_ready(

@@ -17,7 +17,7 @@ from versioning.domain.agents import AGENT
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
-from versioning.models import replica
+from versioning.models import log_position
 from versioning.serving import choice
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
 from versioning.serving.parts import AgentParts
@@ -159,7 +159,7 @@ class AnswerCache:
             return held
         pending = PendingAnswer(self, now)
         pending.depends_on(dependency, *more)
-        with replica.primary():  # as of the moment under which it is cached
+        with log_position.primary():  # as of the moment under which it is cached
             made = make()
         pending.finish(key, made)
         return made
@@ -176,7 +176,7 @@ class AnswerCache:
             return held
         pending = PendingAnswer(self, now)
         pending.depends_on((AGENT.slug, agent_id))
-        with replica.primary():  # as of the moment under which it is cached
+        with log_position.primary():  # as of the moment under which it is cached
             made = make()
         pending.depends_on(*dependencies_of(made))
         pending.finish(key, pickle.dumps(made))
@@ -199,7 +199,7 @@ class AnswerCache:
                 return held
         pending = PendingAnswer(self, now)
         pending.depends_on((AGENT.slug, agent_id))
-        with replica.primary():  # as of the moment under which it is cached
+        with log_position.primary():  # as of the moment under which it is cached
             made = make()
         pending.depends_on(*made.depends_on)
         if is_varied:

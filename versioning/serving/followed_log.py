@@ -27,7 +27,7 @@ from django.db import connection
 
 from versioning.domain.access import Caller
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.models import log_position, replica
+from versioning.models import log_position
 from versioning.models.events import Change, changes
 from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of
 
@@ -188,7 +188,7 @@ class FollowedLog:
         before = self._position
         if before is None or not before < position <= before + _MAX_ENTRIES:
             return None
-        with replica.primary():
+        with log_position.primary():
             found = self._read(before, position, _MAX_CHANGES)
         changed: dict[int, set[Dependency]] = {}
         for entry in found:
@@ -240,7 +240,7 @@ class FollowedValue(Generic[T]):
         return held[1]
 
     def _read_now(self) -> T:
-        with replica.primary():
+        with log_position.primary():
             return self._read()
 
 

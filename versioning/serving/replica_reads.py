@@ -18,8 +18,8 @@ from typing import Final, TypeVar
 from django.conf import settings
 from django.db import Error
 
-from versioning.domain import measuring
-from versioning.models import replica
+from versioning.domain import telemetry
+from versioning.models import log_position, replica
 from versioning.serving.followed_log import Dependency, Moment, log
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class _Attempt:
         self._arrived = log.reached
         if position is not None and since is not None and log.is_right(since, dependencies, self._arrived):
             self._position, self._since = position, since
-            replica.turn_to()
+            log_position.turn_to(replica.ALIAS)
 
     def is_right(self, *, of_all: bool = False) -> bool:
         """Return whether nothing that the answer depends on had changed since; with `of_all`, nothing at all.
@@ -108,7 +108,7 @@ def read(make: Callable[[], T]) -> T:
         is_right = False
     finally:
         _own.attempt = None
-        replica.turn_back()
+        log_position.turn_back()
     if is_right:
         _count("replica" if attempt.is_on_replica else "primary")
         return found
@@ -117,4 +117,4 @@ def read(make: Callable[[], T]) -> T:
 
 
 def _count(database: str) -> None:
-    measuring.count("editor_reads_total", database=database)
+    telemetry.count("editor_reads_total", database=database)

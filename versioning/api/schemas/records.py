@@ -14,7 +14,7 @@ from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field, create_model
 from pydantic.alias_generators import to_snake
 
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import (
     ChangeMessage,
     Named,
@@ -48,34 +48,6 @@ else:
         "The body of what can make nothing live any more.",
         gate.options(for_take_down=True).values(),
     )
-
-
-def options_of(body: Json) -> dict[str, Any]:
-    """Return the options in a valid body, by their argument names in Python."""
-    return {
-        name: option.from_body(body[option.member])
-        for name, option in gate.options().items()
-        if option.member in body
-    }
-
-
-_VERB_ARGUMENTS = {
-    "id": "id",
-    "workspaceId": "workspace",
-    "visibility": "visibility",
-    "metadata": "metadata",
-    "autoPublish": "publish",
-    "changeMessage": "message",
-}
-"""The members of a body that are not snapshot fields, by the verbs' argument names."""
-
-
-def split(body: Json) -> tuple[Json, Json]:
-    """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
-    arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
-    others = {*_VERB_ARGUMENTS, *(option.member for option in gate.options().values())}
-    fields = {name: value for name, value in body.items() if name not in others}
-    return fields, arguments | options_of(body)
 
 
 class Saved(PublishOptions):

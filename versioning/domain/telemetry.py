@@ -1,7 +1,8 @@
-"""Traces for whoever follows a request through several programs.
+"""Measurements for monitoring the service, and traces of a request through several programs.
 
-The code says where a piece of work begins and ends; a process that has a `Tracer` reports it as a span
-(`editor_project.traces`). Without one, a span is a call that returns at once.
+The code says what happens, and where a piece of work begins and ends. A process that has a `Meter` counts it
+(`editor_project.metrics`); one that has a `Tracer` reports it as a span (`editor_project.traces`). Without
+them, these are calls that return at once.
 """
 
 from __future__ import annotations
@@ -69,12 +70,12 @@ _tracers: Final[list[Tracer]] = []
 _NO_SPAN: Final = nullcontext[Span](_NoSpan())
 
 
-def use(*tracers: Tracer) -> None:
+def use_tracers(*tracers: Tracer) -> None:
     """Let a tracer report what happens in this process from now on, or none."""
     _tracers[:] = tracers
 
 
-def is_on() -> bool:
+def is_traced() -> bool:
     """Return whether anything is reported."""
     return bool(_tracers)
 
@@ -89,8 +90,8 @@ def span(
 
 
 @contextmanager
-def request(method: str, path: str, caller: Headers) -> Iterator[Span]:
-    """Open the span of a request; only if `is_on`."""
+def request_span(method: str, path: str, caller: Headers) -> Iterator[Span]:
+    """Open the span of a request; only if `is_traced`."""
     [tracer] = _tracers
     route = tracer.route(path)
     attributes = {"http.request.method": method, "http.route": route}
@@ -137,3 +138,56 @@ def attributes_of(agent: ResolvedAgent) -> Attributes:
         "editor.rollout.id": outcome.get("id"),
         "editor.rollout.arm": outcome.get("arm"),
     }
+
+
+class Meter(Protocol):
+    """Counts what happens in this process."""
+
+    def request(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Count a request and its duration."""
+
+    def count(self, name: str, amount: float, **labels: str) -> None:
+        """Add to a counter."""
+
+    def level(self, name: str, value: float, **labels: str) -> None:
+        """Set what there is of something now."""
+
+    def took(self, name: str, seconds: float, **labels: str) -> None:
+        """Add a duration to a histogram."""
+
+
+_meters: list[Meter] = []
+
+
+def use_meter(meter: Meter) -> None:
+    """Let a meter count what happens in this process from now on, in place of an earlier one."""
+    _meters[:] = [meter]
+
+
+def is_measured() -> bool:
+    """Return whether anything is counted."""
+    return bool(_meters)
+
+
+def count_request(method: str, path: str, status: int, seconds: float) -> None:
+    """Count a request and its duration."""
+    for meter in _meters:
+        meter.request(method, path, status, seconds)
+
+
+def count(name: str, amount: float = 1, **labels: str) -> None:
+    """Add to a counter; the labels have few values, and never an id, a name or a text."""
+    for meter in _meters:
+        meter.count(name, amount, **labels)
+
+
+def level(name: str, value: float, **labels: str) -> None:
+    """Set what there is of something in this process."""
+    for meter in _meters:
+        meter.level(name, value, **labels)
+
+
+def took(name: str, seconds: float, **labels: str) -> None:
+    """Add a duration."""
+    for meter in _meters:
+        meter.took(name, seconds, **labels)
