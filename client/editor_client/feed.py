@@ -233,12 +233,7 @@ class Listener(Source[LogEvent]):
     """The events of the log for an application: reconnects by itself, misses nothing and repeats nothing."""
 
     def __init__(
-        self,
-        clock: Callable[[], float],
-        timeout: float,
-        retries: int,
-        after: After,
-        filters: EventFilters,
+        self, clock: Callable[[], float], timeout: float, retries: int, after: After, filters: EventFilters
     ) -> None:
         epoch, filters = filters.get("epoch", ""), {**filters}
         filters.pop("epoch", None)

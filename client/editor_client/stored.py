@@ -123,14 +123,8 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     @method
     def export(self, fields: Mapping[str, Any] | None = None, **selector: Unpack[Selector]) -> Call[Export]:
         """Return a version, or given snapshot fields, as the content of its file; nothing is saved."""
-        return Call.to(
-            "POST",
-            f"{self._path}/export",
-            reading(Export),
-            query=query(**selector),
-            body=fields,
-            about=self._about,
-        )
+        path, asked = f"{self._path}/export", query(**selector)
+        return Call.to("POST", path, reading(Export), query=asked, body=fields, about=self._about)
 
     @method
     def clone(
@@ -242,9 +236,7 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
         """
         body = {"versionId": version_id} | ({} if released is None else {"released": released})
         body |= bypassing(reasons)
-        withdrawn = (
-            released is False
-        )  # callers without the right to read drafts read the version by this name
+        withdrawn = released is False  # callers who may not read drafts could read it by this name
         return self._change("PUT", reading(Label), self._label(name), body=body, base=base, removes=withdrawn)
 
     @method

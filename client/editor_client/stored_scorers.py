@@ -24,37 +24,8 @@ from editor_client.records import (
     Version,
 )
 from editor_client.result import Result, with_json_names
+from editor_client.shared.scores import ScorerType
 from editor_client.stored import Kind, Stored, creation, edit
-
-ScorerType = Literal[
-    "equals",
-    "contains",
-    "startsWith",
-    "endsWith",
-    "regex",
-    "jsonSchema",
-    "jsonEquals",
-    "numeric",
-    "similarity",
-    "calledTool",
-    "maxTokens",
-    "maxMilliseconds",
-    "llm-judge",
-    "code",
-    "external",
-    "answer-relevancy",
-    "answer-similarity",
-    "bias",
-    "context-precision",
-    "context-relevance",
-    "faithfulness",
-    "hallucination",
-    "noise-sensitivity",
-    "prompt-alignment",
-    "tool-call-accuracy",
-    "toxicity",
-]
-"""How an answer is judged; the last eleven are kept for other runtimes."""
 
 
 class ScorerFields(NamedFields):

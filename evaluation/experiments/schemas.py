@@ -141,20 +141,20 @@ def _items(name: str) -> Source:
 class ExperimentCounts(ResponseSchema):
     """The cells of an experiment by state; running ones are queued."""
 
-    cells: Annotated[int, Source(lambda counts: counts["cells"])]
-    done: Annotated[int, Source(lambda counts: counts["done"])]
-    errors: Annotated[int, Source(lambda counts: counts["errors"])]
-    skipped: Annotated[int, Source(lambda counts: counts["skipped"])]
-    queued: Annotated[int, Source(lambda counts: counts["queued"])]
-    not_scorable: Annotated[int, Source(lambda counts: counts["notScorable"])]
+    cells: Annotated[int, _row("cells_count")]
+    done: Annotated[int, _row("done_count")]
+    errors: Annotated[int, _row("error_count")]
+    skipped: Annotated[int, _row("skipped_count")]
+    queued: Annotated[int, _row("queued_count")]
+    not_scorable: int
 
 
 class ExperimentSpent(ResponseSchema):
-    """What an experiment used."""
+    """What all tries of an experiment used, those of judges included."""
 
-    input_tokens: Annotated[int, Source(lambda spent: spent["inputTokens"])]
-    output_tokens: Annotated[int, Source(lambda spent: spent["outputTokens"])]
-    milliseconds: Annotated[int, Source(lambda spent: spent["milliseconds"])]
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
 
 
 class PinnedScorerAnswer(ResponseSchema):
@@ -213,8 +213,8 @@ class ExperimentAnswer(ResponseSchema):
         Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None,
         _row_or_null("outcome"),
     ]
-    counts: ExperimentCounts
-    spent: ExperimentSpent
+    counts: Annotated[ExperimentCounts, Source(lambda shown: shown)]
+    spent: Annotated[ExperimentSpent, Source("row")]
     lock: Annotated[JsonObject | None, _row("lock")]
     lock_digest: Annotated[str | None, _row_or_null("lock_digest")]
     attempts: Annotated[int, _row("attempts")]

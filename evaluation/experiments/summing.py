@@ -116,29 +116,10 @@ class ShownExperiment:
         return item_counts(self.row)
 
     @property
-    def counts(self) -> dict[str, Any]:
-        """The cells by state; `notScorable` are those that the primary scorer cannot score."""
-        row = self.row
+    def not_scorable(self) -> int:
+        """How many cells the primary scorer cannot score."""
         primary = next((one.scorer_id for one in self.scorers if one.is_primary), None)
-        without = [one["notScorable"] for one in self.summary if one["scorerId"] == primary]
-        return {
-            "cells": row.cells_count,
-            "done": row.done_count,
-            "errors": row.error_count,
-            "skipped": row.skipped_count,
-            "queued": row.queued_count,
-            "notScorable": sum(without),
-        }
-
-    @property
-    def spent(self) -> dict[str, int]:
-        """What all tries used, those of judges included."""
-        row = self.row
-        return {
-            "inputTokens": row.input_tokens,
-            "outputTokens": row.output_tokens,
-            "milliseconds": row.milliseconds,
-        }
+        return sum(one["notScorable"] for one in self.summary if one["scorerId"] == primary)
 
 
 def shown(experiments: Iterable[Experiment]) -> list[ShownExperiment]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 import re2
 from editor_client.shared.brief import brief
+from editor_client.shared.scores import ScorerType
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
@@ -25,21 +26,6 @@ from versioning.domain.errors import Invalid, Issue, Message
 MAX_PATTERN: Final = 1_000
 """The maximum length of a pattern, in characters."""
 MAX_VALUES: Final = 50
-PRESETS: Final = (
-    "answer-relevancy",
-    "answer-similarity",
-    "bias",
-    "context-precision",
-    "context-relevance",
-    "faithfulness",
-    "hallucination",
-    "noise-sensitivity",
-    "prompt-alignment",
-    "tool-call-accuracy",
-    "toxicity",
-)
-"""Types of other runtimes, which are stored for them and not run here."""
-
 Number = Annotated[float, Field(allow_inf_nan=False)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -188,7 +174,8 @@ CONFIGS: Final[Mapping[str, type[Shape]]] = {
     "external": Empty,
 }
 """The shape of `config`, by type."""
-TYPES: Final = (*CONFIGS, *PRESETS)
+PRESETS: Final = tuple(one for one in get_args(ScorerType) if one not in CONFIGS)
+"""Types of other runtimes, which are stored for them and not run here."""
 
 
 def config_problems(scorer: Config) -> Iterator[Issue]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
-from editor_client.shared import ids
+from editor_client.shared import ids, scores
 from editor_client.shared.configurations import keys
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from evaluation.scoring.configs import TYPES, NotNegative, Number, config_problems
+from evaluation.scoring.configs import NotNegative, Number, config_problems
 from versioning.domain.agents import Model
 from versioning.domain.config import (
     UNCHANGED,
@@ -23,7 +23,7 @@ from versioning.domain.config import (
 )
 from versioning.domain.kinds import ResourceKind
 
-ScorerType = TypeAliasType("ScorerType", Literal[TYPES])  # type: ignore[valid-type]
+ScorerType = TypeAliasType("ScorerType", scores.ScorerType)
 
 
 class NoSampling(Shape):

@@ -14,6 +14,7 @@ from editor_client.shared import canonical, tags
 
 from evaluation.datasets.items import ItemTooLarge
 from evaluation.datasets.verbs import Datasets
+from evaluation.studio.choices import offer
 from studio.extensions import Action
 from studio.marks import as_text
 from studio.resources.create import workspace_choices
@@ -102,9 +103,10 @@ class AddItemPage(StudioPage):
         mine = dict(workspace_choices(Right.SAVE, self.caller))
         found = Datasets.list(by=self.caller).filter(workspace__in=mine)
         several = len(mine) > 1
-        form.fields["dataset"].choices = [  # type: ignore[attr-defined]
-            (str(one.pk), f"{one.name} ({mine[one.workspace_id]})" if several else one.name) for one in found
-        ]
+        names = {
+            str(one.pk): f"{one.name} ({mine[one.workspace_id]})" if several else one.name for one in found
+        }
+        offer(form, dataset=list(names.items()))
         return form
 
     def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
@@ -49,6 +49,12 @@ def published_scorers(ids: Iterable[str]) -> set[str]:
 def scorer_address(scorer_id: str) -> str:
     """Return the address of the page on which a scorer is published."""
     return KINDS_BY_SLUG[SCORER.slug].address("publish", scorer_id)
+
+
+def offer(form: forms.Form, **choices: Sequence[tuple[str, Any]]) -> None:
+    """Set what fields of a form offer."""
+    for name, offered in choices.items():
+        form.fields[name].choices = offered  # type: ignore[attr-defined]
 
 
 def json_object(text: str) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 from evaluation.datasets.models import MAX_NAME, DatasetVersion
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import json_object
+from evaluation.studio.choices import json_object, offer
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
@@ -142,7 +142,7 @@ class SettingsPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> SettingsForm:
         form = SettingsForm(data, **more)
-        form.fields["scorers"].choices = self.scorer_choices()  # type: ignore[attr-defined]
+        offer(form, scorers=self.scorer_choices())
         return form
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext_lazy
 from evaluation.datasets.verbs import Datasets
 from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
-from evaluation.studio.choices import agent_choices, published_scorers, scorer_address, scorer_choices
+from evaluation.studio.choices import agent_choices, offer, published_scorers, scorer_address, scorer_choices
 from evaluation.studio.few_items import FewItems, of_rate
 from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, RULES, GateForm, in_words
 from studio.workspaces.base import WorkspacePage
@@ -140,14 +140,13 @@ class NewGatePage(WorkspacePage):
         found = Datasets.list(workspace=self.workspace.pk, by=self.caller).order_by("name")
         items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
         scorers = scorer_choices(self.workspace.pk, self.caller)
-        offered = {
-            "agent": [*everyone, *agent_choices(self.workspace.pk, self.caller)],
-            "dataset": [(str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in found],
-            "scorers": scorers,
-            "primary": [("", _("the first one")), *scorers],
-        }
-        for name, choices in offered.items():
-            form.fields[name].choices = choices  # type: ignore[attr-defined]
+        offer(
+            form,
+            agent=[*everyone, *agent_choices(self.workspace.pk, self.caller)],
+            dataset=[(str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in found],
+            scorers=scorers,
+            primary=[("", _("the first one")), *scorers],
+        )
         return form
 
     def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -203,7 +202,7 @@ class GatePage(NewGatePage):
         del form.fields["agent"]
         if not self._is_simple:
             rules = " + ".join(in_words(one) for one in self.gate.rules)
-            form.fields["rule"].choices = [(KEPT, rules), *RULES.items()]  # type: ignore[attr-defined]
+            offer(form, rule=[(KEPT, rules), *RULES.items()])
         return form
 
     def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:

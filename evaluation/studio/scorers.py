@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from evaluation.datasets.verbs import Datasets
 from evaluation.scoring.kind import SCORER
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import scorer_choices
+from evaluation.studio.choices import offer, scorer_choices
 from studio.kinds import KINDS_BY_SLUG
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -119,7 +119,7 @@ class ScorersPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> ScorersForm:
         form = ScorersForm(data, **more)
-        form.fields["scorers"].choices = self.scorer_choices()  # type: ignore[attr-defined]
+        offer(form, scorers=self.scorer_choices())
         return form
 
     def show(self, form: ScorersForm, *, status: int = 200) -> HttpResponse:

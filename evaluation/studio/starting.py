@@ -16,7 +16,7 @@ from evaluation.experiments.schemas import MAX_ATTEMPTS
 from evaluation.experiments.starting import PUBLISHED_BASELINE, Plan
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import agent_choices
+from evaluation.studio.choices import agent_choices, offer
 from evaluation.studio.costs import MINUTE, cost_in_words, plan_of
 from studio.translation import translated
 from studio.workspaces.forms import add_errors
@@ -169,13 +169,8 @@ class StartPage(DatasetPage):
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
         scorers = self.scorer_choices()
-        offered = {
-            "agent": agent_choices(self.workspace.pk, self.caller),
-            "scorers": scorers,
-            "primary": [("", _("the first one")), *scorers],
-        }
-        for name, choices in offered.items():
-            form.fields[name].choices = choices  # type: ignore[attr-defined]
+        agents = agent_choices(self.workspace.pk, self.caller)
+        offer(form, agent=agents, scorers=scorers, primary=[("", _("the first one")), *scorers])
         return form
 
     def show(self, form: StartForm, *, status: int = 200, **more: Any) -> HttpResponse:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic.alias_generators import to_camel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,13 +16,7 @@ from versioning.api.paging import Page
 from versioning.domain.access import Action
 from versioning.domain.errors import Invalid
 
-_ARGUMENTS: Final = {
-    "runId": "run_id",
-    "versionId": "version_id",
-    "arm": "arm",
-    "comment": "comment",
-    "externalId": "external_id",
-}
+_ARGUMENTS: Final = {to_camel(one): one for one in ("run_id", "version_id", "arm", "comment", "external_id")}
 ORDERS: Final = {"createdAt": "created_at"}
 _ABOUT: Final = (
     parameters.KIND_OF_RESOURCE,

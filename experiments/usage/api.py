@@ -6,9 +6,11 @@ import datetime
 from collections.abc import Mapping
 from typing import Final
 
+from pydantic.alias_generators import to_camel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from experiments.usage.models import SUMS
 from experiments.usage.schemas import UsageList, UsageReport
 from experiments.usage.verbs import Usages
 from versioning.api import parameters
@@ -17,13 +19,7 @@ from versioning.api.schemas.common import Success
 from versioning.domain.access import Action
 from versioning.domain.errors import Invalid
 
-_SUMS: Final = {
-    "runs": "runs",
-    "errors": "errors",
-    "inputTokens": "input_tokens",
-    "outputTokens": "output_tokens",
-    "milliseconds": "milliseconds",
-}
+_SUMS: Final = {to_camel(name): name for name in SUMS}
 DATE: Final = {"type": "string", "format": "date"}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from html import unescape
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from evaluation.scoring.configs import TYPES as EVERY_TYPE
+from editor_client.shared.scores import ScorerType
 from tests.conftest import Cast
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
@@ -31,7 +31,7 @@ def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None
     assert visitor.post(new, **{**made, "id": "other", "choice": "guess"}).status_code == 400
     judge = {**made, "name": "Judge", "id": "judge", "choice": "llm-judge"}
     assert "Instructions of the judge" in unescape(visitor.post(new, **judge).content.decode())
-    for kind in EVERY_TYPE:
+    for kind in get_args(ScorerType):
         assert visitor.post(new, **{**made, "id": kind.lower(), "choice": kind}).status_code == 200
 
 

@@ -3,10 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 Config = Mapping[str, Any]
 
+ScorerType = Literal[
+    "equals",
+    "contains",
+    "startsWith",
+    "endsWith",
+    "regex",
+    "jsonSchema",
+    "jsonEquals",
+    "numeric",
+    "similarity",
+    "calledTool",
+    "maxTokens",
+    "maxMilliseconds",
+    "llm-judge",
+    "code",
+    "external",
+    "answer-relevancy",
+    "answer-similarity",
+    "bias",
+    "context-precision",
+    "context-relevance",
+    "faithfulness",
+    "hallucination",
+    "noise-sensitivity",
+    "prompt-alignment",
+    "tool-call-accuracy",
+    "toxicity",
+]
+"""How an answer is judged; the last eleven are kept for other runtimes."""
 GRADED: Final = frozenset({"similarity", "llm-judge", "code", "external"})
 """The types that give a number; the others pass or fail, with a score of 1 or 0."""
 TIE: Final = 0.05

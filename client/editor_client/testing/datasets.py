@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from editor_client.datasets import DatasetArguments, ItemArguments
+from editor_client.result import camel
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
-from editor_client.stored_scorers import SCORERS
+from editor_client.stored_scorers import SCORERS, Tried
 from editor_client.testing.editor import Editor
 from editor_client.testing.object_lists import PAGING, Collection, Row, made
 from editor_client.testing.protocol import (
@@ -25,13 +27,9 @@ from editor_client.testing.protocol import (
 )
 from editor_client.testing.resources import now
 
-_SCHEMAS: Final = ("inputSchema", "groundTruthSchema", "requestContextSchema")
-_MEMBERS: Final = ("description", "metadata", *_SCHEMAS, "tags", "targetType", "targetIds", "scorerIds")
-_ITEM_MEMBERS: Final = (
-    *("groundTruth", "expectedTrajectory", "toolMocks", "unmockedToolPolicy"),
-    *("scorerIds", "requestContext", "metadata", "source"),
-)
-_TRIED: Final = ("groundTruth", "metadata", "toolCalls", "usage", "milliseconds", "versionId")
+_MEMBERS: Final = [camel(one) for one in DatasetArguments.__annotations__ if one != "name"]
+_ITEM_MEMBERS: Final = list(map(camel, ItemArguments.__annotations__))
+_TRIED: Final = list(map(camel, Tried.__annotations__))
 
 
 def _created(editor: Editor, given: Json) -> Row:
@@ -76,7 +74,6 @@ DATASETS: Final = Collection(
     make=_created,
     changeable=["name", *_MEMBERS],
     nests_paging=True,
-    page_size=10,
 )
 
 
@@ -114,7 +111,6 @@ ITEMS: Final = Collection(
     changeable=["input", *_ITEM_MEMBERS],
     actions=["create", "read", "change", "delete"],
     nests_paging=True,
-    page_size=10,
 )
 
 

@@ -31,8 +31,8 @@ from editor_client.testing.protocol import Answer, Json, Refused, Request, refus
 from editor_client.testing.resources import now
 
 PATH: Final = "/datasets/*/experiments"
-_KEPT: Final = ("name", "description", "metadata", "targetType", "targetId")
-_MORE: Final = ("selector", "lock", "baseline", "scorerIds", "primaryScorer", "requestContext")
+_OWN_MEMBERS: Final = ("name", "description", "metadata", "targetType", "targetId")
+_START_MEMBERS: Final = ("selector", "lock", "baseline", "scorerIds", "primaryScorer", "requestContext")
 _ASKED: Final = ("input", "groundTruth")
 
 
@@ -48,7 +48,7 @@ def _started(editor: Editor, given: Json, dataset_id: str) -> Row:
         lock = given["lock"] or as_lock(editor, locked(editor, AGENTS, given["targetId"], selector))
     scorers = _pinned(editor, given, dataset, lock)
     members = {
-        **{name: given[name] for name in (*_KEPT, "attempts")},
+        **{name: given[name] for name in (*_OWN_MEMBERS, "attempts")},
         "workspaceId": dataset["workspaceId"],
         "datasetId": dataset_id,
         "datasetVersion": dataset["version"],
@@ -58,10 +58,9 @@ def _started(editor: Editor, given: Json, dataset_id: str) -> Row:
         "pairOf": _baseline(editor, given, dataset_id),
         "scorers": scorers,
         "scorerIds": [one["scorerId"] for one in scorers],
-        "outcome": None,
+        **dict.fromkeys(("outcome", "completedAt")),
         "startedBy": editor.username,
         "startedAt": now(),
-        "completedAt": None,
         "totalItems": len(items),
     }
     row = made(editor, members, dataset_id)
@@ -76,13 +75,12 @@ def _started(editor: Editor, given: Json, dataset_id: str) -> Row:
 EXPERIMENTS: Final = Collection(
     PATH,
     "experiments",
-    optional={**dict.fromkeys([*_KEPT, *_MORE]), "start": True, "attempts": 1},
+    optional={**dict.fromkeys([*_OWN_MEMBERS, *_START_MEMBERS]), "start": True, "attempts": 1},
     filters=["targetType", "targetId"],
     make=_started,
     changeable=["name", "description", "metadata"],
     actions=["list", "read", "change", "delete"],
     nests_paging=True,
-    page_size=10,
 )
 RESULTS: Final = Collection(
     f"{PATH}/*/results",
@@ -90,7 +88,6 @@ RESULTS: Final = Collection(
     filters=["itemId"],
     actions=["list"],
     nests_paging=True,
-    page_size=10,
     direction="ASC",
 )
 
@@ -154,7 +151,7 @@ def _keep(editor: Editor, experiment: Row, item: Json, given: Mapping[str, Any])
     """Keep the result of an item and an attempt, in place of an earlier one, with its scores."""
     error, asked = given.get("error"), {name: given.get(name, item[name]) for name in _ASKED}
     about = {"itemId": item["id"], "attempt": given.get("attempt", 0)}
-    scores = list(_scores(editor, experiment.content, {**item, **asked}, given)) if error is None else []
+    scores = _scores(editor, experiment.content, {**item, **asked}, given) if error is None else ()
     members = {
         **about,
         **asked,
@@ -162,11 +159,12 @@ def _keep(editor: Editor, experiment: Row, item: Json, given: Mapping[str, Any])
         "metadata": item["metadata"],
         "experimentId": experiment.content["id"],
         "error": error,
-        "scores": scores,
+        "scores": list(scores),
     }
     row = made(editor, members, *experiment.owners, experiment.content["id"])
-    known = [one for one in RESULTS.rows(editor, row.owners) if one.matches(about)]
-    RESULTS.remove(editor, row.owners, known)
+    RESULTS.remove(
+        editor, row.owners, [one for one in RESULTS.rows(editor, row.owners) if one.matches(about)]
+    )
     RESULTS.rows(editor).insert(0, row)
     return row
 
@@ -186,8 +184,7 @@ def _scores(editor: Editor, experiment: Json, item: Json, given: Mapping[str, An
             said = {"score": score, "passed": None if config is None else passes(config, score)}
         else:
             said = scored(editor, config or {}, asked)
-        about = {"scorerId": scorer_id, "scorerVersionId": version, "error": None, "notScorable": None}
-        yield {**about, **said}
+        yield {"scorerId": scorer_id, "scorerVersionId": version, "error": None, "notScorable": None, **said}
 
 
 @route("POST", f"{PATH}/*/results")
@@ -248,9 +245,8 @@ def _counted(editor: Editor, row: Row, *, ends: bool = False) -> Row:
     results = [one.content for one in RESULTS.rows(editor, (*row.owners, experiment["id"]))]
     said = [score for one in results for score in one["scores"]]
     summary = [_summed(one, list(run.scores[one].values()), said) for one in run.yardsticks]
-    errors = sum(1 for one in results if one["error"] is not None)
-    cells = experiment["totalItems"] * experiment["attempts"]
-    left = cells - len(results)
+    errors = sum(one["error"] is not None for one in results)
+    left = (cells := experiment["totalItems"] * experiment["attempts"]) - len(results)
     experiment |= {
         "status": "completed" if outcome else "running" if results else "pending",
         "counts": {
@@ -288,10 +284,11 @@ def _summed(scorer_id: str, items: list[Scored], said: list[Json]) -> Json:
 def _compare(editor: Editor, request: Request) -> Answer:
     here = EXPERIMENTS.row(editor, request).content
     wanted = request.query.get("baseline") or here["pairOf"]
+    if wanted is None:
+        raise Invalid.field("baseline", "is required: it has none of its own")
     found = next((row.content for row in EXPERIMENTS.rows(editor) if row.content["id"] == wanted), None)
     if found is None:
-        unknown, absent = "does not exist, or you may not read it", "is required: it has none of its own"
-        raise Invalid.field("baseline", unknown if wanted else absent)
+        raise Invalid.field("baseline", "does not exist, or you may not read it")
     comparison = compare(run_of(editor, here), run_of(editor, found))
     paged = request.page("items", [_json(one) for one in comparison.items], size=10, nests_paging=True)
     own = {name: getattr(comparison, name) for name in ("pairs", "not_contemporary")}

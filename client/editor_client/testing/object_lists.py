@@ -80,7 +80,6 @@ class Collection:
         actions: Iterable[str] = ("list", "create", "read", "change", "delete"),
         is_by_resource: bool = False,
         nests_paging: bool = False,
-        page_size: int = 100,
         direction: str = "DESC",
     ) -> None:
         """Register the routes.
@@ -93,14 +92,13 @@ class Collection:
         changeable    the members that `PATCH` accepts
         actions       which of the routes there are
         is_by_resource  whether the list needs `kind` and `id` of a resource that exists
-        nests_paging  whether the list has its paging in an object of its own
-        page_size     how many are on a page by default
+        nests_paging  whether the list has its paging in an object of its own, and 10 on a page, not 100
         direction     the order by default: `DESC`, newest first, or `ASC`
         """
         self._path, self._member = path, member
         self._needed, self._optional, self._changeable = tuple(needed), optional, tuple(changeable)
         self._make, self._changed = make, changed
-        self._paging: dict[str, Any] = {"size": page_size, "nests_paging": nests_paging}
+        self._paging: dict[str, Any] = {"size": 10 if nests_paging else 100, "nests_paging": nests_paging}
         self._is_by_resource, self._direction = is_by_resource, direction
         routes: dict[str, tuple[str, str, Iterable[str], Handler]] = {
             "list": ("GET", path, (*PAGING, *filters), self._list),
