@@ -16,7 +16,7 @@ class ExperimentsConfig(EditorApp):
     keeps_versions = "experiments.rollouts.ending.VERSIONS_OF_ARMS"
     follows = (
         "experiments.feedback.verbs.FOLLOWER",
-        "experiments.rollouts.ending.FOLLOWERS",
+        "experiments.rollouts.ending.FOLLOWER",
         "experiments.usage.verbs.FOLLOWER",
     )
     filters = "experiments.rollouts.filters.FILTER"

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.configurations import keys
+from editor_client.shared.gates import target_digest
 
 from evaluation.datasets.models import Dataset
 from evaluation.experiments.models import Experiment, ExperimentScorer, TargetType
@@ -50,17 +51,6 @@ class Target:
         if self.type == TargetType.SCORER:
             experiment.lock_json = canonical.dump({"config": self.config, "instructions": self.instructions})
         experiment.provider = self.provider
-
-
-def target_digest(lock: Mapping[str, Any]) -> str:
-    """Return the digest of the configurations in a lock, without the versions that hold them.
-
-    A version that was restored has it again.
-    """
-    content = {
-        name: {one: pin["digest"] for one, pin in lock[name].items()} for name in ("agents", "promptBlocks")
-    }
-    return canonical.digest(content)
 
 
 def pinned_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
-from evaluation.experiments.pinning import target_digest
+from editor_client.shared.gates import target_digest
+
 from evaluation.gates.models import AgentReference, Gate
 from versioning.conf import get_editor
 from versioning.domain.access import Caller

@@ -8,10 +8,11 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.gates import target_digest
 
 from evaluation.experiments.estimating import Estimate
 from evaluation.experiments.models import MAX_NAME
-from evaluation.experiments.pinning import Target, target_digest
+from evaluation.experiments.pinning import Target
 from evaluation.experiments.schemas import MAX_ATTEMPTS
 from evaluation.experiments.starting import PUBLISHED_BASELINE, Plan
 from evaluation.experiments.verbs import Experiments

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from editor_client.shared.feedback import Tally
+from editor_client.shared import feedback as shared
 
 from experiments.feedback.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback
 from experiments.runs.models import ServedRun
 from experiments.runs.recording import RECORDER, SECONDS
 from experiments.runs.remembering import reference
 from experiments.usage.verbs import about_versions, version_reported_by
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Message, NotFound
-from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import kind_named
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
@@ -49,20 +47,6 @@ class Given:
 
     feedback: Feedback
     is_new: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Summary:
-    """The feedback on a version under one name."""
-
-    version_id: str | None
-    arm: str | None
-    name: str
-    count: int
-    mean: float | None
-    """The mean of the numbers; None if there are none."""
-    counts: Mapping[str, int]
-    """The counts of the texts and booleans."""
 
 
 def give(
@@ -147,23 +131,12 @@ def list_readable(
     return found.filter(**{field: one for field, one in narrowed.items() if one is not None})
 
 
-def summed(feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION) -> Sequence[Summary]:
+def summed(
+    feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION
+) -> Sequence[shared.Summary]:
     """Return the feedback by version, arm and name, summed up; requires the right to read drafts."""
     rows = list_readable(feedback, kind, resource_id, by=by).order_by()
-    given: defaultdict[tuple[str, str, str], Tally] = defaultdict(Tally)
-    for version_id, arm, name, value in rows.values_list("version_id", "arm", "name", "value").iterator():
-        given[version_id, arm, name].add(value)
-    return [
-        Summary(
-            version_id=version_id or None,
-            arm=arm or None,
-            name=name,
-            count=tally.count,
-            mean=tally.mean,
-            counts=tally.counts,
-        )
-        for (version_id, arm, name), tally in sorted(given.items())
-    ]
+    return shared.summed(rows.values_list("version_id", "arm", "name", "value").iterator())
 
 
 class Feedbacks(Verbs):
@@ -207,10 +180,7 @@ def _run(run_id: str) -> ServedRun:
     return found
 
 
-def _go_with_resource(
-    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
-) -> None:
-    about_versions(Feedback.objects.all(), resource).delete()
-
-
-FOLLOWER: Final = Follower(call=_go_with_resource, events=["deleted"])
+FOLLOWER: Final = Follower(
+    call=lambda _by, resource, *_about: about_versions(Feedback.objects.all(), resource).delete(),
+    events=["deleted"],
+)

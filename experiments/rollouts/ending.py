@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -12,9 +12,8 @@ from django.db.models import Q
 
 from experiments.rollouts.models import Rollout, State
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
 from versioning.domain.errors import Conflict, Message, NotFound, VersioningError
-from versioning.domain.events import Target, VersionName
+from versioning.domain.events import Target
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
 from versioning.editor.pins import KeptVersions
@@ -109,11 +108,7 @@ def _versions_of_arms(resource: VersionedResource) -> Iterable[UUID]:
             yield uuid_of(arm.version_id)
 
 
-def _go_with_resource(
-    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
-) -> None:
-    Rollout.objects.about(resource).delete()
-
-
 VERSIONS_OF_ARMS: Final = KeptVersions(pinned=_versions_of_arms, refusal=RolloutRunning)
-FOLLOWERS: Final = (Follower(call=_go_with_resource, events=["deleted"]),)
+FOLLOWER: Final = Follower(
+    call=lambda _by, resource, *_about: Rollout.objects.about(resource).delete(), events=["deleted"]
+)

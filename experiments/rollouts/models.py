@@ -8,7 +8,7 @@ from uuid import uuid4
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from editor_client.shared.arms import MAX_PATH, Arm
+from editor_client.shared.arms import MAX_PATH, Arm, rule_of
 
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
@@ -102,16 +102,7 @@ class Rollout(models.Model):
     @property
     def rule(self) -> dict[str, Any]:
         """The rule that `editor_client.shared.arms` follows, as clients get it."""
-        arms = [
-            {
-                "name": arm.name,
-                "start": arm.start,
-                "weight": arm.weight,
-                "resolvedVersionId": arm.version_id,
-            }
-            for arm in self.placed_arms
-        ]
-        return {"id": str(self.pk), "seed": self.seed, "bucketBy": self.bucket_by, "arms": arms}
+        return rule_of(str(self.pk), self.seed, self.bucket_by, self.placed_arms)
 
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
         """Store and record the end, in the transaction that has locked the resource."""

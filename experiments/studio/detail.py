@@ -123,14 +123,18 @@ class LatestRolloutPage(RolloutPage):
         return super().show(status=status, **context)
 
 
-class WeightsPage(OneRollout):
-    """Changes the shares of a rollout's arms."""
+class Target(OneRollout):
+    """The target of a form on the page of a rollout."""
 
     right = Right.PUBLISH
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
         """Redirect to the page of the rollout, which has the form."""
         return self.go(of_rollout(self.rollout))
+
+
+class WeightsPage(Target):
+    """Changes the shares of a rollout's arms."""
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
         """Change them; after an error, show the form again."""
@@ -148,14 +152,8 @@ class WeightsPage(OneRollout):
         return self.go(of_rollout(changed), message)
 
 
-class StopPage(OneRollout):
+class StopPage(Target):
     """Stops a rollout: everyone gets the live version."""
-
-    right = Right.PUBLISH
-
-    def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Redirect to the page of the rollout, which has the button."""
-        return self.go(of_rollout(self.rollout))
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
         """Stop it."""

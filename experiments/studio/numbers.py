@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 from editor_client.shared.arms import Arm
+from editor_client.shared.feedback import Summary
 
-from experiments.feedback.verbs import Feedbacks, Summary
+from experiments.feedback.verbs import Feedbacks
 from experiments.rollouts.models import Rollout
 from experiments.statistics import Rate
 from experiments.studio.charts import Chart

@@ -17,7 +17,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, NotFound
-from versioning.domain.events import Target, VersionName
+from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.editor.event_log import EventLog
 from versioning.editor.live_periods import live_periods
@@ -188,10 +188,7 @@ def about_versions(rows: QuerySet[Row], resource: Target) -> QuerySet[Row]:
     return found.exclude(version_id="") if is_defined else found
 
 
-def _go_with_resource(
-    by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
-) -> None:
-    about_versions(Usage.objects.all(), resource).delete()
-
-
-FOLLOWER: Final = Follower(call=_go_with_resource, events=["deleted"])
+FOLLOWER: Final = Follower(
+    call=lambda _by, resource, *_about: about_versions(Usage.objects.all(), resource).delete(),
+    events=["deleted"],
+)

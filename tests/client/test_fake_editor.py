@@ -457,7 +457,7 @@ def test_an_application_answers_runs_itself_and_sub_agents_need_that() -> None:
 
 def test_a_list_of_objects_is_declared(fake: Conversation) -> None:
     Collection("/jars", "jars", needed=["name"], optional={"size": 1}, filters=["size"], changeable=["name"])
-    Collection("/jars/*/lids", "lids", optional={"color": None}, nests_paging=True, page_size=1)
+    Collection("/jars/*/lids", "lids", optional={"color": None}, nests_paging=True)
     for body in ({}, {"name": "a", "nonsense": 1}):
         fake("POST", "/jars", body)
         assert fake.said[-1][2] == 400
@@ -468,7 +468,7 @@ def test_a_list_of_objects_is_declared(fake: Conversation) -> None:
     assert [jar["name"] for jar in fake("GET", "/jars")["jars"]] == ["b", "c"]
     assert [fake("GET", f"/jars?size={size}")["total"] for size in (1, 2)] == [2, 0]
     lids = [fake("POST", f"/jars/{one['id']}/lids", {"color": color}) for color in ("red", "blue")]
-    listed = fake("GET", f"/jars/{one['id']}/lids")
+    listed = fake("GET", f"/jars/{one['id']}/lids?perPage=1")
     assert (listed["lids"], listed["pagination"]["total"]) == ([lids[1]], 2)
     assert fake("GET", f"/jars/{two['id']}/lids")["lids"] == []
     fake("DELETE", f"/jars/{one['id']}")

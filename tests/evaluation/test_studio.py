@@ -6,8 +6,8 @@ from html import unescape
 from typing import Any, get_args
 
 import pytest
-
 from editor_client.shared.scores import ScorerType
+
 from tests.conftest import Cast
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import add_item, make_dataset

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from types import MappingProxyType
 from typing import Any, Final
 
 from editor_client.shared import ids
@@ -24,6 +25,7 @@ BUCKETS: Final = 10_000
 MAX_ARMS: Final = 20
 MAX_PATH: Final = 200
 _PATH: Final = re.compile(PATH)
+Shown = Mapping[str, Mapping[str, Any]]
 MAX_KEY: Final = 2**53
 """From this number on, some programs cannot represent JSON numbers exactly."""
 
@@ -88,6 +90,23 @@ class Arm:
     def stored(cls, arm: Mapping[str, Any]) -> Arm:
         """Return an arm from its stored form."""
         return cls(**{name: arm[name] for name in ("name", "version_id", "weight", "start")})
+
+
+def rule_of(
+    rollout_id: str, seed: str, bucket_by: str, arms: Iterable[Arm], shown: Shown = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the rule that `arm_of` follows, as clients get it; `shown` is what versions show, by id."""
+    found = [
+        {
+            "name": arm.name,
+            "start": arm.start,
+            "weight": arm.weight,
+            "resolvedVersionId": arm.version_id,
+            **shown.get(arm.version_id, {}),
+        }
+        for arm in arms
+    ]
+    return {"id": rollout_id, "seed": seed, "bucketBy": bucket_by, "arms": found}
 
 
 def placed(arms: Sequence[Arm]) -> list[Arm]:

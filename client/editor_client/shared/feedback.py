@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 
-class Tally:
-    """Values of feedback, counted; it distinguishes `1`, `true` and `"1"`."""
+class Summary(NamedTuple):
+    """The feedback on a version under one name."""
 
-    def __init__(self) -> None:
-        self._counts: Counter[tuple[bool, Any]] = Counter()
+    version_id: str | None
+    arm: str | None
+    name: str
+    count: int
+    mean: float | None
+    """The mean of the numbers; None if there are none."""
+    counts: dict[str, int]
+    """How often each text and each boolean was given."""
 
-    def add(self, value: float | str) -> None:
-        """Count a number, a text or a boolean."""
-        if isinstance(value, bool):
-            self._counts[False, "true" if value else "false"] += 1
-        else:
-            self._counts[isinstance(value, int | float), value] += 1
 
-    @property
-    def count(self) -> int:
-        """How many values there are."""
-        return self._counts.total()
+def summed(rows: Iterable[tuple[str, str, str, Any]]) -> list[Summary]:
+    """Sum up feedback, which is given as version, arm, name and value, by the first three.
 
-    @property
-    def mean(self) -> float | None:
-        """The mean of the numbers; None if there are none."""
-        numbers = {value: count for (is_number, value), count in self._counts.items() if is_number}
-        return (
-            sum(value * count for value, count in numbers.items()) / sum(numbers.values())
-            if numbers
-            else None
-        )
+    It distinguishes `1`, `true` and `"1"`.
+    """
+    given: defaultdict[tuple[str, str, str], Counter[tuple[bool, Any]]] = defaultdict(Counter)
+    for version_id, arm, name, value in rows:
+        word = str(value).lower() if isinstance(value, bool) else value
+        given[version_id, arm, name][isinstance(word, int | float), word] += 1
+    return [
+        Summary(version_id or None, arm or None, name, values.total(), _mean(values), _counts(values))
+        for (version_id, arm, name), values in sorted(given.items())
+    ]
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """How often each text and each boolean was given."""
-        return {value: count for (is_number, value), count in sorted(self._counts.items()) if not is_number}
+
+def _mean(values: Mapping[tuple[bool, Any], int]) -> float | None:
+    numbers = {value: count for (is_number, value), count in values.items() if is_number}
+    total = sum(value * count for value, count in numbers.items())
+    return total / sum(numbers.values()) if numbers else None
+
+
+def _counts(values: Mapping[tuple[bool, Any], int]) -> dict[str, int]:
+    return {value: count for (is_number, value), count in sorted(values.items()) if not is_number}

@@ -12,6 +12,7 @@ from enum import Enum, StrEnum, auto
 from statistics import fmean
 from typing import Any, Final, Generic, TypeVar
 
+from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison, Run, Scored, compare
 from editor_client.shared.statistics import Verdict
 
@@ -193,3 +194,14 @@ _BESIDE_LIVE: Final[Mapping[str, Callable[[Rule, Run, Run], Answer]]] = {
     "noNewFailures": _no_new_failures,
     "maxTokens": _max_tokens,
 }
+
+
+def target_digest(lock: Mapping[str, Any]) -> str:
+    """Return the digest of the configurations in a lock, without the versions that hold them.
+
+    A version that was restored has it again.
+    """
+    pins = {name: lock.get(name, {}) for name in ("agents", "promptBlocks")}
+    return canonical.digest(
+        {name: {one: pin["digest"] for one, pin in of.items()} for name, of in pins.items()}
+    )

@@ -13,7 +13,7 @@ from editor_client.shared.gates import Evidence
 from editor_client.shared.pairing import Run
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_scorers import SCORERS
-from editor_client.testing.agents import PINNED, Shown, as_lock, reached
+from editor_client.testing.agents import Shown, as_lock, reached
 from editor_client.testing.datasets import DATASETS
 from editor_client.testing.editor import CHECKS, Editor
 from editor_client.testing.experiments import EXPERIMENTS, run_of, start
@@ -51,14 +51,10 @@ def _affected(
         agents[resource.id] = resource
     for agent in agents.values():
         then, at_present = lock(agent, after), lock(agent, editor.active)
-        if then is not None and (agent is resource or _digest(then) != _digest(at_present or {})):
+        if then is not None and (
+            agent is resource or gates.target_digest(then) != gates.target_digest(at_present or {})
+        ):
             yield agent, then, at_present
-
-
-def _digest(lock: Mapping[str, Any]) -> str:
-    """Return the digest of the configurations in a lock, without the versions that hold them."""
-    pins = {member: {name: pin["digest"] for name, pin in lock.get(member, {}).items()} for member in PINNED}
-    return canonical.digest(pins)
 
 
 def _judgements(editor: Editor, resource: Resource, version: Version) -> Iterator[Json]:
@@ -96,7 +92,9 @@ def _evidence(editor: Editor, gate: Json, agent: Resource, lock: Json) -> Eviden
         [
             one
             for one in mine
-            if one["targetId"] == agent.id and one["lock"] and _digest(one["lock"]) == _digest(lock)
+            if one["targetId"] == agent.id
+            and one["lock"]
+            and gates.target_digest(one["lock"]) == gates.target_digest(lock)
         ],
         is_present=lambda one: (
             one["datasetVersion"] == dataset["version"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
+from editor_client.result import with_json_names
 from editor_client.shared.arms import reweighted
 from editor_client.shared.errors import Invalid
-from editor_client.shared.feedback import Tally
+from editor_client.shared.feedback import summed
 from editor_client.testing.editor import Editor
 from editor_client.testing.object_lists import Collection, Row
 from editor_client.testing.protocol import (
@@ -165,20 +165,6 @@ FEEDBACK: Final = Collection(
 @route("GET", "/feedback/summary", *ABOUT)
 def _summary(editor: Editor, request: Request) -> Answer:
     resource = _resource(editor, request.query)
-    tallies: defaultdict[tuple[str, str, str], Tally] = defaultdict(Tally)
-    for row in FEEDBACK.rows(editor):
-        if row.about is resource:
-            one = row.content
-            tallies[one["versionId"] or "", one["arm"] or "", one["name"]].add(one["value"])
-    found = [
-        {
-            "versionId": version_id or None,
-            "arm": arm or None,
-            "name": name,
-            "count": tally.count,
-            "mean": tally.mean,
-            "counts": tally.counts,
-        }
-        for (version_id, arm, name), tally in sorted(tallies.items())
-    ]
-    return Answer({"summary": found})
+    rows = (row.content for row in FEEDBACK.rows(editor) if row.about is resource)
+    found = summed((one["versionId"] or "", one["arm"] or "", one["name"], one["value"]) for one in rows)
+    return Answer({"summary": [with_json_names(one._asdict()) for one in found]})

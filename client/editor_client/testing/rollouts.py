@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from editor_client.shared.arms import Arm, placed, refuse_path
+from editor_client.shared.arms import Arm, placed, refuse_path, rule_of
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
@@ -69,19 +69,9 @@ def end(rollout: Json, state: str, reason: str | None = None) -> None:
     rollout |= {"state": state, "reason": reason, "endedAt": now()}
 
 
-def rule_of(rollout: Json, versions: Mapping[str, Json]) -> Json:
-    """Return the rule for `editor_client.shared.arms`, with what each version shows."""
-    arms = [
-        {
-            "name": arm.name,
-            "start": arm.start,
-            "weight": arm.weight,
-            "resolvedVersionId": arm.version_id,
-            **versions[arm.version_id],
-        }
-        for arm in arms_of(rollout)
-    ]
-    return {"id": rollout["id"], "seed": rollout["seed"], "bucketBy": rollout["bucketBy"], "arms": arms}
+def rule(rollout: Json, versions: Mapping[str, Json]) -> Json:
+    """Return the rule of a rollout, with what each version shows."""
+    return rule_of(rollout["id"], rollout["seed"], rollout["bucketBy"], arms_of(rollout), versions)
 
 
 def served_in(agent: Json) -> Served:

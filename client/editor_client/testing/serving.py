@@ -20,7 +20,7 @@ from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor, Generate
 from editor_client.testing.protocol import Json, Refused, not_done, not_found
 from editor_client.testing.resources import Resource, Version
-from editor_client.testing.rollouts import outcomes_in, rule_of
+from editor_client.testing.rollouts import outcomes_in, rule
 
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
@@ -80,7 +80,7 @@ def parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json
         shown = [own["promptBlocks"] for own in arms.values()]
         parts["promptBlocks"] = dict(sorted(ChainMap(parts["promptBlocks"], *shown).items()))
         members = ("config", "requestContextSchema", "omittedBlocks")
-        parts["rollout"] = rule_of(
+        parts["rollout"] = rule(
             running, {one: {name: own[name] for name in members} for one, own in arms.items()}
         )
     if not drafts:
@@ -96,7 +96,7 @@ def _block_rollouts(editor: Editor, shown: Mapping[str, Json | None]) -> Json:
         running = editor.running(block)
         if running is not None:
             configs = {arm["versionId"]: block.version(arm["versionId"]).config for arm in running["arms"]}
-            found[block_id] = rule_of(running, {one: {"config": _text(own)} for one, own in configs.items()})
+            found[block_id] = rule(running, {one: {"config": _text(own)} for one, own in configs.items()})
     return found
 
 
