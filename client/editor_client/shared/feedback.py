@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 
-class Summary(NamedTuple):
+@dataclass(frozen=True)
+class Summary:
     """The feedback on a version under one name."""
 
     version_id: str | None

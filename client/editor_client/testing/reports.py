@@ -167,4 +167,4 @@ def _summary(editor: Editor, request: Request) -> Answer:
     resource = _resource(editor, request.query)
     rows = (row.content for row in FEEDBACK.rows(editor) if row.about is resource)
     found = summed((one["versionId"] or "", one["arm"] or "", one["name"], one["value"]) for one in rows)
-    return Answer({"summary": [with_json_names(one._asdict()) for one in found]})
+    return Answer({"summary": [with_json_names(vars(one)) for one in found]})
