@@ -19,7 +19,7 @@ class ExperimentsConfig(EditorApp):
         "experiments.rollouts.ending.FOLLOWER",
         "experiments.usage.verbs.FOLLOWER",
     )
-    filters = "experiments.rollouts.filters.FILTER"
+    filters = "experiments.studio.panels.FILTER"
     jobs = "experiments.runs.remembering.JOBS"
     runs = "experiments.runs.recording.OBSERVER"
     api = "experiments.api_urls"

@@ -10,8 +10,7 @@ from xml.etree import ElementTree
 
 from editor_client.shared import canonical
 
-from evaluation.datasets.formats import cells as tables_cells
-from evaluation.datasets.formats.tables import lines
+from evaluation.datasets.formats.tables import cell_of, lines
 from evaluation.experiments.finding import find
 from evaluation.experiments.models import Cell, CellQuerySet, Experiment, Score, State
 from evaluation.experiments.result_schemas import ResultAnswer
@@ -110,7 +109,7 @@ def _row(result: Result, scorers: Sequence[str]) -> Iterator[str]:
     said = {one["scorerId"]: one for one in result["scores"]}
     values = [result[name] for name in _COLUMNS]
     values += [said.get(one, {}).get(member) for one in scorers for member in _OF_SCORER]
-    return ("" if value is None else tables_cells.write(value) for value in values)
+    return ("" if value is None else cell_of(value) for value in values)
 
 
 def _junit(experiment: Experiment) -> Iterator[str]:

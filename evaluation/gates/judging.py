@@ -64,6 +64,7 @@ class _Asked:
 
     def __init__(self, present: Present, affected: Affected) -> None:
         self._present, self._gate, self._affected = present, present.gate, affected
+        self._runs: dict[str, Run] = {}
 
     def judgement(self) -> Judgement:
         """Return what the gate says."""
@@ -99,10 +100,6 @@ class _Asked:
         if digest is None:
             return Evidence()
         return self._present.evidence(self._affected.id, digest)
-
-    @cached_property
-    def _runs(self) -> dict[str, Run]:
-        return {}
 
     def _run(self, experiment: Experiment) -> Run:
         if experiment.pk not in self._runs:

@@ -1,8 +1,8 @@
-"""Panels about the rollout of a resource, and the button to start one."""
+"""Panels about the rollout of a resource, the button to start one, and the filter of lists."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from django.template.loader import render_to_string
@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from editor_client.shared.arms import Arm
 
 from experiments.rollouts.ending import running_of
@@ -21,8 +22,12 @@ from experiments.usage.verbs import runs_of_many
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
+from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.models import VersionedResource
+from versioning.models.querysets import within
 
 STYLESHEETS: Final = ["experiments/experiments.css"]
 WITH_STRIP: Final = frozenset(
@@ -102,3 +107,18 @@ def _numbers_of(resource: VersionedResource, arms: Sequence[Arm]) -> Mapping[str
     ids = [arm.version_id for arm in arms]
     rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
     return {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}
+
+
+def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    """Return the resources of a kind with a running rollout."""
+    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
+    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
+    return list(readable.values_list("resource_id", flat=True))
+
+
+FILTER: Final = Filter(
+    criterion=among(_on_a_share),
+    field="share",
+    choices=[("running", gettext_lazy("On a share"))],
+    is_quick=True,
+)

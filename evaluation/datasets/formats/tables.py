@@ -2,7 +2,8 @@
 
 A column is `input`, `groundTruth`, `externalId`, `metadata.<key>` or `requestContext.<key>`; every other
 column is a member of the input. An export has a column `id`, too, and one such as `__toolMocks` for what
-these columns cannot say.
+these columns cannot say. Cells are as people write them (`versioning.domain.written`). One that a spreadsheet
+would run, or that begins with an apostrophe, has an apostrophe before it.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from typing import Any, Final
 from editor_client.shared import canonical
 from editor_client.shared.brief import brief
 
-from evaluation.datasets.formats import cells
 from evaluation.datasets.formats.rows import MEMBERS, Format, IdentifiedItem, Items, Row, row_of
 from evaluation.datasets.items import MAX_ITEM
 from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.written import shown, typed
 
 MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""
+_ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
+"""What a cell begins with that is written with an apostrophe before it."""
 _IDS: Final = ("id", "externalId")
 _OPEN: Final = ("metadata", "requestContext")
 _WHOLE: Final = "__"
@@ -75,7 +78,7 @@ def _item(header: list[str], line: list[str]) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for name, cell in zip(header, line, strict=False):
         if cell and name in _WHOLES:
-            whole[_WHOLES[name]] = cells.read(cell)
+            whole[_WHOLES[name]] = value_in(cell)
         elif cell:
             _put(item, own, name, cell)
     item |= whole
@@ -92,17 +95,17 @@ def _item(header: list[str], line: list[str]) -> dict[str, Any]:
 def _put(item: dict[str, Any], own: dict[str, Any], name: str, cell: str) -> None:
     before, dot, key = name.partition(".")
     if name in _IDS:
-        item[name] = cells.read_text(cell)
+        item[name] = text_in(cell)
     elif name in {"input", "groundTruth"}:
-        item[name] = cells.read(cell)
+        item[name] = value_in(cell)
     elif dot and before in _OPEN:
-        item.setdefault(before, {})[key] = cells.read(cell)
+        item.setdefault(before, {})[key] = value_in(cell)
     elif dot and before == "input":
-        own[key] = cells.read(cell)
+        own[key] = value_in(cell)
     elif not name:
         raise Invalid.field("header", Message("has no name for a column that is not empty"))
     else:
-        own[name] = cells.read(cell)
+        own[name] = value_in(cell)
 
 
 def _check(item: Mapping[str, Any]) -> None:
@@ -156,12 +159,29 @@ def _cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
         before, _, key = name.partition(".")
         if name in _WHOLES:
             member = _WHOLES[name]
-            yield cells.write(item[member]) if member in whole else ""
+            yield cell_of(item[member]) if member in whole else ""
         elif before in _OPEN:
             known = before not in whole and key in item.get(before, {})
-            yield cells.write(item[before][key]) if known else ""
+            yield cell_of(item[before][key]) if known else ""
         else:
-            yield cells.write(item[name]) if item.get(name) is not None or name == "input" else ""
+            yield cell_of(item[name]) if item.get(name) is not None or name == "input" else ""
+
+
+def cell_of(value: Any) -> str:
+    """Return the text of a cell; an empty one is no value."""
+    text = shown(value)
+    return f"'{text}" if text.startswith(_ESCAPED) else text
+
+
+def value_in(cell: str) -> Any:
+    """Return the value of a cell."""
+    return typed(cell.removeprefix("'"))
+
+
+def text_in(cell: str) -> str:
+    """Return the value of a cell that holds a text, which may look like a number."""
+    value = value_in(cell)
+    return value if isinstance(value, str) else cell.removeprefix("'")
 
 
 TABLE: Final = Format(media_type="text/csv; charset=utf-8", suffix="csv", read=_read, write=_write)

@@ -15,8 +15,7 @@ from evaluation.experiments.models.experiments import (
     Outcome,
     TargetType,
 )
-from evaluation.experiments.models.labels import Label
-from evaluation.experiments.models.scores import Score
+from evaluation.experiments.models.scores import Label, Score
 
 __all__ = [
     "ENDED",

@@ -1,4 +1,4 @@
-"""Scores: what a scorer says of a cell, or of anything else that an application sent.
+"""Scores and labels: what a scorer says of a cell, or of anything else that was sent; and what people say.
 
 A score without a value is either an error (`error_code`) or not scorable (`not_scorable`, which says why).
 """
@@ -10,11 +10,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
 from evaluation.experiments.models.cells import Cell
-from evaluation.experiments.models.experiments import MAX_ID
+from evaluation.experiments.models.experiments import MAX_ID, MAX_NAME, Experiment
 from versioning.models import Workspace
 
 
@@ -68,3 +69,34 @@ class Score(models.Model):
         """The other members that were sent; not to be changed."""
         found: dict[str, Any] = json.loads(self.more_json or "{}")
         return found
+
+
+class Label(models.Model):
+    """What a person says of a result; no judge overwrites it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="labels")
+    item_id = models.UUIDField()
+    attempt = models.PositiveSmallIntegerField(default=0)
+    name = models.CharField(max_length=MAX_NAME)
+    """A scorer's id, if the value says whether it passes; or anything else."""
+    value: Any = models.JSONField()
+    """A number, a text or a boolean."""
+    comment = models.TextField(blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                name="label_once_a_person", fields=["experiment", "item_id", "attempt", "name", "author"]
+            )
+        ]
+        indexes = [models.Index(name="label_of_name", fields=["name", "-created_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.item_id}"
