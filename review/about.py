@@ -18,12 +18,17 @@ from versioning.models.versioned import model_of
 R = TypeVar("R", bound=models.Model)
 
 
+def columns_about(resource: Target) -> dict[str, Any]:
+    """Return the columns of a row about a resource."""
+    return {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
+
+
 class AboutResourceQuerySet(models.QuerySet[R]):
     """Queries for rows about a resource."""
 
     def about(self, resource: Target) -> Self:
         """Filter by resource."""
-        return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
+        return self.filter(**columns_about(resource))
 
 
 class AboutResource(models.Model):

@@ -5,10 +5,13 @@ In the sentences about reviews, the version links to the page of the review, if 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from studio.activity.names import Fragment, Sentence, people_in
 from versioning.domain.events import Audience, EventSubject, EventType
@@ -18,161 +21,137 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 
-def _sentence(event: Event, names: Names, sentence: str, alone: str, **more: Fragment | str) -> Sentence:
+Words = Callable[["Event", "Names"], Sentence]
+
+
+def _sentence(
+    event: Event, names: Names, sentence: Promise, alone: Promise, **more: Fragment | str
+) -> Sentence:
     """Return the sentence that names the resource, or the form for the resource's own page."""
     version = names.version(event.version_id)
     address = names.subject(event)
-    words = version.text if event.version_id else _("a deleted version")
+    words = version.text if event.version_id else gettext("a deleted version")
     values: dict[str, Fragment | str] = {
         "version": Fragment(words, address or version.address, number=version.number),
         **more,
     }
     if names.of_one:
-        return Sentence(alone, values)
-    return Sentence(sentence, {"resource": names.resource(event), **values})
+        return Sentence(str(alone), values)
+    return Sentence(str(sentence), {"resource": names.resource(event), **values})
+
+
+def _told(sentence: Promise, alone: Promise) -> Words:
+    """Return what puts events of a type into these words; `alone` is for the resource's own page."""
+    return partial(_sentence, sentence=sentence, alone=alone)
 
 
 def _requested(event: Event, names: Names) -> Sentence:
     people = event.detail.get("reviewers") or ()
     if people:
-        return _sentence(
-            event,
-            names,
-            _("{who} asked {people} to review {version} of {resource}"),
-            _("{who} asked {people} to review {version}"),
-            people=people_in(people),
-        )
-    return _sentence(
-        event,
-        names,
-        _("{who} asked for a review of {version} of {resource}"),
-        _("{who} asked for a review of {version}"),
-    )
-
-
-def _approved(event: Event, names: Names) -> Sentence:
-    return _sentence(event, names, _("{who} approved {version} of {resource}"), _("{who} approved {version}"))
-
-
-def _changes_requested(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} asked for changes to {version} of {resource}"),
-        _("{who} asked for changes to {version}"),
-    )
-
-
-def _withdrawn(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} withdrew their verdict on {version} of {resource}"),
-        _("{who} withdrew their verdict on {version}"),
-    )
+        sentence = _("{who} asked {people} to review {version} of {resource}")
+        alone = _("{who} asked {people} to review {version}")
+        return _sentence(event, names, sentence, alone, people=people_in(people))
+    sentence = _("{who} asked for a review of {version} of {resource}")
+    return _sentence(event, names, sentence, _("{who} asked for a review of {version}"))
 
 
 def _bypassed(event: Event, names: Names) -> Sentence:
     reason = str(event.detail.get("reason") or "")
     if reason:
-        return _sentence(
-            event,
-            names,
-            _("{who} bypassed the review of {version} of {resource}: “{reason}”"),
-            _("{who} bypassed the review of {version}: “{reason}”"),
-            reason=reason,
-        )
-    return _sentence(
-        event,
-        names,
-        _("{who} bypassed the review of {version} of {resource}"),
-        _("{who} bypassed the review of {version}"),
-    )
-
-
-def _closed(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} closed the review of {version} of {resource}"),
-        _("{who} closed the review of {version}"),
-    )
-
-
-def _commented(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event, names, _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
-    )
-
-
-def _rewritten(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} edited a comment on {version} of {resource}"),
-        _("{who} edited a comment on {version}"),
-    )
-
-
-def _resolved(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} resolved a comment on {version} of {resource}"),
-        _("{who} resolved a comment on {version}"),
-    )
-
-
-def _reopened(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} reopened a comment on {version} of {resource}"),
-        _("{who} reopened a comment on {version}"),
-    )
-
-
-def _uncommented(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        _("{who} deleted a comment on {version} of {resource}"),
-        _("{who} deleted a comment on {version}"),
-    )
+        sentence = _("{who} bypassed the review of {version} of {resource}: “{reason}”")
+        alone = _("{who} bypassed the review of {version}: “{reason}”")
+        return _sentence(event, names, sentence, alone, reason=reason)
+    sentence = _("{who} bypassed the review of {version} of {resource}")
+    return _sentence(event, names, sentence, _("{who} bypassed the review of {version}"))
 
 
 EVENTS: Final = (
     EventSubject(
         name="review",
         audience=Audience.EDITORS,
-        noun=gettext_lazy("review"),
-        title=gettext_lazy("Reviews"),
-        anything=gettext_lazy("Anything about reviews"),
+        noun=_("review"),
+        title=_("Reviews"),
+        anything=_("Anything about reviews"),
         types=[
             EventType(name="requested", title=pgettext_lazy("event", "requested"), sentence=_requested),
-            EventType(name="approved", title=pgettext_lazy("event", "approved"), sentence=_approved),
+            EventType(
+                name="approved",
+                title=pgettext_lazy("event", "approved"),
+                sentence=_told(_("{who} approved {version} of {resource}"), _("{who} approved {version}")),
+            ),
             EventType(
                 name="changesRequested",
                 title=pgettext_lazy("event", "changes requested"),
-                sentence=_changes_requested,
+                sentence=_told(
+                    _("{who} asked for changes to {version} of {resource}"),
+                    _("{who} asked for changes to {version}"),
+                ),
             ),
-            EventType(name="withdrawn", title=pgettext_lazy("event", "withdrawn"), sentence=_withdrawn),
+            EventType(
+                name="withdrawn",
+                title=pgettext_lazy("event", "withdrawn"),
+                sentence=_told(
+                    _("{who} withdrew their verdict on {version} of {resource}"),
+                    _("{who} withdrew their verdict on {version}"),
+                ),
+            ),
             EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
-            EventType(name="closed", title=pgettext_lazy("event", "closed"), sentence=_closed),
+            EventType(
+                name="closed",
+                title=pgettext_lazy("event", "closed"),
+                sentence=_told(
+                    _("{who} closed the review of {version} of {resource}"),
+                    _("{who} closed the review of {version}"),
+                ),
+            ),
         ],
     ),
     EventSubject(
         name="comment",
         audience=Audience.EDITORS,
-        noun=gettext_lazy("comment"),
-        title=gettext_lazy("Comments"),
-        anything=gettext_lazy("Anything about comments"),
+        noun=_("comment"),
+        title=_("Comments"),
+        anything=_("Anything about comments"),
         types=[
-            EventType(name="added", title=pgettext_lazy("event", "added"), sentence=_commented),
-            EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_rewritten),
-            EventType(name="resolved", title=pgettext_lazy("event", "resolved"), sentence=_resolved),
-            EventType(name="reopened", title=pgettext_lazy("event", "reopened"), sentence=_reopened),
-            EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_uncommented),
+            EventType(
+                name="added",
+                title=pgettext_lazy("event", "added"),
+                sentence=_told(
+                    _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
+                ),
+            ),
+            EventType(
+                name="changed",
+                title=pgettext_lazy("event", "changed"),
+                sentence=_told(
+                    _("{who} edited a comment on {version} of {resource}"),
+                    _("{who} edited a comment on {version}"),
+                ),
+            ),
+            EventType(
+                name="resolved",
+                title=pgettext_lazy("event", "resolved"),
+                sentence=_told(
+                    _("{who} resolved a comment on {version} of {resource}"),
+                    _("{who} resolved a comment on {version}"),
+                ),
+            ),
+            EventType(
+                name="reopened",
+                title=pgettext_lazy("event", "reopened"),
+                sentence=_told(
+                    _("{who} reopened a comment on {version} of {resource}"),
+                    _("{who} reopened a comment on {version}"),
+                ),
+            ),
+            EventType(
+                name="deleted",
+                title=pgettext_lazy("event", "deleted"),
+                sentence=_told(
+                    _("{who} deleted a comment on {version} of {resource}"),
+                    _("{who} deleted a comment on {version}"),
+                ),
+            ),
         ],
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from django.urls import URLPattern
@@ -14,19 +14,15 @@ from django.utils.safestring import SafeString
 from studio.extensions import (
     Action,
     AfterSaving,
-    ChosenOn,
+    Extension,
     NamedInEvent,
-    NextStep,
-    Notice,
     OverlayWords,
-    ResourceTab,
     WorkspaceTab,
     registered,
 )
 from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
-from studio.navigation import Link, MainPage
-from studio.panels import Panel, SubjectOnPage, VersionOnPage
+from studio.navigation import MainPage
 from versioning.domain.access import Caller
 from versioning.domain.errors import VersioningError
 from versioning.domain.snapshots import Snapshot
@@ -36,25 +32,25 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
+def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
+    """Return what all extensions add of a sort, in the order of the applications."""
+    return [one for extension in registered() for one in of(extension)]
+
+
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
     """Return the added URLs below those of the resources of a kind."""
     found = (import_string(one.resource_urls) for one in registered() if one.resource_urls)
-    return [added for urls in found for added in urls(kind)]
+    return [url for urls in found for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
     """Return the added pages at the top of the studio."""
-    return sorted((page for one in registered() for page in one.pages), key=lambda page: page.place)
+    return sorted(added(lambda one: one.pages), key=lambda page: page.place)
 
 
 def account_pages() -> list[MainPage]:
     """Return the added pages in the menu of the signed-in person."""
-    return sorted((page for one in registered() for page in one.account_pages), key=lambda page: page.place)
-
-
-def account_links() -> list[Link]:
-    """Return the added links of the page about the person's own account."""
-    return [link for one in registered() for link in one.account_links()]
+    return sorted(added(lambda one: one.account_pages), key=lambda page: page.place)
 
 
 def sends_invitations() -> bool:
@@ -64,12 +60,7 @@ def sends_invitations() -> bool:
 
 def tabs() -> list[WorkspaceTab]:
     """Return the added tabs of workspaces."""
-    return sorted((tab for one in registered() for tab in one.tabs), key=lambda tab: tab.place)
-
-
-def resource_tabs() -> list[ResourceTab]:
-    """Return the added tabs of resources."""
-    return [tab for extension in registered() for tab in extension.resource_tabs]
+    return sorted(added(lambda one: one.tabs), key=lambda tab: tab.place)
 
 
 def reasons() -> dict[str, str | Promise]:
@@ -82,28 +73,6 @@ def overlays() -> dict[str, OverlayWords]:
     return {name: words for one in registered() for name, words in one.overlays.items()}
 
 
-def notices(caller: Caller, workspace_id: str | None = None) -> list[Notice]:
-    """Return the notices for the caller, about one workspace or all."""
-    return [notice for extension in registered() for notice in extension.notices(caller, workspace_id)]
-
-
-def panels(shown: VersionOnPage) -> list[Panel]:
-    """Return the panels on a page about a version, in the order of the applications."""
-    return [panel for extension in registered() for panel in extension.panels(shown)]
-
-
-def subject_panels(shown: SubjectOnPage) -> list[Panel]:
-    """Return other applications' panels on an application's page that is not about a version."""
-    return [panel for extension in registered() for panel in extension.subject_panels(shown)]
-
-
-def next_steps(
-    caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
-) -> list[NextStep]:
-    """Return the suggested actions after a version was saved."""
-    return [step for one in registered() for step in one.next_steps(caller, kind, resource, version)]
-
-
 def after_saving(then: str) -> AfterSaving | None:
     """Return the next address after this button of the edit page; None for the page's own buttons."""
     return next((one.after_saving[then] for one in registered() if then in one.after_saving), None)
@@ -111,7 +80,7 @@ def after_saving(then: str) -> AfterSaving | None:
 
 def for_you(caller: Caller) -> list[TaskGroup]:
     """Return what is for the caller to do or to know, most urgent first."""
-    return in_order([group for one in registered() for group in one.for_you(caller)])
+    return in_order(added(lambda one: one.for_you(caller)))
 
 
 def notes(
@@ -138,7 +107,7 @@ def address_of(kind: StudioKind, event: Event) -> str:
 
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
     """Return the added actions on a version."""
-    return [action for one in registered() for action in one.actions(caller, kind, resource, version)]
+    return added(lambda one: one.actions(caller, kind, resource, version))
 
 
 def links(
@@ -146,16 +115,6 @@ def links(
 ) -> dict[tuple[str, str], list[Action]]:
     """Return the links next to versions of several resources, by the slug of the kind and the id."""
     return _together(one.links(caller, versions) for one in registered())
-
-
-def chosen_actions(caller: Caller, page: ChosenOn) -> list[Action]:
-    """Return the added actions on the resources chosen in a list."""
-    return [action for one in registered() for action in one.chosen(caller, page)]
-
-
-def answer_actions(caller: Caller) -> list[Action]:
-    """Return the added actions on an answer that was tried."""
-    return [action for one in registered() for action in one.answer_actions(caller)]
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
@@ -169,9 +128,9 @@ def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Ac
     return next((one for one in found if one is not None), None)
 
 
-def _together(added: Iterable[Mapping[K, Sequence[T]]]) -> dict[K, list[T]]:
+def _together(several: Iterable[Mapping[K, Sequence[T]]]) -> dict[K, list[T]]:
     found: dict[K, list[T]] = {}
-    for lists in added:
+    for lists in several:
         for about, items in lists.items():
             found.setdefault(about, []).extend(items)
     return found

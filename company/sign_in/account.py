@@ -45,7 +45,7 @@ class AccountPage(StudioPage):
             "company/account.html",
             title=_("Your account"),
             has_providers=bool(single_sign_on.offered()),
-            more=additions.account_links(),
+            more=additions.added(lambda one: one.account_links()),
             takes_password=takes_password_of(request.user),
             session_count=len(sessions.sessions_of(self._user)),
         )

@@ -62,7 +62,7 @@ class UsagePage(ResourcePage):
             since=since,
             days=MAX_DAYS,
             feedback=self._feedback(),
-            answer_actions=additions.answer_actions(self.caller),
+            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
         )
 
     def _feedback(self) -> list[dict[str, Any]]:

@@ -146,16 +146,15 @@ class ReleasePage(WorkspacePage):
 
     def _panels(self) -> list[Panel]:
         """Return other applications' panels about the release, such as when it goes live."""
-        return additions.subject_panels(
-            SubjectOnPage(
-                subject="release",
-                id=str(self.release.pk),
-                is_open=self.is_draft,
-                workspace_id=self.workspace_id,
-                request=self.request,
-                caller=self.caller,
-            )
+        shown = SubjectOnPage(
+            subject="release",
+            id=str(self.release.pk),
+            is_open=self.is_draft,
+            workspace_id=self.workspace_id,
+            request=self.request,
+            caller=self.caller,
         )
+        return additions.added(lambda one: one.subject_panels(shown))
 
     def _problems(self, count: int) -> Sequence[Problem] | None:
         """Return its problems; None for many items, until they are requested."""

@@ -7,6 +7,7 @@ from typing import Any, Final
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
+from review.about import columns_about
 from review.comments.places import checked_quote
 from review.comments.subjects import Subject
 from review.models import Comment
@@ -106,9 +107,7 @@ class Comments(Verbs):
                 version = subject.version(version_id)
                 number, quote = version.number, checked_quote(version.config, field, line, quote)
             comment = Comment(
-                kind=subject.target.kind,
-                resource_id=subject.target.id,
-                identity=subject.target.identity,
+                **columns_about(subject.target),
                 workspace_id=subject.target.workspace_id,
                 version_id=version_id,
                 version_number=number,

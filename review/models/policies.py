@@ -9,7 +9,7 @@ from typing import Final
 from django.conf import settings
 from django.db import models
 
-from review.about import AboutResource, AboutResourceQuerySet
+from review.about import AboutResource, AboutResourceQuerySet, columns_about
 from versioning.domain.events import Target
 from versioning.models import Workspace
 
@@ -53,9 +53,9 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
         if not moments:
             return
         numbered.delete()
-        about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
         rows = [
-            self.model(**about, digest=digest, named=_together(named)) for digest, named in moments.items()
+            self.model(**columns_about(resource), digest=digest, named=_together(named))
+            for digest, named in moments.items()
         ]
         of_one = ["identity", "resource_id", "kind", "digest", "number"]
         self.bulk_create(rows, update_conflicts=True, unique_fields=of_one, update_fields=["named"])

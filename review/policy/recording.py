@@ -13,6 +13,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from review.about import columns_about
 from review.models import Bypass, DeletedVersion, PublishedConfiguration, Review, ReviewPolicy
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Via
@@ -167,8 +168,7 @@ def record_bypass(request: gate.PublishRequest, target: Target, requirement: Req
 
 def _store(target: Target, digest: str, number: int, named: str) -> None:
     """Store what was live; resources that it named before cannot be named again, so they are replaced."""
-    about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
-    row = {**about, "digest": digest, "number": number, "named": named}
+    row = {**columns_about(target), "digest": digest, "number": number, "named": named}
     with prepared_cursor() as cursor:
         cursor.execute(_insertion(), values_of(columns_of(PublishedConfiguration), [row]))
 
@@ -192,8 +192,9 @@ def _remember_author(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     if isinstance(version, Version) and version.author_id is not None:
-        about = {"kind": resource.kind, "resource_id": resource.id, "identity": resource.identity}
-        DeletedVersion.objects.create(**about, number=version.number, author_id=version.author_id)
+        DeletedVersion.objects.create(
+            **columns_about(resource), number=version.number, author_id=version.author_id
+        )
 
 
 def _remember_file(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from review.about import columns_about
 from review.models import Review
 from review.reviews.records import ReviewRecord, record_of
 from review.reviews.subjects import (
@@ -77,9 +78,7 @@ def ask(
         accounts = members_named(resource.workspace_id, reviewers)
         base = resource.active
         review = Review.objects.create(
-            kind=target.kind,
-            resource_id=target.id,
-            identity=target.identity,
+            **columns_about(target),
             workspace_id=resource.workspace_id,
             **columns_of(version),
             base_version_id=base.version_id if base is not None else "",

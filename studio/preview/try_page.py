@@ -60,7 +60,7 @@ class TryPage(SavedInstructionsPage):
             overlay=self.overlay,
             with_drafts=self.with_drafts,
             offers_drafts=self._offers_drafts(columns),
-            answer_actions=additions.answer_actions(self.caller),
+            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
             agents=self.agents.offered if self.agents else (),
             in_agent=self.user,
             modes=self._modes() if form.examples.may_read else (),

@@ -189,11 +189,11 @@ class ResourcePage(StudioPage):
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.panels(shown)
+        return additions.added(lambda one: one.panels(shown))
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
-        for step in additions.next_steps(self.caller, self.kind, resource, version):
+        for step in additions.added(lambda one: one.next_steps(self.caller, self.kind, resource, version)):
             message = format_html('{} <a class="link" href="{}">{}</a>', message, step.address, step.title)
         return message
 
@@ -243,7 +243,7 @@ class ResourcePage(StudioPage):
                 is_current=tab.page == self.tab,
                 count=self.used_by if tab.page == "usage" else 0,
             )
-            for tab in (*TABS, *additions.resource_tabs())
+            for tab in (*TABS, *additions.added(lambda one: one.resource_tabs))
             if tab.kinds(self.kind)
             and (tab.right is None or self.may(tab.right))
             and not (tab.needs_record and self.resource is None)

@@ -111,7 +111,7 @@ class ListPage(StudioPage):
             "label_chosen": (_("Label…"), publishes),
             "tag_chosen": (_("Tag…"), True),
         }
-        further = additions.chosen_actions(self.caller, ChosenOn.LIST)
+        further = additions.added(lambda one: one.chosen(self.caller, ChosenOn.LIST))
         more = (
             _("All %(count)s matches")
             if count <= MAX_CHOSEN

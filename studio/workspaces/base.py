@@ -76,7 +76,7 @@ class WorkspacePage(AdministrationPage):
             "tabs": self._tabs(settings),
             "settings": Row.of(settings) if any(one.is_current for one in settings) else None,
             "list_address": reverse(f"{ROUTE}changelist"),
-            "notices": additions.notices(self.caller, self.workspace.pk),
+            "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
         }
         return super().page(template, title=title, status=status, **{**more, **context})
 

@@ -147,10 +147,6 @@ class FollowedLog:
                 after = step
         return None
 
-    def has_reached(self, position: int) -> bool:
-        """Return whether this process has followed the log at least this far."""
-        return self._position is not None and self._position >= position
-
     def is_right(self, made: Moment, dependencies: Iterable[Dependency], now: Moment) -> bool:
         """Return whether a value read at the moment `made`, or later, is still valid at `now`."""
         # The order matters: changes are dropped only after everything has been marked as changed.
