@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Sentence
+from studio.activity.fragments import Sentence
 from studio.activity.wording import spaced
 from versioning.domain.events import Audience, EventSubject, EventType
 

@@ -18,7 +18,7 @@ from mail.models import Mail, MailPreferences
 from mail.recipients import address_of, in_language_of
 from mail.topics import topics_by_type
 from studio.activity import lines as activity
-from studio.activity.names import Fragment
+from studio.activity.fragments import Fragment
 from studio.dates import moment_in_words
 from studio.marks import as_text, writing
 from studio.named import workspace_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Sentence
+from studio.activity.fragments import Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:

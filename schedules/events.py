@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Fragment, Sentence
+from studio.activity.fragments import Fragment, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:

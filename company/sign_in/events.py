@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.names import Fragment, Sentence, people_in
+from studio.activity.fragments import Fragment, Sentence, people_in
 from studio.people import Place
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType

@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from studio import additions
-from studio.activity.names import Fragment, Names, version_name, with_kind
+from studio.activity.fragments import Fragment
+from studio.activity.names import Names, version_name, with_kind
 from studio.activity.sentences import sentence_of
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened

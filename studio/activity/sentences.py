@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.names import Fragment, Names, Sentence, as_fragments, people_in
+from studio.activity.fragments import Fragment, Sentence, as_fragments, people_in
+from studio.activity.names import Names
 from studio.activity.wording import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.forms.wording import titles

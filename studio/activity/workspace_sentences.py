@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.utils.translation import gettext as _
 
-from studio.activity.names import Fragment, Sentence, people_in
+from studio.activity.fragments import Fragment, Sentence, people_in
 from studio.named import workspace_name
 from studio.people import Place
 from studio.workspaces.names import NAMES as ROLES

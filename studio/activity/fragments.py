@@ -1,0 +1,50 @@
+"""Sentences with placeholders as lists of fragments, some of them links. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from django.utils.safestring import SafeString
+
+from studio.people import Place, people, person_name
+
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A fragment of a sentence."""
+
+    text: str
+    address: str = ""
+    """The address that it links to; empty for plain words."""
+    html: SafeString | None = None
+    """How a page shows it, if not as its text: people, with their faces."""
+    number: int | None = None
+    """The number of the version that it names, if that has a number."""
+
+
+def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:
+    """Return people as a fragment."""
+    return Fragment(", ".join(person_name(one, place) for one in usernames), html=people(usernames, place))
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with placeholders (`{who} published {version}`), and their values."""
+
+    sentence: str
+    values: Mapping[str, Fragment | str] = field(default_factory=dict)
+
+
+def as_fragments(sentence: str, values: Mapping[str, Fragment | str]) -> list[Fragment]:
+    """Return a sentence as fragments; a placeholder without a value stays unchanged."""
+    fragments = []
+    for place, text in enumerate(_PLACEHOLDER.split(sentence)):
+        value = values.get(text, f"{{{text}}}") if place % 2 else text
+        if value:
+            fragments.append(value if isinstance(value, Fragment) else Fragment(value))
+    return fragments
