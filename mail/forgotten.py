@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import Http404, HttpRequest, HttpResponse
@@ -28,7 +29,7 @@ from mail.models import Mail, MailKind
 from mail.recipients import address_field
 from studio import sign_in, site
 from studio.accounts.attempts import client_address
-from studio.accounts.forms import sentence_about_waiting
+from studio.accounts.forms import PasswordAlone, sentence_about_waiting
 from studio.error_pages import framed
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts
@@ -133,11 +134,16 @@ class ForgottenPasswordPage(View):
         return framed(self.request, "mail/forgotten.html", title=title, status=status, **context)
 
 
+class NewPasswordForm(PasswordAlone, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
+    """The form for a new password."""
+
+
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
 class NewPasswordPage(PasswordResetConfirmView):
     """Where the link leads: sets a new password, and ends all sessions of the person."""
 
     template_name = "mail/new_password.html"
+    form_class = NewPasswordForm
     token_generator = tokens
     success_url = reverse_lazy("studio:login")
 

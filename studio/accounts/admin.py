@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
+from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
 from versioning.domain.access import Role
@@ -58,6 +59,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     search_fields = (_NAME, *_PERSONAL)
     ordering = (_NAME,)
     filter_horizontal = ()
+    change_password_form = type("OthersPasswordForm", (PasswordAlone, UserAdmin.change_password_form), {})
     view_on_site = False
 
     @display(description=_("last login"), ordering="last_login")
@@ -93,6 +95,10 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: accounts are deactivated."""
         return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
+        """Store what was changed, and not what another request has changed meanwhile."""
+        obj.save(update_fields=form.changed_data)
 
     def changeform_view(
         self,

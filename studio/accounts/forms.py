@@ -96,7 +96,22 @@ class SuperuserSignInForm(SignInForm):
             )
 
 
-class ChangePasswordForm(LimitedAttemptsForm, PasswordChangeForm):
+class PasswordAlone:
+    """A form that writes the password of its user and nothing else.
+
+    The account was read before the password was hashed, which takes a while: whatever was taken away from it
+    meanwhile would come back.
+    """
+
+    def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  as Django's
+        """Set the password, and store it."""
+        user = super().save(commit=False)  # type: ignore[misc]  # of one of Django's forms
+        if commit:
+            user.save(update_fields=["password"])
+        return user
+
+
+class ChangePasswordForm(PasswordAlone, LimitedAttemptsForm, PasswordChangeForm):
     """Changes the person's own password; wrong old passwords are limited here, too."""
 
     def clean_old_password(self) -> str:

@@ -68,6 +68,30 @@ def test_a_link_sets_a_new_password_once_and_ends_every_session(post: Post) -> N
     assert "[secret]" in without_secrets(link) and link.rpartition("ep_")[2] not in without_secrets(link)
 
 
+@pytest.mark.parametrize("door", ["link", "own page", "superuser's page"])
+def test_who_is_switched_off_while_a_password_is_set_stays_so(
+    post: Post, monkeypatch: pytest.MonkeyPatch, door: str
+) -> None:
+    browser, root, edgar = signed_in(), signed_in("root"), User.objects.get(username="edgar")
+
+    def hashed(user: Any, raw: str) -> None:
+        User.objects.filter(pk=user.pk).update(is_active=False)
+        user.password = "hashed"
+
+    monkeypatch.setattr(User, "set_password", hashed)
+    if door == "link":
+        ask("edgar")
+        set_password(link_in(post.work()[0], "new-password"))
+    elif door == "own page":
+        typed = {"old_password": BEFORE, "new_password1": NEW, "new_password2": NEW}
+        browser.post("/studio/password_change/", typed)
+    else:
+        typed = {"usable_password": "true", "password1": NEW, "password2": NEW}
+        root.post(f"/studio/auth/user/{edgar.pk}/password/", typed)
+    edgar.refresh_from_db()
+    assert (edgar.password, edgar.is_active) == ("hashed", False)
+
+
 def test_a_sign_in_ends_a_link(post: Post) -> None:
     ask("edgar@EXAMPLE.com")
     [mail] = post.work()
