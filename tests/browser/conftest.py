@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -59,7 +60,7 @@ class Watched:
 class Session:
     """What a browser stores of a person who has signed in."""
 
-    storage: Any
+    cookies: Any
     begun: float = field(default_factory=time.monotonic)
 
     @property
@@ -125,35 +126,84 @@ def sessions() -> dict[str, Session]:
     return {}
 
 
+@dataclass(frozen=True)
+class Windows:
+    """The windows of a browser: what one has loaded, the next one on the same service need not load again."""
+
+    browser: Browser
+    kept: dict[tuple[object, ...], list[BrowserContext]] = field(default_factory=lambda: defaultdict(list))
+    """Those that can be used again, by what they were opened with."""
+
+    @contextmanager
+    def opened(
+        self, url: str, theme: str, zone: str, *, has_scripts: bool, is_kept: bool
+    ) -> Iterator[BrowserContext]:
+        """Have a window that knows nothing of other tests."""
+        kept = self.kept[url, theme, zone, has_scripts]
+        context = (
+            kept.pop()
+            if kept
+            else self.browser.new_context(
+                base_url=f"{url}/studio/",
+                color_scheme=theme,  # type: ignore[arg-type]
+                timezone_id=zone,
+                java_script_enabled=has_scripts,
+                reduced_motion="reduce",  # so that nothing is measured half-way through a change
+            )
+        )
+        yield context
+        if is_kept:
+            self._forget(context)
+            kept.append(context)
+        else:
+            context.close()
+
+    def _forget(self, context: BrowserContext) -> None:
+        """Forget all that a test has left in a window, but for the files of the studio."""
+        for page in context.pages:
+            page.close()
+        context.set_offline(False)
+        context.unroute_all()
+        context.clear_cookies()
+        page = context.new_page()
+        page.goto("/healthz")
+        page.evaluate("localStorage.clear()")
+        page.close()
+
+
+@pytest.fixture(scope="session")
+def windows(browser: Browser) -> Windows:
+    """The windows of this process."""
+    return Windows(browser)
+
+
 @pytest.fixture
 def enter(
-    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
+    windows: Windows, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
 ) -> Iterator[Enter]:
     """A person's window on the studio: `enter("edgar", "versioning/agent/", width=NARROW)`.
 
     `enter()` opens an empty one, in which no person has signed in. At the end of the test, no page that
-    is watched may have had an error or have sent a request to another host.
+    is watched may have had an error or have sent a request to another host. A test that changes a window for
+    good, such as its clock, says `is_kept=False`.
     """
-    with entering(browser, studio_service, sessions) as open_window:
+    with entering(windows, studio_service, sessions) as open_window:
         yield open_window
 
 
 @pytest.fixture(scope="module")
 def window(
-    browser: Browser, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
+    windows: Windows, studio_service: Service, keys: dict[str, str], sessions: dict[str, Session]
 ) -> Iterator[Page]:
-    """A window of alice in which the tests of a module open one page after the other.
-
-    That takes half the time of a window for each, which loads all scripts anew.
-    """
-    with entering(browser, studio_service, sessions) as open_window:
+    """A window of alice in which the tests of a module open one page after the other."""
+    with entering(windows, studio_service, sessions) as open_window:
         yield open_window("alice")
 
 
 @contextmanager
-def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -> Iterator[Enter]:
+def entering(windows: Windows, service: Service, sessions: dict[str, Session]) -> Iterator[Enter]:
     """Yield what opens windows, and close them in the end, when it is found out what went wrong in them."""
-    watched, contexts = Watched(), list[BrowserContext]()
+    watched = Watched()
 
     def open_window(
         name: str = "",
@@ -164,33 +214,28 @@ def entering(browser: Browser, service: Service, sessions: dict[str, Session]) -
         zone: str = "UTC",
         has_scripts: bool = True,
         is_watched: bool = True,
+        is_kept: bool = True,
     ) -> Page:
         if name in sessions and sessions[name].is_old:
             del sessions[name]
         known = sessions.get(name)
-        context = browser.new_context(
-            base_url=f"{service.url}/studio/",
-            viewport={"width": width, "height": 900},
-            color_scheme=theme,  # type: ignore[arg-type]
-            timezone_id=zone,
-            java_script_enabled=has_scripts,
-            reduced_motion="reduce",  # so that nothing is measured half-way through a change
-            storage_state=known and known.storage,
-        )
-        contexts.append(context)
+        how = {"has_scripts": has_scripts, "is_kept": is_kept}
+        context = stack.enter_context(windows.opened(service.url, theme, zone, **how))
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": 900})
         if is_watched:
             watched.watch(page)
-        if name and known is None:
+        if known:
+            context.add_cookies(known.cookies)
+        elif name:
             sign_in(page, name)
-            sessions[name] = Session(context.storage_state())
+            sessions[name] = Session(context.cookies())
         if name:
             page.goto(path)
         return page
 
-    yield open_window
-    for context in contexts:
-        context.close()
+    with ExitStack() as stack:
+        yield open_window
     assert watched.errors == []
     assert watched.hosts <= {urlsplit(service.url).netloc}
 

@@ -38,7 +38,7 @@ def save(kind: Kind, api: RemoteApi, resource_id: str, **fields: Any) -> None:
 
 def opened(enter: Enter, name: str, address: str, **look: Any) -> Page:
     """Open a page whose clock a test can advance."""
-    page = enter(name, address, **look)
+    page = enter(name, address, is_kept=False, **look)
     page.clock.install()
     page.reload()
     return page

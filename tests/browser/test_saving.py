@@ -275,7 +275,7 @@ def test_two_tabs_do_not_overwrite_each_other(enter: Enter, api_of: ApiOf, made:
 
 
 def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
-    page = edit(enter, "edgar", made, width=NARROW)
+    page = edit(enter, "edgar", made, width=NARROW, is_kept=False)
     page.clock.install()
     page.reload()
     expect(page.locator("#present")).to_be_empty()
