@@ -140,7 +140,7 @@ def test_a_wsgi_server_has_a_thread_for_each_of_its_few_streams(live_service: Se
     with started(live_service, address, "runserver", address, "--noreload") as service:
         all_hear_of_a_publish(live_service, service, IN_THREADS)
         # A thread notices that its client has left when it sends the next comment.
-        until(lambda: status_of_a_stream(service) == 200)
+        until(lambda: status_of_a_stream(service) == 200, every=0.5)
 
 
 def all_hear_of_a_publish(publishing: Service, listening: Service, number: int) -> None:

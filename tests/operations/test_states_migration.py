@@ -14,10 +14,12 @@ from django.db.migrations.state import StateApps
 from django.utils import timezone
 
 from tests.support import migrating
-from versioning.models import Agent, Favorite, PromptBlock
+
+pytestmark = pytest.mark.database
 
 PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
+AFTER = [("versioning", "0020_published_updated_at")]
 
 
 @pytest.fixture
@@ -51,44 +53,59 @@ def store(
     return identity
 
 
-@pytest.mark.database
-def test_earlier_favorites_become_favorite_agents(earlier_release: StateApps) -> None:
-    user = earlier_release.get_model("auth", "User").objects.create(username="vera")
-    earlier_release.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
-    migrating.migrate([("versioning", "0011_favorites_of_both_kinds")])
-    assert list(Favorite.objects.values_list("kind", "resource_id", "user__username")) == [
+def test_new_columns_and_tables_are_filled_from_stored_data(earlier_release: StateApps) -> None:
+    apps, kinds = earlier_release, {"Agent": "instructions", "PromptBlock": "content"}
+    user = apps.get_model("auth", "User").objects.create(username="vera")
+    apps.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
+    apps.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
+    down = {kind: stored_and_unpublished(apps, kind, text) for kind, text in kinds.items()}
+
+    apps = migrating.migrate(AFTER)
+
+    favorites = apps.get_model("versioning", "Favorite").objects
+    assert list(favorites.values_list("kind", "resource_id", "user__username")) == [
         ("agent", "team/writer", "vera")
     ]
+    for kind, version in down.items():
+        rows = apps.get_model("versioning", kind).objects.select_related("latest_version")
+        resources = {one.pk: one for one in rows}
+        assert {name: one.was_ever_published for name, one in resources.items()} == {
+            "live": True,
+            "was": True,
+            "never": False,
+            "pruned": False,
+            "drafted": True,
+        }
+        assert {name: one.published_updated_at for name, one in resources.items()} == {
+            "live": resources["live"].updated_at,
+            "was": None,
+            "never": None,
+            "pruned": None,
+            "drafted": PUBLISHED_AT,
+        }
+        assert {name for name, one in resources.items() if one.unpublished_version_id == version} == {"was"}
+        assert {name for name, one in resources.items() if one.unpublished_version_id} == {"was"}
+        assert resources["live"].latest_version.excerpt == "One two"
+        tags = apps.get_model("versioning", f"{kind}Tag").objects.order_by("name")
+        assert list(tags.values_list("resource", "name")) == [("live", "blue"), ("live", "red")]
 
 
-@pytest.mark.parametrize(
-    ("model", "word", "text"),
-    [
-        pytest.param(Agent, "agent", "instructions", marks=pytest.mark.database),
-        (PromptBlock, "promptBlock", "content"),
-    ],
-)
-def test_new_columns_are_filled_from_stored_data(
-    earlier_release: StateApps, model: Any, word: str, text: str
-) -> None:
-    apps, kind = earlier_release, model.__name__
-    apps.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
-    store(
-        apps,
-        kind,
-        "live",
-        live=True,
-        metadata={"tags": ["red", 1, "red", "a,b", "blue"]},
-        **{text: "One\n two"},
-    )
+def stored_and_unpublished(apps: StateApps, kind: str, text: str) -> uuid.UUID:
+    """Store one of each sort, and return the version that was live before it was unpublished."""
+    tags = {"tags": ["red", 1, "red", "a,b", "blue"]}
+    store(apps, kind, "live", live=True, metadata=tags, **{text: "One\n two"})
     was = store(apps, kind, "was", live=False, metadata={"tags": "red"})
     store(apps, kind, "never", live=False, metadata={})
     store(apps, kind, "pruned", live=False, metadata={})
     store(apps, kind, "drafted", live=True, metadata={}, draft=True)
-    down = uuid.uuid4()
+    down, word, events = (
+        uuid.uuid4(),
+        kind[0].lower() + kind[1:],
+        apps.get_model("versioning", "Event").objects,
+    )
     told = [(was, "published", ""), (was, "unpublished", str(down)), (uuid.uuid4(), "published", "")]
-    for position, (identity, what, previous) in enumerate(told, start=1):
-        apps.get_model("versioning", "Event").objects.create(
+    for position, (identity, what, previous) in enumerate(told, start=events.count() + 1):
+        events.create(
             position=position,
             type=f"{word}.{what}",
             created_at=timezone.now(),
@@ -98,26 +115,4 @@ def test_new_columns_are_filled_from_stored_data(
             via="api",
             audience="readers",
         )
-
-    migrating.migrate()
-
-    resources = {one.pk: one for one in model.objects.select_related("latest_version")}
-    assert {name: one.was_ever_published for name, one in resources.items()} == {
-        "live": True,
-        "was": True,
-        "never": False,
-        "pruned": False,
-        "drafted": True,
-    }
-    assert {name: one.published_updated_at for name, one in resources.items()} == {
-        "live": resources["live"].updated_at,
-        "was": None,
-        "never": None,
-        "pruned": None,
-        "drafted": PUBLISHED_AT,
-    }
-    assert {name for name, one in resources.items() if one.unpublished_version_id == down} == {"was"}
-    assert {name for name, one in resources.items() if one.unpublished_version_id} == {"was"}
-    assert resources["live"].latest_version.excerpt == "One two"
-    assert list(resources["live"].tags.values_list("name", flat=True)) == ["blue", "red"]
-    assert not resources["was"].tags.exists()
+    return down

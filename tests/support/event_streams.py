@@ -73,12 +73,12 @@ class EventStream:
         return [line.removeprefix(begin) for line in lines if line.startswith(begin)]
 
 
-def until(condition: Callable[[], object], shown: object = None) -> None:
-    """Wait until a condition holds."""
+def until(condition: Callable[[], object], shown: object = None, every: float = 0.02) -> None:
+    """Wait until a condition holds, which is asked about after so many seconds each time."""
     deadline = time.monotonic() + GENEROUS
     while not condition():
         assert time.monotonic() < deadline, shown
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 @contextmanager

@@ -15,43 +15,37 @@ from tests.support.emptying import KEPT, delete_rows
 from tests.support.service import new_database
 
 Targets = list[tuple[str, str]]
-_earlier: dict[str, sqlite3.Connection] = {}
-"""Copies of empty databases of earlier releases: going back takes SQLite seconds."""
 
 
-def migrate(targets: Targets | None = None) -> StateApps:
-    """Migrate to these migrations, or to the newest; return the models as they are then."""
-    executor = MigrationExecutor(connection)
-    targets = targets or executor.loader.graph.leaf_nodes()
-    executor.migrate(targets)
-    return MigrationExecutor(connection).loader.project_state(targets).apps
+def migrate(targets: Targets) -> StateApps:
+    """Migrate to these migrations, and return the models as they are then."""
+    apps: StateApps = MigrationExecutor(connection).migrate(targets).apps
+    return apps
 
 
 @contextmanager
 def earlier_release(targets: Targets) -> Iterator[StateApps]:
-    """Have an empty database of that release during the block; afterwards it is the one of before."""
-    if connection.vendor != "sqlite":
-        with _another_database():
-            apps = migrate(targets)
-            delete_rows("default", {*connection.introspection.table_names()} - KEPT)
-            yield apps
-        return
-    connection.ensure_connection()
-    with closing(sqlite3.connect(":memory:")) as before:
-        connection.connection.backup(before)
-        if str(targets) in _earlier:
-            _earlier[str(targets)].backup(connection.connection)
+    """Have an empty database of that release during the block; afterwards it is the one of before.
+
+    It begins with the first migration: going back from the newest takes many times as long.
+    """
+    with _another_database():
         apps = migrate(targets)
-        if str(targets) not in _earlier:
-            _earlier[str(targets)] = sqlite3.connect(":memory:")
-            connection.connection.backup(_earlier[str(targets)])
+        delete_rows("default", {*connection.introspection.table_names()} - KEPT)
         yield apps
-        before.backup(connection.connection)
 
 
 @contextmanager
 def _another_database() -> Iterator[None]:
-    """Connect to a new database during the block: going back takes PostgreSQL longer than beginning anew."""
+    """Have a database without tables during the block."""
+    if connection.vendor == "sqlite":
+        connection.ensure_connection()
+        with closing(sqlite3.connect(":memory:")) as before, closing(sqlite3.connect(":memory:")) as nothing:
+            connection.connection.backup(before)
+            nothing.backup(connection.connection)
+            yield
+            before.backup(connection.connection)
+        return
     mine = connection.settings_dict["NAME"]
     with new_database(Path()) as url:
         _connect_to(url.rpartition("/")[2])
