@@ -19,7 +19,7 @@ from tests.support.service import Service, running_service
 
 pytestmark = pytest.mark.database
 
-CALLERS, RUNS_OF_EACH = 4, 50
+CALLERS, RUNS_OF_EACH = 4, 20
 LOST_AT_MOST = 5
 """The seconds of counts that a kill may take with it."""
 SECONDS_TO_WAIT = 60
@@ -92,7 +92,7 @@ def test_a_stop_is_seen_by_the_next_read_of_every_process_under_load(service: Se
         draft = AGENTS.save(api, "writer", "two")["latestVersionId"]
         reading = [readers.submit(read_all_the_time) for _ in range(CALLERS)]
         try:
-            for _ in range(10):
+            for _ in range(5):
                 rollout = started(api, AGENTS, arm(draft))
                 assert seen(6) == {"two"}
                 assert api.post(f"/rollouts/{rollout['id']}/stop", {}).status == 200

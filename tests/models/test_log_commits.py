@@ -21,7 +21,7 @@ from tests.support.writing import Record, history, writing
 pytestmark = pytest.mark.database
 
 WRITERS = 16
-CHANGES = 20
+CHANGES = 8
 READERS = 2
 STREAMS = 4
 SHARED = 4
