@@ -16,7 +16,7 @@ from tests.support.service import Service, running_service
 pytestmark = pytest.mark.database
 
 EDITORS = 16
-SAVES_EACH = 20
+SAVES_EACH = 8
 CREATORS = 20
 
 Record = dict[str, Any]

@@ -8,14 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.service import new_database, template_database
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # All that `serve` loads, then a read and a save, then a run and a webhook.
 PROGRAM = """
 import json, sys
 import django
-from io import StringIO
-from django.core.management import call_command, load_command_class
+from django.core.management import load_command_class
 from django.core.servers.basehttp import get_internal_wsgi_application
 from django.test import Client
 
@@ -28,10 +29,7 @@ def ask(method, path, **body):
     assert answer.status_code < 300, (path, answer.content)
 
 django.setup()
-call_command("migrate", verbosity=0)
-key = StringIO()
-call_command("create_api_key", "alice", workspace="default", role="admin", stdout=key)
-client = Client(headers={"authorization": "Bearer " + key.getvalue().strip(), "host": "localhost"})
+client = Client(headers={"authorization": "Bearer " + sys.argv[1], "host": "localhost"})
 load_command_class("editor_project", "serve")
 get_internal_wsgi_application()
 
@@ -50,13 +48,12 @@ print(json.dumps([*steps, loaded()]))
 
 
 def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -> None:
-    environment = {
-        **os.environ,
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'db.sqlite3'}",
-        "DJANGO_SETTINGS_MODULE": "editor_project.settings",
-    }
-    command = [sys.executable, "-c", PROGRAM]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    template = template_database()
+    command = [sys.executable, "-c", PROGRAM, template.key]
+    with new_database(tmp_path / "db.sqlite3", template.url) as url:
+        settings = {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "editor_project.settings"}
+        environment = os.environ | settings
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     after_saves, after_run, after_webhook = json.loads(done.stdout.splitlines()[-1])
     assert after_saves == []

@@ -23,7 +23,7 @@ from tests.support.service import Service, running_service
 
 pytestmark = pytest.mark.database
 
-TURNS = 10
+TURNS = 5
 KILLED = 20
 KILLS = 2
 ITEMS = 20

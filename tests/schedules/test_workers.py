@@ -23,7 +23,7 @@ from tests.support.service import Service, running_service
 
 pytestmark = pytest.mark.database
 
-MANY = 40
+MANY = 20
 PUNCTUAL = 30
 """Seconds within which something happens after its minute, on a machine that has much else to do."""
 KINDS = (AGENTS, PROMPT_BLOCKS)
