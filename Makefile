@@ -55,7 +55,7 @@ test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
 
-test-image: .venv/.dev ## Build the image and run it (as root; Debian packages: buildah, mmdebstrap)
+test-image: .venv/.dev ## Build the image, and run the manifests' processes from it (as root)
 	deploy/test-image.sh
 
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -19,13 +22,22 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the argument."""
-        parser.add_argument("file", type=Path, help="the back-up, which must not exist yet")
+        parser.add_argument(
+            "file", type=Path, help="the back-up, which must not exist yet; - is standard output"
+        )
 
     def handle(self, *_args: Any, file: Path, **_options: Any) -> None:
         """Write the back-up; an existing file is never overwritten."""
-        try:
-            made = backups.back_up(file)
-        except Unusable as error:
-            raise CommandError(str(error)) from error
-        size = file.stat().st_size
-        self.stdout.write(f"{file}: {size} bytes, SHA-256 of the database {made.digest}.")
+        is_piped = str(file) == "-"
+        with TemporaryDirectory(prefix="editor-backup-") as folder:
+            made = Path(folder, "made") if is_piped else file
+            try:
+                manifest = backups.back_up(made)
+            except Unusable as error:
+                raise CommandError(str(error)) from error
+            size = made.stat().st_size
+            if is_piped:
+                with made.open("rb") as content:
+                    shutil.copyfileobj(content, sys.stdout.buffer)
+        said = self.stderr if is_piped else self.stdout
+        said.write(f"{file}: {size} bytes, SHA-256 of the database {manifest.digest}.")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from argparse import ArgumentParser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.core.management import call_command
@@ -20,14 +23,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the argument."""
-        parser.add_argument("file", type=Path, help="what `manage.py backup` has written")
+        parser.add_argument(
+            "file", type=Path, help="what `manage.py backup` has written; - is standard input"
+        )
 
     def handle(self, *_args: Any, file: Path, **_options: Any) -> None:
         """Replace what the database holds, all of it or nothing, and migrate it to this release."""
-        try:
-            found = backups.restore(file)
-        except Unusable as error:
-            raise CommandError(str(error)) from error
+        with TemporaryDirectory(prefix="editor-restore-") as folder:
+            if str(file) == "-":
+                file = Path(folder, "standard input")  # which cannot be read from its end, as an archive is
+                with file.open("wb") as copy:
+                    shutil.copyfileobj(sys.stdin.buffer, copy)
+            try:
+                found = backups.restore(file)
+            except Unusable as error:
+                raise CommandError(str(error)) from error
         call_command("migrate", verbosity=0, skip_checks=True)
         self.stdout.write(
             f"Restored the state of {found.made_at}, saved by release {found.version}. "
