@@ -5,9 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 step='The image is built by root'
-work=$(mktemp -d) image=
+work=$(mktemp -d) image='' built=''
 trap 'echo "$step, and that failed: the image is not tested." >&2' ERR
-trap '[[ -z $image ]] || buildah rm "$image" >/dev/null; rm -rf "$work"' EXIT
+trap '[[ -z $image ]] || buildah rm "$image" >/dev/null; [[ -z $built ]] || buildah rmi "$built" >/dev/null; rm -rf "$work"' EXIT
 ((EUID == 0))
 export BUILDAH_ISOLATION=chroot
 base=docker.io/library/debian:bookworm-slim
@@ -22,7 +22,7 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
         bookworm "$(buildah mount "$image")" "${sources[@]}"
     buildah commit --quiet --rm "$image" "$base" >/dev/null
-    image=
+    image=''
 fi
 
 step='Wheels are fetched as pip is configured on this machine'
@@ -32,7 +32,8 @@ python=3.11 # of Debian bookworm
 step='The image is built'
 buildah build --quiet --format docker --pull=never --volume "$work/wheels:/wheels:ro" --build-arg PIP_NO_INDEX=1 \
     --build-arg PIP_FIND_LINKS=/wheels --tag editor-test . >/dev/null
-image=$(buildah from --pull=never editor-test)
+built=editor-test
+image=$(buildah from --pull=never "$built")
 root=$(buildah mount "$image")
 buildah inspect --type image editor-test >"$work/image.json"
 packages=$(chroot "$root" dpkg-query --show | wc -l)
