@@ -22,11 +22,15 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import django.test.utils
 import pytest
 import pytest_rerunfailures
 from django.conf import settings
 from django.db import connections, transaction
+from django.template.base import Template
+from django.template.context import Context, RequestContext
 from django.test import TransactionTestCase
+from django.test.signals import template_rendered
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
@@ -59,8 +63,24 @@ def pytest_configure() -> None:
     hypothesis_settings.register_profile(
         "unhurried", max_examples=50, deadline=None, suppress_health_check=slow_is_fine
     )
+    # Ten times as much, where something was changed: `make test ARGS=--hypothesis-profile=thorough`.
+    hypothesis_settings.register_profile(
+        "thorough", hypothesis_settings.get_profile("unhurried"), max_examples=500
+    )
     hypothesis_settings.load_profile("unhurried")
     TransactionTestCase._fixture_teardown = empty
+    django.test.utils.instrumented_test_render = render
+
+
+def render(template: Template, context: Context) -> str:
+    """Render a template, in place of what Django's test client renders with.
+
+    That one tells the client of every widget and every included part, with a copy of its context; a page
+    consists of dozens. Here the client learns of the page alone.
+    """
+    if context.template is template and isinstance(context, RequestContext):
+        template_rendered.send(sender=template, template=template, context=context)
+    return template.nodelist.render(context)
 
 
 @pytest.fixture(scope="session")

@@ -31,6 +31,9 @@ STYLESHEETS: Final = ["schedules/schedules.css"]
 
 def count_for(caller: Caller) -> int:
     """Return how many of the person's schedules failed lately, or will fail as far as a worker knows."""
+    # Every page shows it, and most people schedule nothing: then the rest need not be asked.
+    if caller.user_id is None or not Schedule.objects.filter(author=caller.user_id).exists():
+        return 0
     threatened = _own(caller).waiting().exclude(known_problems="")
     found = list((threatened | _failed(caller))[:MAX_JUDGED])
     failed = [one for one in found if one.executed_at is not None]

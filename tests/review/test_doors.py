@@ -23,8 +23,6 @@ from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event
 
-pytestmark = pytest.mark.both_kinds
-
 REASON = "The customer waits."
 
 
@@ -55,6 +53,7 @@ def refused(answer: Answer) -> dict[str, Any]:
     return dict(answer.body["review"])
 
 
+@pytest.mark.both_kinds
 def test_no_way_to_publish_over_the_api_works_without_the_approval(
     cast: Cast, kind: Kind, draft: str
 ) -> None:
@@ -152,6 +151,7 @@ def test_unpublishing_and_deleting_accept_no_option_of_publishing(cast: Cast, ki
         assert (answer.status, answer.fields) == (400, ["bypassReview"])
 
 
+@pytest.mark.both_kinds
 def test_no_way_to_publish_in_python_works_without_the_approval(cast: Cast, kind: Kind, draft: str) -> None:
     for door in IN_PYTHON:
         with undone():
@@ -180,6 +180,7 @@ def test_python_bypasses_with_a_reason_where_admins_may(cast: Cast, kind: Kind, 
             assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
 
 
+@pytest.mark.both_kinds
 def test_no_way_to_publish_in_the_studio_works_without_the_approval(
     cast: Cast, kind: Kind, draft: str
 ) -> None:

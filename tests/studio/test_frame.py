@@ -79,8 +79,9 @@ def test_every_page_is_forbidden_without_a_membership(cast: Cast) -> None:
 
 def test_pages_run_and_load_only_files_of_this_server(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
+    alice = Window.of("alice")
     for address in every_url(distinct_routes()):
-        seen = Window.of("alice").get(address)
+        seen = alice.get(address)
         policy = seen.headers["Content-Security-Policy"]
         assert POLICY in policy and "unsafe" not in policy, address
         for forbidden in (" style=", " onclick=", "<style", "javascript:"):
