@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from sqlite3 import connect
+from sqlite3 import Cursor, connect
 from time import sleep
 from typing import Any
 from unittest.mock import Mock
@@ -128,6 +129,18 @@ def test_another_process_is_waited_for(databases: ConnectionHandler) -> None:
         with writing(databases) as connection:
             [[milliseconds]] = connection.connection.execute("PRAGMA busy_timeout")
             assert milliseconds == 30_000  # for statements without a transaction, SQLite waits
+
+
+def test_waiting_leaves_no_cursor_to_the_garbage_collector(databases: ConnectionHandler) -> None:
+    """It would reset the cursor in any thread, even in one that holds the lock which this one waits for."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(isinstance(one, Cursor) for one in gc.get_objects())
+        test_another_process_is_waited_for(databases)
+        assert sum(isinstance(one, Cursor) for one in gc.get_objects()) == before
+    finally:
+        gc.enable()
 
 
 def test_another_process_is_waited_for_until_the_timeout(databases: ConnectionHandler) -> None:

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Action, Caller, Role, Via
@@ -185,7 +185,8 @@ class ApiKey(models.Model):
         """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
-            ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
+            with transaction.atomic(savepoint=False):  # on SQLite it waits in the queue of writers
+                ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
             self.last_used_at = now
         return self.last_used_at
 

@@ -97,7 +97,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             raise OperationalError("database is locked")  # what SQLite says after the same wait
         self._turn = queue
         try:
-            self._poll(until, timeout)
+            with self.wrap_database_errors:
+                self._poll(until, timeout)
         except BaseException:
             self._end_turn()
             raise
@@ -112,12 +113,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.connection.execute(f"PRAGMA busy_timeout = {int(timeout * 1000)}")
 
     def _begun(self, *, last: bool) -> bool:
-        """Begin the transaction; return False if the file is locked, or raise if this is the last attempt."""
+        """Begin the transaction; return False if the file is locked, or raise if this is the last attempt.
+
+        Not with Django's cursor, which an error of the database leaves in a reference cycle. The garbage
+        collector resets such a cursor, and waits for its connection: in a thread that has the lock of the
+        file, for a thread that waits for this lock.
+        """
         try:
-            super()._start_transaction_under_autocommit()  # type: ignore[misc]  # as above
-        except OperationalError as error:
-            code = getattr(error.__cause__, "sqlite_errorcode", 0)
-            if last or code & 0xFF != sqlite3.SQLITE_BUSY:
+            self.connection.execute(f"BEGIN {self.transaction_mode}")
+        except sqlite3.OperationalError as error:
+            if last or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
             return False
         return True
