@@ -103,6 +103,7 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
 # Every visible control lies within the window; the element in its middle is the control, a part of it or
 # its parent. Every icon is rendered as an icon, not as a word.
 MISPLACED = """async () => {
+  if (document.readyState !== "complete") await new Promise((done) => addEventListener("load", done));
   const found = [];
   await document.fonts.ready;
   for (const icon of document.querySelectorAll(".material-symbols-outlined"))
