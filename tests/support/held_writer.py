@@ -14,11 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 
+from editor_project.database.sqlite.base import DatabaseWrapper
 from tests.support.service import Service
 from versioning.conf import get_editor
 from versioning.domain.access import Role, Via
@@ -26,10 +28,8 @@ from versioning.domain.errors import VersioningError
 from versioning.models import Agent, caller_for
 
 SECONDS = 60
-LAST = {
-    "sqlite": ("BEGIN",),
-    "postgresql": ("WITH taken", 'INSERT INTO "versioning_logposition"'),
-}
+LAST = ("WITH taken", 'INSERT INTO "versioning_logposition"')
+"""How the last statement begins, on PostgreSQL."""
 
 Answer = dict[str, Any]
 Write = Callable[[], Answer]
@@ -70,16 +70,31 @@ def _holding(folder: Path) -> Iterator[None]:
     """Hold this process at the last moment, once."""
     is_first = True
 
-    def hold(execute: Callable[..., Any], statement: str, *rest: Any) -> Any:
+    def hold() -> None:
         nonlocal is_first
-        if is_first and statement.startswith(LAST[connection.vendor]):
+        if is_first:
             is_first = False
             (folder / "held").touch()
             _wait((folder / "go").exists)
+
+    def begin(database: DatabaseWrapper, **how: bool) -> bool:
+        hold()
+        return _begun(database, **how)
+
+    def execute_last(execute: Callable[..., Any], statement: str, *rest: Any) -> Any:
+        if statement.startswith(LAST):
+            hold()
         return execute(statement, *rest)
 
-    with connection.execute_wrapper(hold):
-        yield
+    if connection.vendor == "sqlite":
+        with patch.object(DatabaseWrapper, "_begun", begin):
+            yield
+    else:
+        with connection.execute_wrapper(execute_last):
+            yield
+
+
+_begun = DatabaseWrapper._begun
 
 
 def _wait(condition: Callable[[], bool]) -> None:
