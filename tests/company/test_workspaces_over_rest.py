@@ -10,13 +10,13 @@ import pytest
 from django.db import connection, connections
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import make_dataset
 from tests.support.people import give_role, key_of
 from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
-from versioning.editor import creating
-from versioning.models import Event, Membership, PromptBlock, Workspace
+from versioning.editor import creating, gate
+from versioning.models import Agent, Event, Membership, PromptBlock, Workspace
 from versioning.models.event_transaction import OpenTransaction
 
 pytestmark = pytest.mark.django_db
@@ -92,12 +92,19 @@ def test_with_an_empty_workspace_go_members_and_keys(cast: Cast) -> None:
 
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("kind", "moment"),
+    [
+        pytest.param(AGENTS, (gate, "_needed"), marks=pytest.mark.postgresql),
+        pytest.param(PROMPT_BLOCKS, (OpenTransaction, "write"), marks=pytest.mark.postgresql),
+        (PROMPT_BLOCKS, (creating, "_insert")),
+    ],
+)
 def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
-    cast: Cast, monkeypatch: pytest.MonkeyPatch
+    cast: Cast, monkeypatch: pytest.MonkeyPatch, kind: Kind, moment: tuple[Any, str]
 ) -> None:
     """The workspace goes after the right was checked; on PostgreSQL that is also after the insertion."""
-    on_sqlite = connection.vendor == "sqlite"
-    owner, name = (creating, "_insert") if on_sqlite else (OpenTransaction, "write")
+    owner, name = moment
     assert cast.root.post("/workspaces", {"id": "going", "name": "Going"}).status == 201
     original = getattr(owner, name)
 
@@ -112,9 +119,12 @@ def test_what_is_made_in_a_workspace_that_is_being_deleted_is_refused(
         connections.close_all()
 
     monkeypatch.setattr(owner, name, interrupted)
-    answer = cast.root.post(PROMPT_BLOCKS.path, {"name": "Tone", "content": "Plain.", "workspaceId": "going"})
-    assert is_refusal(answer, *((403, "forbidden") if on_sqlite else (409, "workspace_deleted")))
-    assert not PromptBlock.objects.exists() and not Workspace.objects.filter(pk="going").exists()
+    answer = cast.root.post(kind.path, {"name": "Tone", kind.text: "Plain.", "workspaceId": "going"})
+    assert is_refusal(
+        answer, *((403, "forbidden") if connection.vendor == "sqlite" else (409, "workspace_deleted"))
+    )
+    assert not Agent.objects.exists() and not PromptBlock.objects.exists()
+    assert not Workspace.objects.filter(pk="going").exists()
 
 
 @pytest.mark.postgresql

@@ -305,8 +305,10 @@ def _needed(request: PublishRequest) -> list[Check]:
     asked = [one for one in _registered if one.needed_by and not one.options.keys() & request.options]
     if not asked:
         return _registered
-    [found] = _workspaces(tuple(one.needed_by for one in asked)).get([request.resource.workspace_id])
-    needless = [one for one, is_needed in zip(asked, found, strict=True) if not is_needed]
+    rows = _workspaces(tuple(one.needed_by for one in asked)).get([request.resource.workspace_id])
+    if not rows:  # the workspace has been deleted meanwhile, and the commit will be refused
+        return _registered
+    needless = [one for one, is_needed in zip(asked, rows[0], strict=True) if not is_needed]
     return [one for one in _registered if one not in needless]
 
 
