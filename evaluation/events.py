@@ -36,7 +36,7 @@ _NAMES: Final = {
 """By subject: the placeholder in its sentences, and the members of the detail of which one has the value."""
 
 
-def _told(event: Event, names: Names) -> Sentence:
+def _sentence_of(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event."""
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     found = next((event.detail[one] for one in members if event.detail.get(one)), "")
@@ -68,9 +68,9 @@ DATASETS: Final = EventSubject(
     title=gettext_lazy("Datasets"),
     anything=gettext_lazy("Anything about datasets"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_told),
-        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_told),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_told),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
+        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
     ],
 )
 EXPERIMENTS: Final = EventSubject(
@@ -81,9 +81,9 @@ EXPERIMENTS: Final = EventSubject(
     title=gettext_lazy("Experiments"),
     anything=gettext_lazy("Anything about experiments"),
     types=[
-        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_told),
-        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_told),
-        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_told),
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_sentence_of),
+        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_sentence_of),
+        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_sentence_of),
     ],
 )
 GATES: Final = EventSubject(
@@ -94,9 +94,9 @@ GATES: Final = EventSubject(
     title=gettext_lazy("Gates"),
     anything=gettext_lazy("Anything about gates"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_told),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_told),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_told),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
         EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
     ],
 )

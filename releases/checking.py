@@ -14,6 +14,7 @@ from releases.rules import Problem, in_order
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.verbs import Verbs
 
@@ -54,7 +55,7 @@ class Attempt:
     release: Release
     items: Sequence[ItemNow]
     by: Caller
-    options: gate.Options = field(default_factory=lambda: gate.NO_OPTIONS)
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
 
 
 def problems_of(
@@ -63,7 +64,7 @@ def problems_of(
     items: Sequence[ItemNow],
     by: Caller,
     *,
-    options: gate.Options = gate.NO_OPTIONS,
+    options: Options = NO_OPTIONS,
 ) -> list[Problem]:
     """Return what prevents the caller from publishing a release with these items, as stored now.
 
@@ -93,14 +94,14 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
     ]
 
 
-def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, gate.PublishRequest]]:
+def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, PublishRequest]]:
     """Yield the requests to the gate: for all items that publish a version."""
     together = moves_of(one.item for one in attempt.items)
     for one in attempt.items:
         if one.resource is not None and one.version is not None and not one.is_file:
             yield (
                 one,
-                gate.PublishRequest(
+                PublishRequest(
                     resource=one.resource,
                     version=one.version,
                     caller=attempt.by,

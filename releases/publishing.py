@@ -17,6 +17,7 @@ from releases.rules import ReleaseBlocked
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.editor import Editor, gate, locking
 from versioning.editor.locking import activate, deactivate, retry_on_conflict
+from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import update
@@ -63,7 +64,7 @@ def publish(
 
 
 def _publish_items(
-    editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: gate.Options
+    editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: Options
 ) -> None:
     together, about = moves_of(one.item for one in items), {"releaseId": str(release.pk)}
     for one in items:

@@ -40,7 +40,7 @@ def _sentence(
     return Sentence(str(sentence), {"resource": names.resource(event), **values})
 
 
-def _told(sentence: Promise, alone: Promise) -> Words:
+def _worded(sentence: Promise, alone: Promise) -> Words:
     """Return what puts events of a type into these words; `alone` is for the resource's own page."""
     return partial(_sentence, sentence=sentence, alone=alone)
 
@@ -77,12 +77,12 @@ EVENTS: Final = (
             EventType(
                 name="approved",
                 title=pgettext_lazy("event", "approved"),
-                sentence=_told(_("{who} approved {version} of {resource}"), _("{who} approved {version}")),
+                sentence=_worded(_("{who} approved {version} of {resource}"), _("{who} approved {version}")),
             ),
             EventType(
                 name="changesRequested",
                 title=pgettext_lazy("event", "changes requested"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} asked for changes to {version} of {resource}"),
                     _("{who} asked for changes to {version}"),
                 ),
@@ -90,7 +90,7 @@ EVENTS: Final = (
             EventType(
                 name="withdrawn",
                 title=pgettext_lazy("event", "withdrawn"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} withdrew their verdict on {version} of {resource}"),
                     _("{who} withdrew their verdict on {version}"),
                 ),
@@ -99,7 +99,7 @@ EVENTS: Final = (
             EventType(
                 name="closed",
                 title=pgettext_lazy("event", "closed"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} closed the review of {version} of {resource}"),
                     _("{who} closed the review of {version}"),
                 ),
@@ -116,14 +116,14 @@ EVENTS: Final = (
             EventType(
                 name="added",
                 title=pgettext_lazy("event", "added"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
                 ),
             ),
             EventType(
                 name="changed",
                 title=pgettext_lazy("event", "changed"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} edited a comment on {version} of {resource}"),
                     _("{who} edited a comment on {version}"),
                 ),
@@ -131,7 +131,7 @@ EVENTS: Final = (
             EventType(
                 name="resolved",
                 title=pgettext_lazy("event", "resolved"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} resolved a comment on {version} of {resource}"),
                     _("{who} resolved a comment on {version}"),
                 ),
@@ -139,7 +139,7 @@ EVENTS: Final = (
             EventType(
                 name="reopened",
                 title=pgettext_lazy("event", "reopened"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} reopened a comment on {version} of {resource}"),
                     _("{who} reopened a comment on {version}"),
                 ),
@@ -147,7 +147,7 @@ EVENTS: Final = (
             EventType(
                 name="deleted",
                 title=pgettext_lazy("event", "deleted"),
-                sentence=_told(
+                sentence=_worded(
                     _("{who} deleted a comment on {version} of {resource}"),
                     _("{who} deleted a comment on {version}"),
                 ),

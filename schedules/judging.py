@@ -25,6 +25,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import VersionedResource
 from versioning.verbs import Verbs
 
@@ -103,7 +104,7 @@ def _of_the_gate(
         yield one.pk, [_of_item(problem) for problem in problems]
 
 
-def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.PublishRequest | None:
+def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> PublishRequest | None:
     """Return the request to the gate about a version; None if the gate is not involved."""
     resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
     before = resource.active_id if outcome is None else outcome.before
@@ -111,7 +112,7 @@ def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> gate.Publ
     if schedule.action == Action.UNPUBLISH or version is None:
         return None
     then = _with_live(resource, before, facts.version(schedule, before))
-    return gate.PublishRequest(resource=then, version=version, caller=_person(schedule, facts))
+    return PublishRequest(resource=then, version=version, caller=_person(schedule, facts))
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:

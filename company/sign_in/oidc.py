@@ -109,14 +109,15 @@ def finish(provider: Provider, request: Request, code: str, callback: str) -> di
     access, known = tokens.get("access_token"), _known(provider)
     if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
         return claims
-    told = _ask("GET", _endpoint(known, "userinfo_endpoint"), headers={"Authorization": f"Bearer {access}"})
-    return {**told, **claims} if told.get("sub") == claims["sub"] else claims
+    headers = {"Authorization": f"Bearer {access}"}
+    userinfo = _ask("GET", _endpoint(known, "userinfo_endpoint"), headers=headers)
+    return {**userinfo, **claims} if userinfo.get("sub") == claims["sub"] else claims
 
 
 def proved_at(claims: Mapping[str, Any]) -> float | None:
     """Return when the person last gave credentials to the provider; None if it does not say."""
-    told = claims.get("auth_time")
-    return float(min(told, time.time())) if isinstance(told, int | float) and told >= 0 else None
+    at = claims.get("auth_time")
+    return float(min(at, time.time())) if isinstance(at, int | float) and at >= 0 else None
 
 
 def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE, code_config
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.editor.gate import PublishRequest
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, AgentVersion
 from versioning.serving.grants import ids_named, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live

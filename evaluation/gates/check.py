@@ -18,6 +18,7 @@ from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 
@@ -95,7 +96,7 @@ class BypassEvaluation(RequestSchema):
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
 
-def check(request: gate.PublishRequest) -> gate.Then | None:
+def check(request: PublishRequest) -> gate.Then | None:
     """Raise `EvaluationRequired` unless every gate has its evidence; see `versioning.editor.gate`.
 
     The gates of the workspace stay locked until the transaction ends: two changes of what one agent shows
@@ -118,7 +119,7 @@ def check(request: gate.PublishRequest) -> gate.Then | None:
     return partial(_record_bypass, request, failing)
 
 
-def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
+def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     """Return for each request the error that `check` would raise, or None.
 
     Takes one statement where no workspace has a gate; where one has, a number that rises with the agents.
@@ -129,7 +130,7 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
     return [_refusal(request, gates.get(request.resource.workspace_id, ())) for request in requests]
 
 
-def _refusal(request: gate.PublishRequest, gates: Sequence[Gate]) -> VersioningError | None:
+def _refusal(request: PublishRequest, gates: Sequence[Gate]) -> VersioningError | None:
     try:
         _require_bypass(request)
         failing = [one for one in judged(request, gates) if not one.ok]
@@ -142,13 +143,13 @@ def _refusal(request: gate.PublishRequest, gates: Sequence[Gate]) -> VersioningE
     return None
 
 
-def _required(request: gate.PublishRequest, failing: Sequence[Judgement]) -> EvaluationRequired:
+def _required(request: PublishRequest, failing: Sequence[Judgement]) -> EvaluationRequired:
     """Return the error; a key that reaches only some ids does not learn of agents with others."""
     known = [one for one in failing if request.caller.covers(one.affected.id)]
     return EvaluationRequired(known, request.version.version_id)
 
 
-def _require_bypass(request: gate.PublishRequest) -> None:
+def _require_bypass(request: PublishRequest) -> None:
     if _OPTION in request.options:
         gate.require_reason(
             request,
@@ -163,7 +164,7 @@ def _refuse_where_nobody_may(failing: Sequence[Judgement]) -> None:
         raise gate.OptionRefused("One of the gates lets nobody publish without evidence.")
 
 
-def _record_bypass(request: gate.PublishRequest, failing: Sequence[Judgement]) -> None:
+def _record_bypass(request: PublishRequest, failing: Sequence[Judgement]) -> None:
     """Record who published a version without evidence, and why."""
     target = target_of(request.resource, get_editor().code)
     for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():

@@ -16,7 +16,7 @@ from evaluation.gates.affected import Affected, affected_by, asks
 from evaluation.gates.evidence import Present
 from evaluation.gates.models import Gate, Rule
 from versioning.conf import get_editor
-from versioning.editor.gate import PublishRequest
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, Event, PromptBlock
 from versioning.serving.grants import Named, named_in, target_of
 

@@ -17,6 +17,7 @@ from versioning.domain.events import Target
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
 from versioning.editor.pins import KeptVersions
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of
@@ -49,12 +50,12 @@ def refuse_running(resource: VersionedResource) -> None:
         raise RolloutRunning
 
 
-def _check_publication(request: gate.PublishRequest) -> gate.Then | None:
+def _check_publication(request: PublishRequest) -> gate.Then | None:
     # Labels are not affected: their versions are requested by name, and no arm replaces them.
     return None if request.label is not None else _check_end(request)
 
 
-def _check_end(request: gate.PublishRequest | gate.TakeDownRequest) -> gate.Then | None:
+def _check_end(request: PublishRequest | TakeDownRequest) -> gate.Then | None:
     running = running_of(request.resource)
     if running is None:
         return None
@@ -63,7 +64,7 @@ def _check_end(request: gate.PublishRequest | gate.TakeDownRequest) -> gate.Then
     return partial(running.end, State.STOPPED, request.caller, target(request.resource))
 
 
-def _refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
+def _refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     """Return what `_check_publication` would raise for many requests, in one statement."""
     moves = [one for one in requests if one.label is None and not one.options.get(END_ROLLOUT)]
     targets = {id(one): target(one.resource) for one in moves}

@@ -20,6 +20,7 @@ from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
 from versioning.editor.locking import activate, changing, retry_on_conflict
+from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
@@ -66,7 +67,7 @@ def start(
             raise Invalid.field("resource", "has no active version for all others to get")
         versions = _versions_of(resource, found)
         for version in {one.version_id: one for one in versions}.values():
-            request = gate.PublishRequest(
+            request = PublishRequest(
                 resource=resource, version=version, caller=by, options=given, keeps_active=True
             )
             gate.check(request, rollouts.editor.code)

@@ -40,6 +40,7 @@ from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.editor import gate
+from versioning.editor.publish_requests import Options
 
 PER_PAGE: Final = 25
 MAX_CHECKED: Final = 25
@@ -167,7 +168,7 @@ class ReleasePage(WorkspacePage):
     def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
         """Return the form for a reason with which the gate would accept everything; None without one."""
 
-        def refusals_with(options: gate.Options) -> list[str]:
+        def refusals_with(options: Options) -> list[str]:
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
                 left = problems_of(self.editor, self.release, items, self.caller, options=options)

@@ -28,6 +28,7 @@ from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, Usernames, VersioningError
 from versioning.domain.events import Target
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 
@@ -92,7 +93,7 @@ class BypassReview(RequestSchema):
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
 
-def check(request: gate.PublishRequest) -> gate.Then:
+def check(request: PublishRequest) -> gate.Then:
     """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
 
     Raises `OptionRefused` for a bypass that the caller may not use, needed or not, and `Invalid` for one
@@ -114,7 +115,7 @@ def check(request: gate.PublishRequest) -> gate.Then:
     return _Decision(request, target, requirement, asked, is_bypassed).carry_out
 
 
-def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | None]:
+def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     """Return for each request the error that `check` would raise, or None; see `versioning.editor.gate`.
 
     Takes one statement if no approvals are required, and otherwise a handful for any number of versions.
@@ -148,7 +149,7 @@ def refusals(requests: Sequence[gate.PublishRequest]) -> list[VersioningError | 
 class _Decision:
     """The decision that a version may go live, with its facts."""
 
-    request: gate.PublishRequest
+    request: PublishRequest
     target: Target
     requirement: Requirement
     asked: JudgedVersion | None
@@ -177,7 +178,7 @@ class _Decision:
         return self.asked is not None and outcomes_of([self.asked], was_live=False)[0].is_allowed
 
 
-def _require_bypass(request: gate.PublishRequest, bypass: str) -> None:
+def _require_bypass(request: PublishRequest, bypass: str) -> None:
     """Raise unless the caller may bypass approvals, and gives a reason."""
     refusal = Message("Only admins of the workspace may bypass the review.")
     gate.require_reason(request, _OPTION, member=_MEMBER, refusal=refusal)

@@ -21,6 +21,7 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Version, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.log import LogPosition
@@ -116,12 +117,12 @@ def _statement(text: str) -> str:
     return text.format(**{name: table_of(model) for name, model in tables.items()})
 
 
-def named_by_request(request: gate.PublishRequest) -> frozenset[Named]:
+def named_by_request(request: PublishRequest) -> frozenset[Named]:
     """Return the resources that the version names as it passes the gate."""
     return named_in(request.targets, get_editor().code)
 
 
-def record_publication(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
+def record_publication(request: PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record that a configuration is published, and end the open review if this makes its version active.
 
     The former is written together with the end of the transaction, which saves a round trip to PostgreSQL.
@@ -148,7 +149,7 @@ def record_file(target: Target, version: Snapshot) -> None:
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
 
-def record_bypass(request: gate.PublishRequest, target: Target, requirement: Requirement) -> None:
+def record_bypass(request: PublishRequest, target: Target, requirement: Requirement) -> None:
     """Record who published a version without the required approvals, and why."""
     version, caller = request.version, request.caller
     events.record(

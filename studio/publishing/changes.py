@@ -19,6 +19,7 @@ from versioning.domain.access import Caller
 from versioning.domain.config import Config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.publish_requests import ALONE, PublishRequest
 from versioning.serving.overlays import OverlaidVersion, Versions
 
 MAX_READ: Final = 8_000_000
@@ -101,7 +102,7 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     """
     judged = [one for one in drafts if texts.of(one.newest) is not None]
     blocks = [one for one in judged if one.kind.is_shown]
-    refused = _refused(blocks, gate.ALONE, caller)
+    refused = _refused(blocks, ALONE, caller)
     moving = {
         key: OverlaidVersion(identity=one.resource.uuid, version_id=one.newest.version_id)
         for one in blocks
@@ -112,7 +113,7 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
 
 def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
     requests = [
-        gate.PublishRequest(resource=one.resource, version=one.newest, caller=caller, together=moving)
+        PublishRequest(resource=one.resource, version=one.newest, caller=caller, together=moving)
         for one in drafts
     ]
     errors = gate.refusals(requests, get_editor().code) if requests else []

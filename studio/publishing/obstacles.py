@@ -18,6 +18,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.models import VersionedResource
 
 _ANY_REASON: Final = "…"
@@ -73,7 +74,7 @@ def obstacle_to(
     resource: VersionedResource,
     version: Snapshot | None,
     caller: Caller,
-    options: gate.Options = gate.NO_OPTIONS,
+    options: Options = NO_OPTIONS,
 ) -> Obstacle | None:
     """Return the gate's refusal of the version with these options; None if it would let it pass.
 
@@ -83,7 +84,7 @@ def obstacle_to(
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
+    request = PublishRequest(resource=resource, version=version, caller=caller, options=options)
     error = gate.refusal(request, get_editor().code)
     return None if error is None else Obstacle.of(error)
 
@@ -92,7 +93,7 @@ def overruled_by_reason(
     refusals: Iterable[str],
     workspace_id: str,
     caller: Caller,
-    refusals_with: Callable[[gate.Options], Sequence[str]],
+    refusals_with: Callable[[Options], Sequence[str]],
 ) -> Sequence[str]:
     """Return the codes of all refusals that an admin's reason has to overrule; none if no reason would help.
 
@@ -117,6 +118,6 @@ def given_reason(request: HttpRequest) -> str | None:
     return None if reason is None else reason.strip()
 
 
-def options_of(request: HttpRequest, reason: str | None) -> gate.Options:
+def options_of(request: HttpRequest, reason: str | None) -> Options:
     """Return the options that overrule, with the reason, what the posted `ReasonForm` said it overrules."""
-    return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else gate.NO_OPTIONS
+    return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else NO_OPTIONS

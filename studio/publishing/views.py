@@ -27,6 +27,7 @@ from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound,
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.publish_requests import Options, PublishRequest
 from versioning.models import VersionedResource
 
 CHANGED: Final = gettext_lazy(
@@ -89,8 +90,8 @@ class PublishPage(DifferencesPage, DependentsPage):
         """Return the form for a reason with which the gate would let the version pass, or None."""
         resource, caller = self.found, self.caller
 
-        def refusals_with(options: gate.Options) -> list[str]:
-            request = gate.PublishRequest(resource=resource, version=version, caller=caller, options=options)
+        def refusals_with(options: Options) -> list[str]:
+            request = PublishRequest(resource=resource, version=version, caller=caller, options=options)
             left = gate.refusal(request, self.editor.code)
             return [] if left is None else [left.code]
 

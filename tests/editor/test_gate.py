@@ -19,6 +19,7 @@ from tests.support.people import command
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for, events
 
 pytestmark = pytest.mark.both_kinds
@@ -34,11 +35,11 @@ class Closed(Forbidden):
 
 
 @pytest.fixture
-def asked() -> Iterator[list[gate.PublishRequest]]:
+def asked() -> Iterator[list[PublishRequest]]:
     """Close the gate, and collect the requests that reach it."""
-    requests: list[gate.PublishRequest] = []
+    requests: list[PublishRequest] = []
 
-    def refuse(request: gate.PublishRequest) -> None:
+    def refuse(request: PublishRequest) -> None:
         requests.append(request)
         raise Closed("The gate is closed.")
 
@@ -130,7 +131,7 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
 
     def pass_as(name: str, label: str | None = None) -> None:
         caller = caller_for(User.objects.get(username=name))
-        asked = gate.PublishRequest(resource=agent, version=agent.latest, caller=caller, label=label)
+        asked = PublishRequest(resource=agent, version=agent.latest, caller=caller, label=label)
         with events.transaction():
             gate.check(asked, code)
 

@@ -13,6 +13,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.people import give_role
 from versioning.domain.errors import Forbidden
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Event
 
 
@@ -104,11 +105,11 @@ def test_the_selector_needs_the_right_to_read_drafts(cast: Cast, pair: Pair) -> 
 
 
 @pytest.fixture
-def asked() -> Iterator[list[gate.PublishRequest]]:
+def asked() -> Iterator[list[PublishRequest]]:
     """A check at the gate that accepts only resources with the id `tone`."""
-    requests: list[gate.PublishRequest] = []
+    requests: list[PublishRequest] = []
 
-    def refuse(request: gate.PublishRequest) -> None:
+    def refuse(request: PublishRequest) -> None:
         requests.append(request)
         if request.resource.pk != "tone":
             raise Forbidden("The gate is closed.", code="closed")
@@ -120,7 +121,7 @@ def asked() -> Iterator[list[gate.PublishRequest]]:
 
 
 def test_a_release_is_published_only_if_every_item_passes_the_gate(
-    cast: Cast, pair: Pair, asked: list[gate.PublishRequest]
+    cast: Cast, pair: Pair, asked: list[PublishRequest]
 ) -> None:
     release = make(cast.paula, *pair.items())
     before = Event.objects.count()

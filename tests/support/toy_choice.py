@@ -12,6 +12,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
@@ -93,7 +94,7 @@ def record(kind: ResourceKind, resource_id: str, rule: Any, *, checked: bool = T
         resource = model_of(kind).objects.get(pk=resource_id)
         for arm in (rule or {"arms": ()})["arms"] if checked else ():
             version = resource.versions.get(pk=arm["resolvedVersionId"])
-            gate.check(gate.PublishRequest(resource=resource, version=version, caller=APPLICATION), code)
+            gate.check(PublishRequest(resource=resource, version=version, caller=APPLICATION), code)
         events.record(
             CHANGED,
             by=APPLICATION,

@@ -22,6 +22,7 @@ from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor import gate
 from versioning.editor.locking import NOTHING, Fields, activate, merged_fields, retry_on_conflict
 from versioning.editor.locking import record as record_event
+from versioning.editor.publish_requests import Options
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource, Visibility, Workspace
@@ -87,7 +88,7 @@ def _refusing_taken(resources: Resources[R], resource_id: str) -> Iterator[None]
 
 
 def _insert(
-    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, options: gate.Options
+    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, options: Options
 ) -> R:
     """Insert a resource with its first version, and publish it if asked."""
     with resources.backend.creating(record["id"]) as finish:

@@ -14,6 +14,7 @@ from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, drop_old_versions, record, retry_on_conflict
 from versioning.editor.pins import refuse_to_delete
+from versioning.editor.publish_requests import TakeDownRequest
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
 
@@ -39,7 +40,7 @@ def delete(
     with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
-        gate.check_take_down(gate.TakeDownRequest(resource=resource, caller=by, options=given))
+        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=given))
         record(resources, "deleted", resource, by, previous=resource.active_id)
         Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
         resources.backend.delete(resource)

@@ -16,8 +16,8 @@ from versioning.domain.agents import Registry
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.snapshots import Snapshot
-from versioning.editor import gate
 from versioning.editor.collection import agents_of
+from versioning.editor.publish_requests import Options
 from versioning.sources.overrides import OverrideSource, file_content
 
 
@@ -90,7 +90,7 @@ class ExportImport:
             self.files.files.remove(agent.id)
         return Outcome.WRITTEN if published else Outcome.REMOVED
 
-    def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: gate.Options, by: Caller) -> Outcome:
+    def _import_one(self, agent: CodeAgent, *, dry_run: bool, options: Options, by: Caller) -> Outcome:
         published, current = self._published(agent), self.files.current(agent)
         if current is None and self.files.files.read(agent.id) is not None:
             raise Refused("the file does not hold an override; the log says why")

@@ -13,84 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from types import MappingProxyType
-from typing import Any, Final
+from functools import lru_cache, partial
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 from editor_client.shared.configurations import MAX_MESSAGE
 
-from versioning.domain.access import Caller, Right
+from versioning.domain.access import Right
 from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
-from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.registering import require_callable, require_instance
-from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
-from versioning.models import VersionedResource, Workspace
+from versioning.editor.publish_requests import Options, PublishRequest, TakeDownRequest
+from versioning.models import Workspace
 from versioning.models.compiled_queries import ValuesByKeys
-from versioning.serving.grants import Grants, Targets, grants_for, keep_targets, store_grants, targets_of
-from versioning.serving.overlays import Versions
+from versioning.serving.grants import keep_targets, store_grants
 from versioning.serving.reference_checks import refuse_unpublished_blocks, unpublished_blocks
-
-Options = Mapping[str, Any]
-"""Values of options, by their argument names in Python."""
-NO_OPTIONS: Final[Options] = MappingProxyType({})
-ALONE: Final[Versions] = MappingProxyType({})
-"""Nothing else goes live in the same transaction."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublishRequest:
-    """A version that is about to go live."""
-
-    resource: VersionedResource
-    """The resource, locked for this transaction, in its state before the change."""
-    version: Snapshot
-    caller: Caller
-    label: str | None = None
-    """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
-    keeps_active: bool = False
-    """Whether the active version stays, because only a part of the requests gets this one."""
-    options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """The options that the caller has sent, by name; each check reads its own."""
-    together: Versions = field(default_factory=lambda: ALONE)
-    """What goes live in the same transaction, or is taken down."""
-
-    @property
-    def blocks(self) -> Mapping[str, bool]:
-        """The prompt blocks that are published (True) or unpublished (False) in the same transaction."""
-        return {
-            resource_id: one.version_id is not None
-            for (slug, resource_id), one in self.together.items()
-            if KINDS_BY_SLUG[slug].is_shown
-        }
-
-    @cached_property
-    def targets(self) -> Targets:
-        """The resources that the version names now: checks judge them, and the version is granted them."""
-        return targets_of(type(self.resource), self.version.config)
-
-    @property
-    def is_live_already(self) -> bool:
-        """Return whether the version is already active, and no label is about to release it."""
-        return self.label is None and self.version.version_id == self.resource.active_id
-
-    def grants(self, code: Registry) -> Grants:
-        """Return the grants that the version would gain."""
-        replaces = self.version.version_id != self.resource.active_id
-        return grants_for(self.version, self.targets, self.caller, code, replaces=replaces)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TakeDownRequest:
-    """A resource that is about to be unpublished or deleted, so that none of its versions is served."""
-
-    resource: VersionedResource
-    """The resource, locked for this transaction, in its state before the change."""
-    caller: Caller
-    options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """As in a `PublishRequest`."""
 
 
 class OptionRefused(Forbidden):

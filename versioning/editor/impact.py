@@ -12,6 +12,7 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.selectors import Status
 from versioning.editor import gate
+from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find, known_fields, version
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, VersionedResource
@@ -32,7 +33,7 @@ def check_publish(
     found = version(resources, resource_id, version_id, by=by)
     refusal = None
     if found.version.version_id != found.resource.active_id:
-        request = gate.PublishRequest(resource=found.resource, version=found.version, caller=by)
+        request = PublishRequest(resource=found.resource, version=found.version, caller=by)
         refusal = gate.refusal(request, resources.code)
     return replace(found, warnings=resources.warnings(found.resource, found.version, by)), refusal
 

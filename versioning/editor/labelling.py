@@ -16,6 +16,7 @@ from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.locking import changing, record, retry_on_conflict
+from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
@@ -85,7 +86,7 @@ def label(
         released = row.released if released is None else released
         if before is None or before.pk != version.pk or row.released != released:
             if released:
-                request = gate.PublishRequest(
+                request = PublishRequest(
                     resource=resource, version=version, caller=by, label=name, options=given
                 )
                 gate.check(request, resources.code)

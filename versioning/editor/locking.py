@@ -25,6 +25,7 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.pins import pinned_versions
+from versioning.editor.publish_requests import ALONE, NO_OPTIONS, Options, PublishRequest, TakeDownRequest
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.serving.dependents import agents_that_show
@@ -252,17 +253,17 @@ def activate(
     version: Snapshot,
     by: Caller,
     *,
-    together: Versions = gate.ALONE,
-    options: gate.Options = gate.NO_OPTIONS,
+    together: Versions = ALONE,
+    options: Options = NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `together` and `options` are as in `gate.PublishRequest`; `detail` goes into the entry of the log.
+    `together` and `options` are as in `PublishRequest`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
-    request = gate.PublishRequest(
+    request = PublishRequest(
         resource=resource, version=version, caller=by, together=together, options=options
     )
     if not gate.check(request, resources.code):
@@ -276,7 +277,7 @@ def deactivate(
     resource: R,
     by: Caller,
     *,
-    options: gate.Options = gate.NO_OPTIONS,
+    options: Options = NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Stop serving any version of a locked resource, if the checks of the gate allow it.
@@ -284,6 +285,6 @@ def deactivate(
     `detail` goes into the entry of the log.
     """
     if resource.active_id is not None:
-        gate.check_take_down(gate.TakeDownRequest(resource=resource, caller=by, options=options))
+        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=options))
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
         resources.backend.set_active(resource, None, by)

@@ -1,0 +1,76 @@
+"""What the gate checks: a version that is about to go live, or a resource that is about to be taken down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
+
+from versioning.domain.access import Caller
+from versioning.domain.agents import Registry
+from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.snapshots import Snapshot
+from versioning.models import VersionedResource
+from versioning.serving.grants import Grants, Targets, grants_for, targets_of
+from versioning.serving.overlays import Versions
+
+Options = Mapping[str, Any]
+"""Values of options, by their argument names in Python."""
+NO_OPTIONS: Final[Options] = MappingProxyType({})
+ALONE: Final[Versions] = MappingProxyType({})
+"""Nothing else goes live in the same transaction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishRequest:
+    """A version that is about to go live."""
+
+    resource: VersionedResource
+    """The resource, locked for this transaction, in its state before the change."""
+    version: Snapshot
+    caller: Caller
+    label: str | None = None
+    """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
+    keeps_active: bool = False
+    """Whether the active version stays, because only a part of the requests gets this one."""
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """The options that the caller has sent, by name; each check reads its own."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """What goes live in the same transaction, or is taken down."""
+
+    @property
+    def blocks(self) -> Mapping[str, bool]:
+        """The prompt blocks that are published (True) or unpublished (False) in the same transaction."""
+        return {
+            resource_id: one.version_id is not None
+            for (slug, resource_id), one in self.together.items()
+            if KINDS_BY_SLUG[slug].is_shown
+        }
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The resources that the version names now: checks judge them, and the version is granted them."""
+        return targets_of(type(self.resource), self.version.config)
+
+    @property
+    def is_live_already(self) -> bool:
+        """Return whether the version is already active, and no label is about to release it."""
+        return self.label is None and self.version.version_id == self.resource.active_id
+
+    def grants(self, code: Registry) -> Grants:
+        """Return the grants that the version would gain."""
+        replaces = self.version.version_id != self.resource.active_id
+        return grants_for(self.version, self.targets, self.caller, code, replaces=replaces)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeDownRequest:
+    """A resource that is about to be unpublished or deleted, so that none of its versions is served."""
+
+    resource: VersionedResource
+    """The resource, locked for this transaction, in its state before the change."""
+    caller: Caller
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """As in a `PublishRequest`."""
