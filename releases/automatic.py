@@ -58,6 +58,6 @@ def require_right_to_change(release: Release, by: Caller) -> None:
     if not changeable([release], by):
         by.require_action(Action.PUBLISH)
         raise Forbidden(
-            "This release is scheduled to go live as it is: only somebody who may publish can change or "
+            "This release is scheduled to go live as it is: only people who may publish can change or "
             "delete it."
         )

@@ -74,7 +74,9 @@ class ScheduleCreate(RequestSchema):
         NotEmpty | None,
         Field(description="The version that has to be live by then; the one that is live now when absent."),
     ] = UNCHANGED
-    force: Annotated[bool, Field(description="Whether it runs whatever is live by then.")] = UNCHANGED
+    force: Annotated[bool, Field(description="Whether it runs even if another version is live by then.")] = (
+        UNCHANGED
+    )
 
 
 class ScheduleUpdate(RequestSchema):

@@ -222,7 +222,7 @@ def judge(
 
 
 def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
-    """Yield why runs cannot be judged, whatever their answers are like."""
+    """Yield why runs cannot be judged, independently of their answers."""
     for one in both:
         if one.outcome != "complete":
             yield f"It is not complete: {one.outcome or 'it still runs'}."

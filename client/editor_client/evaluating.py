@@ -31,7 +31,7 @@ class Step:
         """Call it; an exception is a result as well."""
         try:
             self.value = self._function(*self._arguments, **self._named)
-        except Exception as error:  # noqa: BLE001  whatever a function of the application raises
+        except Exception as error:  # noqa: BLE001  a function of the application may raise anything
             self.error = f"{type(error).__name__}: {error}"
         return self
 

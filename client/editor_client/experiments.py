@@ -53,7 +53,7 @@ class ExperimentEstimate(Result):
     estimate: Mapping[str, Any]
     """About how many `inputTokens` and `outputTokens` it would use."""
     not_scorable: Mapping[str, int]
-    """The items that a scorer cannot score whatever the answer is, by scorer."""
+    """The items that a scorer cannot score for any answer, by scorer."""
     problems: tuple[Mapping[str, Any], ...]
 
 

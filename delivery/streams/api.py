@@ -46,7 +46,7 @@ class EventStreamViewSet(EditorViewSet):
                 LAST_EVENT_ID,
                 {"type": "string", "pattern": "^[0-9]{1,30}$"},
                 OpenApiParameter.HEADER,
-                description="The `id` of the last event that arrived: goes on there, whatever `after` says.",
+                description="The `id` of the last event that arrived: goes on there, and `after` is ignored.",
             ),
         )
     }

@@ -26,7 +26,7 @@ def export_items(
 ) -> Iterator[str]:
     """Return the parts of a file with the items as of a version, or as of now, oldest first.
 
-    They stay those of that version, whatever changes meanwhile. Raises `NotFound` for a version that does not
+    They stay those of that version during all changes. Raises `NotFound` for a version that does not
     exist; the iterator raises it if the dataset is deleted before it ends.
     """
     dataset = find(dataset_id, by=by)

@@ -110,7 +110,7 @@ def _file_of(request: Request) -> bytes:
     media_type = request.content_type.partition(";")[0].strip().lower()
     if media_type.startswith("multipart/"):
         raise UnsupportedMediaType(media_type)
-    body: bytes = request._request.body  # noqa: SLF001  as it was sent, whatever its type
+    body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
     if len(body) > settings.EDITOR_MAX_BODY:
         raise BodyTooLarge
     return body

@@ -44,7 +44,7 @@ class Estimate:
 
     cells: int
     not_scorable: dict[str, int]
-    """The items that a scorer cannot score whatever the answer is, by scorer."""
+    """The items that a scorer cannot score for any answer, by scorer."""
     problems: Sequence[PlanProblem]
     input_tokens: int = 0
     output_tokens: int = 0

@@ -109,7 +109,7 @@ def check(request: PublishRequest) -> gate.Then | None:
     if not found:
         return None
     list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
-    # Read again: whoever held the locks may have changed the rules.
+    # Read again: the rules may have changed while the locks were waited for.
     failing = [one for one in judged(request, gates_of(workspaces)) if not one.ok]
     if not failing:
         return None

@@ -157,7 +157,7 @@ def similarity(config: Config, attempt: Attempt) -> float:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
         return _common_words(Counter(wanted.lower().split()), Counter(attempt.text.lower().split()))
-    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, for whoever compares
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, only for comparisons
 
     return Levenshtein.normalized_similarity(wanted, attempt.text)
 

@@ -39,7 +39,7 @@ SIMPLE: Final = {
         Simple(
             id="contains-good-answer",
             name=gettext_lazy("Contains the good answer"),
-            says=gettext_lazy("An answer passes if the good answer is in it, whatever else it says."),
+            says=gettext_lazy("An answer passes if it contains the good answer."),
             config={"type": "contains", "config": {"values": [_TRUTH], "ignoreCase": True}},
         ),
         Simple(

@@ -196,7 +196,7 @@ class _Given:
         typed, before = self._cells(key), cells_of(revision)
         changes: dict[str, Any] = {}
         for name in ("input", "groundTruth"):
-            # A browser sends each end of a line in the same way, whatever it was.
+            # A browser sends each end of a line in the same way, however it was written.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
                 changes[name] = written.typed(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:

@@ -236,7 +236,7 @@ class ChangePage(ReviewPage):
         }
         done = {
             "move": _("The review is now about the newer version."),
-            "people": _("Saved. Whoever was added is notified."),
+            "people": _("Saved. The people you added are notified."),
             "close": _("The review is closed."),
         }
         do = given.get("do", "")

@@ -46,7 +46,7 @@ def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
 def policy_in_words(required: int, bypass: str) -> list[str]:
     """Return a policy as sentences."""
     if not required:
-        return [_("Versions need no approval here: whoever may publish, publishes.")]
+        return [_("Versions need no approval here: everybody with the right to publish can publish at once.")]
     needs = ngettext(
         "Before a version goes live, one person who may publish has to approve it, and nobody may be "
         "asking for changes.",
@@ -62,7 +62,7 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     return [
         needs % {"count": required},
         _(
-            "Whoever saved one of the changes cannot approve them. "
+            "People who saved one of the changes cannot approve them. "
             "What was live before may go live again at once."
         ),
         exempt,

@@ -141,7 +141,7 @@ def notes_of(schedule: Schedule) -> list[str]:
     if schedule.follows_id is not None:
         notes.append(_("This ends what goes live at the time above."))
     if schedule.force:
-        notes.append(_("It happens whatever is live by then."))
+        notes.append(_("It happens even if another version is live by then."))
     return [one for one in notes if one]
 
 

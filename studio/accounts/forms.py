@@ -99,7 +99,7 @@ class SuperuserSignInForm(SignInForm):
 class PasswordAlone:
     """A form that writes the password of its user and nothing else.
 
-    The account was read before the password was hashed, which takes a while: whatever was taken away from it
+    The account was read before the password was hashed, which takes a while: what was taken away from it
     meanwhile would come back.
     """
 

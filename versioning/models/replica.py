@@ -1,7 +1,7 @@
 """A streaming replica of the database, to which this thread can turn for what it reads.
 
 It is the database `editor_replica` in Django's settings. While a thread has turned to it, everything that the
-thread asks Django's default database goes there, whoever asks and in whichever way: query sets, prepared
+thread asks Django's default database goes there, from any caller and by any means: query sets, prepared
 statements, SQL by hand. A replica refuses to write. The position of the log is always that of the primary.
 
 When a read may be answered by the replica is decided in `versioning.serving.replica_reads`.

@@ -15,7 +15,7 @@ _KEY: Final = re.compile(
     r"|connection_?string|private_?key|client_?secret|cookies?|dsn)"
 )
 _VALUE: Final = re.compile(
-    # Whatever is read to no avail is bounded: a text of beginnings would take quadratic time.
+    # What is read in vain is bounded: a text of beginnings would take quadratic time.
     r"\b(?:sk|pk|rk)-(?=[A-Za-z_-]{0,100}[0-9])[A-Za-z0-9_-]{16,}"
     r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
     r"|\bxox[abprs]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\bhf_[A-Za-z0-9]{20,}"

@@ -46,7 +46,7 @@ def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse
     if not is_set_up and not settings.EDITOR_REQUIRE_MFA:
         return None
     if request.user.is_authenticated:
-        logout(request)  # whoever was signed in here, and what they did, is not this person's
+        logout(request)  # the session of the account that was signed in here is not this person's
     else:
         request.session.cycle_key()
     request.session[_PENDING] = {

@@ -88,7 +88,7 @@ class Experiment(models.Model):
     """The lock of an agent, signed: with sub-agents and prompt blocks; or the configuration of a scorer."""
     lock_digest = models.CharField(max_length=64, blank=True)
     target_digest = models.CharField(max_length=64, blank=True)
-    """Of the configurations in the lock, whatever versions hold them: see `editor_client.shared.gates`."""
+    """Of the configurations in the lock, in any version: see `editor_client.shared.gates`."""
     provider = models.CharField(max_length=64, blank=True)
     """Of the model of the target, which is asked no more often than it bears."""
     queue_id = models.CharField(max_length=MAX_ID)

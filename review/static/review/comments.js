@@ -76,7 +76,7 @@ addEventListener("beforeunload", (event) => {
   if (typedIn(document).length) event.preventDefault();
 });
 
-// Whoever unfolds a form is about to write, and sends it as a save is sent. This event comes later, when the focus
+// A person who unfolds a form is about to write, and sends it as a save is sent. This event comes later, when the focus
 // may have gone on to the button: a key pressed there must not reach the text.
 document.addEventListener("toggle", ({ target }) => {
   const summary = target.matches?.("details.comment-more[open]") && target.querySelector("summary");

@@ -34,7 +34,7 @@ function options(unfinished) {
   return [...suggested.values()].map((option) => ({ ...option, apply: insert }));
 }
 
-// The whole placeholder is written, whatever of it was there: `{{`, a part of the name, the closing braces.
+// The whole placeholder is written, however much of it was there: `{{`, a part of the name, the closing braces.
 function insert(view, completion, from, to) {
   const { state } = view;
   const before = state.sliceDoc(Math.max(0, from - 80), from);

@@ -1,6 +1,6 @@
 // An editor in the place of a textarea, which stays the control of the form.
 //
-// Whatever is typed into the editor is put into the textarea at once, with the events that a textarea sends, so
+// What is typed into the editor is put into the textarea at once, with the events that a textarea sends, so
 // that everything else on the page goes on to know nothing but the textarea. What a script puts into the textarea
 // is shown by the editor, if the script sends `input`.
 

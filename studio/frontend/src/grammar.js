@@ -1,7 +1,7 @@
 // The placeholders of a text, and what looks like one and is none. Pure: knows no editor and no page.
 //
 // What a placeholder is, `client/editor_client/shared/instructions.py` decides; a test holds `read` against
-// it. Whatever is no placeholder stays in the text as it was written, so all of `problems` is advice.
+// it. Everything else stays in the text as it was written, so all of `problems` is advice.
 
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
 const PATH = /[A-Za-z_][A-Za-z0-9_.]*/y;

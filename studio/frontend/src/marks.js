@@ -15,7 +15,7 @@ export const tellMarks = (view) => view.dispatch({ effects: renewed.of(null) });
 
 const patternOf = (words) => new RegExp(words.trim().split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("\\s+"), "gu");
 
-// The place of the words, whatever is between them; of several the one that is nearest to their line.
+// The place of the words, with anything between them; of several the one that is nearest to their line.
 function placeOf(doc, { words, line }) {
   let nearest = null;
   let least = Infinity;
@@ -96,7 +96,7 @@ export function marks(textarea) {
     provide: (own) => EditorView.decorations.from(own),
   });
   const atCursor = (state) => (state.selection.main.empty ? at(state.field(field), state.selection.main.head) : null);
-  // Whoever writes is told nothing.
+  // Nothing is announced while one types.
   const shown = StateField.define({
     create: () => null,
     update(value, { docChanged, selection, state }) {

@@ -6,7 +6,7 @@ export function parsed(html) {
   return new DOMParser().parseFromString(html, "text/html");
 }
 
-// The server has escaped whatever was typed; this is its own markup. What was unfolded stays so, except for
+// The server has escaped what was typed; this is its own markup. What was unfolded stays so, except for
 // what has just been done.
 export function renewFields(form, fresh) {
   const [now, then] = [fieldsIn(form), fieldsIn(fresh)];

@@ -24,7 +24,7 @@ async function written(field, before, mode) {
   const isSentence = answer.headers.get("Content-Type")?.startsWith("text/plain");
   if (answer.status === 400 && isSentence) throw new Error(await answer.text());
   if (!answer.ok) throw new Error(interpolate(gettext("This could not be converted: the server answered %s."), [answer.status]));
-  // The server has escaped whatever was typed; this is its own markup.
+  // The server has escaped what was typed; this is its own markup.
   const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
   return parsed.querySelector(`[data-mode="${mode}"]`);
 }

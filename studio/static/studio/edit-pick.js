@@ -24,7 +24,7 @@ function tell(pick, found, text) {
   } else if (text && !found.length) note.textContent = interpolate(NOTHING[pick.dataset.pick], [text]);
 }
 
-// The card of a prompt block says what it is; the server writes it, and has escaped whatever was typed.
+// The card of a prompt block says what it is; the server writes it, and has escaped what was typed.
 async function show(pick, id, note) {
   const card = pick.closest("[data-row]");
   if (card.dataset.shows === id) return;

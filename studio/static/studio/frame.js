@@ -51,7 +51,7 @@ if (dock) {
   addEventListener("resize", measure);
 }
 
-// Whoever opens what asks for a name types it, and need not remove the one that is there.
+// A name that a menu asks for is selected when the menu opens: typing replaces it.
 document.addEventListener("click", (event) => {
   const asks = event.target.closest("[data-asks] > summary")?.parentElement;
   if (!asks || asks.open) return; // it is about to be opened, or closed

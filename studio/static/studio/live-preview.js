@@ -26,7 +26,7 @@ export function livePreview(form, ask) {
     isMissing = false;
     try {
       const answer = await ask(action, mine.signal).catch((error) => { throw mine.signal.aborted ? error : unanswered(); });
-      // Whoever is not signed in any more is led to where one signs in.
+      // Without a session the answer is a redirect to the sign-in page.
       if (answer.redirected) throw missing(gettext("you are signed out."));
       if (answer.status === FORBIDDEN) throw new Error(gettext("you may no longer see it."));
       if (![200, 400, 409].includes(answer.status)) {

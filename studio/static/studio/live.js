@@ -28,7 +28,7 @@ class Over extends Error {}
 
 async function ask(what) {
   const answer = await fetch(what, {
-    redirect: "manual", // whoever is not signed in any more is led to where one signs in
+    redirect: "manual", // without a session the answer is a redirect to the sign-in page
     headers: { "X-Live": "1" },
     signal: AbortSignal.timeout(PATIENCE),
   });

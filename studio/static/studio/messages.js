@@ -11,7 +11,7 @@ export function say(text, level = "info") {
   return put(level, [Object.assign(document.createElement("p"), { textContent: text })]);
 }
 
-// Returns the message, for whoever wants to take it away again.
+// Returns the message, for a caller who removes it later.
 export function put(level, nodes) {
   const message = document.createElement("div");
   message.className = `notice notice-${level}`;

@@ -12,7 +12,7 @@ const peopleIn = (place) => place.querySelector("[data-present]")?.dataset.prese
 
 async function beat() {
   clearTimeout(timer);
-  if (!document.hidden) await tell().catch(() => {}); // whoever is away is shown as long as they are remembered
+  if (!document.hidden) await tell().catch(() => {}); // people who are away are shown as long as they are remembered
   timer = setTimeout(beat, EVERY);
 }
 

@@ -48,7 +48,7 @@ async function suggest() {
   try {
     const answer = await fetch(`${form.dataset.suggestions}?${new URLSearchParams({ q: text })}`, { signal: own.signal });
     if (!answer.ok || answer.redirected) return close();
-    // The server writes them, and has escaped whatever is in a prompt.
+    // The server writes them, and has escaped what is in a prompt.
     const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("[role=option]");
     if (own.signal.aborted || document.activeElement !== input) return undefined;
     list.replaceChildren(...found);

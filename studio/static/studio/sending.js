@@ -16,7 +16,7 @@ const isAbout = (event) => {
   return method.toLowerCase() === "post" && frame && event.target !== frame && !event.defaultPrevented;
 };
 
-// On the window, and so after whatever else listens: some forms are sent by scripts of their own.
+// On the window, and so after all other listeners: some forms are sent by scripts of their own.
 addEventListener("submit", (event) => {
   if (!isAbout(event)) return;
   if (isChecked) {

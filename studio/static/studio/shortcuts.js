@@ -3,7 +3,7 @@
 const { gettext } = window;
 const MOD = /Mac|iP(ad|hone)/.test(navigator.platform) ? "⌘" : gettext("Ctrl");
 
-// Whatever key does something is listed here, and nowhere else.
+// Every key that does something is listed here, and nowhere else.
 const TABLE = [
   [gettext("Everywhere"), [
     [["/"], gettext("Search everything")],
@@ -67,7 +67,7 @@ function showTable() {
   if (!dialog.open) dialog.showModal();
 }
 
-// What one goes through: the names in lists, and whatever a page marks with `data-step`.
+// What one goes through: the names in lists, and what a page marks with `data-step`.
 const STEPS = ":is(.rows-title, .entry-text, .draft, .version-name > .row) > a:not(.link:not(.strong)), .draft-name, .found-link, [data-step]";
 
 const steps = () => [...document.querySelectorAll(`#content :is(${STEPS})`)].filter((one) => one.checkVisibility());

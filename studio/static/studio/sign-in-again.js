@@ -1,12 +1,12 @@
 // Signing in again in a dialog over the page, which keeps all that was typed. Only the person of the page goes on
 // from here: what one person typed is not sent as another's. The dialog shows what the pages for signing in mark with
-// `data-sign-in-step`, one step after the other; whatever else they ask for is done in another tab.
+// `data-sign-in-step`, one step after the other; all other pages open in another tab.
 
 const { gettext, interpolate } = window;
 const frame = document.querySelector("form[data-person]");
 const PATIENCE = 10_000;
 
-let asking = null; // one dialog, whoever asks
+let asking = null; // one dialog for all callers
 
 // Returns the session once the person of the page is signed in again; null if they close the dialog.
 export function signInAgain(whoIsSignedIn, isOfThePage) {

@@ -1,4 +1,4 @@
-// Whoever was signed out while typing is told, where one signs in, that the text is not lost.
+// Tells people who were signed out while typing, on the sign-in page, that the text is not lost.
 
 import { areThereAny } from "./unsaved.js";
 

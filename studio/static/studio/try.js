@@ -46,7 +46,7 @@ async function answer(column, requestContext, signal) {
       tell(column, event, shown, began);
     }
   } catch (error) {
-    // Whoever has started over sees nothing of what was stopped by it.
+    // After starting over, nothing of the stopped run is shown.
     if (column.history !== history) return;
     turn(column, "error", signal.aborted ? gettext("Stopped.") : error.message);
   }

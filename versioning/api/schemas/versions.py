@@ -36,7 +36,7 @@ class SetLabel(PublishOptions):
     released: Annotated[
         bool,
         Field(
-            description="Whether the version is served under this name to whoever may read what is "
+            description="Whether the version is served under this name to all who may read what is "
             "published. As it is when absent; false for a new label."
         ),
     ] = UNCHANGED
@@ -109,7 +109,7 @@ class LabelAnswer(ResponseSchema):
     kind: Annotated[Literal["computed", "custom"], Source(_label_kind)]
     released: Annotated[
         bool,
-        Field(description="Whether whoever may read what is published may read the version by this name."),
+        Field(description="Whether all who may read what is published may read the version by this name."),
     ]
     updated_at: Time
     updated_by: str | None

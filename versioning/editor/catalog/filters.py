@@ -157,7 +157,7 @@ _registered: Final[list[Filter]] = [
     Filter(
         criterion=criteria.TEXT,
         parameter="search",
-        description=f"In id, name, description and text, whatever the case; up to {MAX_LENGTH} characters.",
+        description=f"In id, name, description and text, ignoring case; up to {MAX_LENGTH} characters.",
         schema={"type": "string", "minLength": 0, "maxLength": MAX_LENGTH},
         field="q",
         follows_log=True,
