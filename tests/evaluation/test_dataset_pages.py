@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from html import unescape
 from typing import Any
 
@@ -185,22 +184,23 @@ def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> No
     assert "Hidden" in words_of(edgar.get(workspace_page("datasets")))
 
 
-def test_a_page_of_ten_thousand_items_is_fast(edgar: Visitor, alice: Api) -> None:
+def test_a_page_reads_its_own_items_alone(
+    edgar: Visitor, alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dataset = make_dataset(alice)
     row = Dataset.objects.get()
     batch = Batch(row, 1)
-    for number in range(10_000):
-        batch.add(Item(dataset=row), content_of({"input": f"Question {number} " + "x" * 500}))
+    for number in range(200):
+        batch.add(Item(dataset=row), content_of({"input": f"Question {number}"}))
     with events.transaction():
         batch.store(APPLICATION)
-    address = page_of(dataset)
-    edgar.get(address)
-    took = []
-    for page in ("1", "100", "200"):
-        before = time.process_time()
-        assert f"Question {int(page) * 50 - 1} " in edgar.get(address, page=page).content.decode()
-        took.append(time.process_time() - before)
-    assert min(took) < 0.1  # seconds of this process, whatever else the machine does
+    made: list[str] = []
+    from_db = Item.from_db.__func__  # type: ignore[attr-defined]  a class method has it
+    monkeypatch.setattr(
+        Item, "from_db", classmethod(lambda cls, *row: made.append(cls.__name__) or from_db(cls, *row))
+    )
+    assert "Question 199" in edgar.get(page_of(dataset), page="4").content.decode()
+    assert len(made) == 50
 
 
 def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alice: Api) -> None:
