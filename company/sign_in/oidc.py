@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 from company.sign_in.providers import Provider, is_secure
+from versioning.tls import trusted
 
 if TYPE_CHECKING:
     import jwt
@@ -264,7 +265,8 @@ def _ask(
     found, body, until = None, b"", time.monotonic() + _TIMEOUT
     try:
         headers = {"Accept-Encoding": "identity", **(headers or {})}
-        with httpx.stream(method, address, timeout=_TIMEOUT, headers=headers, **sent) as answer:
+        sent |= {"timeout": _TIMEOUT, "verify": trusted()}
+        with httpx.stream(method, address, headers=headers, **sent) as answer:
             if answer.is_client_error:
                 raise SignInRefused(refused)
             for part in answer.iter_raw() if answer.is_success else ():

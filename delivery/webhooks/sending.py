@@ -12,16 +12,15 @@ import ssl
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from email.utils import parsedate_to_datetime
-from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
 
 import httpcore
-import httpx
 from django.utils import timezone
 
 from delivery.webhooks.models import Outcome
 from delivery.webhooks.targets import Address, Refused, Target, resolve
+from versioning.tls import trusted
 
 SECONDS: Final = 15.0
 """The time for a whole request: to resolve the host, connect, send the message and read the answer."""
@@ -42,7 +41,7 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         with (
             httpcore.HTTPConnection(
                 httpcore.Origin(target.scheme.encode(), target.host.encode(), target.port),
-                ssl_context=_ssl_context() if target.scheme == "https" else None,
+                ssl_context=trusted() if target.scheme == "https" else None,
                 network_backend=_CheckedAddresses(addresses, deadline),
             ) as connection,
             connection.stream("POST", _url(target), headers=_headers(target, headers), content=body) as found,
@@ -144,12 +143,6 @@ class _TimedStream(httpcore.NetworkStream):
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
-
-
-@cache
-def _ssl_context() -> ssl.SSLContext:
-    """Return the context that verifies receivers' certificates; `SSL_CERT_FILE` names further authorities."""
-    return httpx.create_ssl_context()
 
 
 def _url(target: Target) -> httpcore.URL:

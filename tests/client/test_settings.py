@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -49,6 +51,18 @@ class TestTheEnvironment:
             monkeypatch.setenv(missing, "")
             with pytest.raises(ValueError, match=missing):
                 Client.from_env()
+
+    def test_certificate_authorities_are_read_once_from_where_it_says(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        url = "https://editor.invalid"
+        Client(url, api_key="ek_test").close()
+        with monkeypatch.context() as reading:
+            reading.setattr(ssl, "create_default_context", None)
+            Client(url, api_key="ek_test").close()
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+        with pytest.raises(FileNotFoundError):
+            Client(url, api_key="ek_test")
 
 
 class TestAGivenHttpxClient:

@@ -1,0 +1,22 @@
+"""The certificate authorities that are trusted, read once in a process."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from functools import cache
+
+import httpx
+
+
+def trusted() -> ssl.SSLContext:
+    """Return the TLS settings that httpx would make for each client anew, which takes longer than a request.
+
+    They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.
+    """
+    return _made(os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+
+
+@cache
+def _made(*named: str | None) -> ssl.SSLContext:
+    return httpx.create_ssl_context()
