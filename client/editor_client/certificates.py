@@ -6,11 +6,9 @@ import os
 import ssl
 from functools import cache
 
-import httpx
-
 
 def trusted() -> ssl.SSLContext:
-    """Return the TLS settings that httpx would make for each client anew, which takes longer than a request.
+    """Return the TLS settings that httpx would make for each client and connection anew.
 
     They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.
     """
@@ -19,4 +17,6 @@ def trusted() -> ssl.SSLContext:
 
 @cache
 def _made(*named: str | None) -> ssl.SSLContext:
+    import httpx  # noqa: PLC0415  a process may connect to nothing
+
     return httpx.create_ssl_context()

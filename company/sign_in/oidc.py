@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
+from editor_client.certificates import trusted
+
 from company.sign_in.providers import Provider, is_secure
-from versioning.tls import trusted
 
 if TYPE_CHECKING:
     import jwt

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import httpcore
 from django.utils import timezone
+from editor_client.certificates import trusted
 
 from delivery.webhooks.models import Outcome
 from delivery.webhooks.targets import Address, Refused, Target, resolve
-from versioning.tls import trusted
 
 SECONDS: Final = 15.0
 """The time for a whole request: to resolve the host, connect, send the message and read the answer."""
