@@ -1,9 +1,8 @@
-"""The frame of every page: who may open it, what a page may load, and what it shows where nothing is."""
+"""The frame of every page: who may open it, and what it shows where nothing is."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,36 +13,10 @@ from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history, undone
 from tests.support.people import give_role, person
 from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, distinct_routes, page_of, studio_routes
+from tests.support.window import Seen, Window, distinct_routes, page_of
 from versioning.models import Membership
 
 PASSWORD = "a long enough password"
-POLICY = "script-src 'self'"
-
-
-IN_ADDRESSES = {
-    "resource": "writer",
-    "version": "x",
-    "workspace": "acme",
-    "member": "vera",
-    "prefix": "ek_x",
-    "webhook": "x",
-    "delivery": "x",
-    "review": "x",
-    "release": "x",
-    "schedule": "x",
-    "rollout": "x",
-    "dataset": "x",
-    "item": "x",
-    "experiment": "x",
-    "gate": "x",
-    "arm": "new",
-    "comment": "x",
-    "language": "de",
-    "provider": "x",
-    **dict.fromkeys(("content_type_id", "object_id", "id"), "1"),
-}
-"""What stands for the variables of an address; it need not exist."""
 OPEN = (
     *("/studio/login/", "/studio/logout/", "/studio/sso/", "/studio/translations/"),
     "/studio/versioning/workspace/welcome/",
@@ -51,42 +24,24 @@ OPEN = (
 """The pages that strangers may see."""
 
 
-def every_url(routes: Iterable[str]) -> Iterator[str]:
-    """Yield a URL of every page among the routes that needs a sign-in."""
-    for route in routes:
-        if not route.startswith(OPEN) and not route.endswith("/try/run/"):
-            yield re.sub(r"<(?:\w+:)?(\w+)>", lambda found: IN_ADDRESSES[found[1]], route)
+ADDRESSES = [
+    re.sub("<.*?>", "1", route)  # it need not exist
+    for route in distinct_routes()
+    if not route.startswith(OPEN) and not route.endswith("/try/run/")
+]
+"""The pages that need a sign-in."""
 
 
-ADDRESSES = sorted(set(every_url(studio_routes())))
-
-
-def test_every_page_redirects_anonymous_visitors_to_the_sign_in(db: None) -> None:
+def test_every_page_is_for_members_who_are_signed_in(cast: Cast) -> None:
     assert len(ADDRESSES) > 50
-    stranger = Client()
+    person("nora")
+    User.objects.filter(username="nora").update(is_staff=True)
+    stranger, nora = Client(), Window.of("nora")
     for address in ADDRESSES:
         answer = stranger.get(address)
         asked = (answer.status_code, answer.headers.get("Location"))
         assert asked == (302, f"/studio/login/?next={address}"), address
-
-
-def test_every_page_is_forbidden_without_a_membership(cast: Cast) -> None:
-    person("nora")
-    User.objects.filter(username="nora").update(is_staff=True)
-    nora = Window.of("nora")
-    assert [address for address in ADDRESSES if nora.get(address).status != 302] == []
-
-
-def test_pages_run_and_load_only_files_of_this_server(cast: Cast) -> None:
-    make_history(AGENTS, cast.alice)
-    alice = Window.of("alice")
-    for address in every_url(distinct_routes()):
-        seen = alice.get(address)
-        policy = seen.headers["Content-Security-Policy"]
-        assert POLICY in policy and "unsafe" not in policy, address
-        for forbidden in (" style=", " onclick=", "<style", "javascript:"):
-            assert forbidden not in seen.markup, address
-        assert not [link for link in seen.links if link.startswith(("http", "//"))], address
+        assert nora.get(address).status == 302, address
 
 
 def test_the_content_security_policy_applies_only_to_the_studio(cast: Cast) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 
 import pytest
+from django.contrib.auth.models import User
+from django.utils import timezone
 
 from studio.models import Preferences
 from studio.preferences.stored import MAX_REMEMBERED
 from tests.conftest import Cast
+from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.override_files import Folder
@@ -18,16 +22,15 @@ from tests.support.window import KINDS, Seen, Window, page_of
 HOME = "/studio/"
 
 
-def section(name: str, heading: str) -> str:
-    """Return the text of a section of a person's home page."""
-    markup = Window.of(name).get(HOME).markup
-    found = re.search(rf'<section[^>]*aria-labelledby="{heading}".*?</section>', markup, re.DOTALL)
+def home(name: str) -> Seen:
+    """Return a person's home page."""
+    return Window.of(name).get(HOME)
+
+
+def section(seen: Seen, heading: str) -> str:
+    """Return the text of a section of a home page; what is for a person has several, `for-you-<key>`."""
+    found = re.search(rf'<section[^>]*aria-labelledby="{heading}".*?</section>', seen.markup, re.DOTALL)
     return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split()) if found else ""
-
-
-def group(name: str, key: str) -> str:
-    """Return the text of one of the groups of what is for a person."""
-    return section(name, f"for-you-{key}")
 
 
 @pytest.fixture
@@ -43,54 +46,66 @@ def test_waiting_drafts_of_the_persons_workspaces_are_shown_first_with_their_num
 ) -> None:
     kind = history
     kind.make(cast.charlie, "theirs", name="Theirs", workspaceId="elsewhere")
-    for name, said in (("edgar", "It is yours · somebody who may publish"), ("paula", "It is somebody else")):
-        assert section(name, "needing").startswith(f"Waiting to be published · 1 {said}")
-        assert page_of(kind, "compare") in Window.of(name).get(HOME).links
-    needing, own = section("paula", "needing"), group("edgar", "drafts")
+    paulas, edgars = home("paula"), home("edgar")
+    for seen, said in ((edgars, "It is yours · somebody who may publish"), (paulas, "It is somebody else")):
+        assert section(seen, "needing").startswith(f"Waiting to be published · 1 {said}")
+        assert page_of(kind, "compare") in seen.links
+    needing, own = section(paulas, "needing"), section(edgars, "for-you-drafts")
     assert "Say it better" in needing and "saved by edgar just now" in needing and "Theirs" not in needing
     assert own.startswith("Your drafts · 1") and "Say it better saved by you · just now" in own
-    assert "Say it better" not in section("edgar", "needing") and "Theirs" not in own
-    assert page_of(kind, "change", "theirs") in Window.of("charlie").get(HOME).links
+    assert "Say it better" not in section(edgars, "needing") and "Theirs" not in own
+    assert page_of(kind, "change", "theirs") in home("charlie").links
+    # A viewer sees live versions, and no drafts.
+    vera = home("vera")
+    assert "needing" not in vera.markup and "alice published version 3" in vera.text
+    for word in ("Say it better", "Unpublished changes", "edgar"):
+        assert word not in vera.text
 
 
 def test_the_home_page_shows_some_waiting_drafts_and_a_link_to_all(cast: Cast, kind: Kind) -> None:
     for number in range(7):
         kind.make(cast.edgar, f"e{number}")
         kind.make(cast.alice, f"a{number}")
-    needing = section("paula", "needing")
+    needing = section(home("paula"), "needing")
     assert "Waiting to be published · 14 None of them is yours" in needing and "All 14" in needing
     assert needing.count("See what would change") == 5
-    assert "7 of yours , 7 of others" in section("edgar", "needing")
+    assert "7 of yours , 7 of others" in section(home("edgar"), "needing")
 
 
 def test_recently_opened_or_edited_resources_are_listed_once_latest_first(cast: Cast, history: Kind) -> None:
     kind = history
     kind.make(cast.alice, "other")
     window = Window.of("edgar")
-    assert "Writer" not in section("edgar", "recent")  # it is among their drafts, at the top
+    assert "Writer" not in section(home("edgar"), "recent")  # it is among their drafts, at the top
     kind.publish(cast.alice, "writer", kind.versions(cast.alice)[0]["id"])
-    assert re.findall(r"Writer .*? writer · (\w+)", section("edgar", "recent")) == ["edited"]
+    assert re.findall(r"Writer .*? writer · (\w+)", section(home("edgar"), "recent")) == ["edited"]
     for page in ("change", "history", "change"):
         window.get(page_of(kind, page, "other"))
-    recent = section("edgar", "recent")
+    recent = section(home("edgar"), "recent")
     assert recent.index("other · opened just now") < recent.index("writer · edited by you just now")
     window.get(page_of(kind, "change"))
-    recent = section("edgar", "recent")
+    recent = section(home("edgar"), "recent")
     assert recent.index("writer · opened just now") < recent.index("other · opened just now")
-    assert "appears here" in section("paula", "recent")
+    assert "appears here" in section(home("paula"), "recent")
 
 
 def test_only_the_latest_opened_pages_are_remembered_and_no_background_requests(
     cast: Cast, kind: Kind
 ) -> None:
-    vera = Window.of("vera")
-    for number in range(MAX_REMEMBERED + 2):
-        kind.make(cast.alice, f"r{number}", autoPublish=True)
-        vera.get(page_of(kind, "change", f"r{number}"))
-    vera.client.get(page_of(kind, "change", "r0"), headers={"X-Live": "1"})
+    vera, names = Window.of("vera"), [f"r{number}." for number in range(MAX_REMEMBERED + 2)]
+    insert_resources(kind, names)
+    vera.client.get(page_of(kind, "change", names[-1]), headers={"X-Live": "1"})
+    assert not Preferences.objects.filter(user__username="vera").exists()
+    earlier = [
+        (timezone.now() - datetime.timedelta(minutes=ago)).isoformat() for ago in range(MAX_REMEMBERED)
+    ]
+    opened = [[KINDS[kind].slug, name, at] for name, at in zip(names, earlier, strict=False)]
+    Preferences.objects.change(User.objects.get(username="vera").pk, recent=opened)
+    vera.get(page_of(kind, "change", names[-1]))
     found = Preferences.objects.get(user__username="vera").recent
-    assert [one[1] for one in found] == [f"r{number}" for number in range(MAX_REMEMBERED + 1, 1, -1)]
-    assert "r21" in section("vera", "recent") and "r13" not in section("vera", "recent")
+    assert [one[1] for one in found] == [names[-1], *names[: MAX_REMEMBERED - 1]]
+    recent = section(home("vera"), "recent")
+    assert names[-1] in recent and names[0] in recent and names[10] not in recent
 
 
 def test_the_home_page_drops_resources_that_became_unreadable(cast: Cast, kind: Kind) -> None:
@@ -98,13 +113,15 @@ def test_the_home_page_drops_resources_that_became_unreadable(cast: Cast, kind: 
     edgar = Window.of("edgar")
     edgar.get(page_of(kind, "change", "secret"))
     edgar.post(page_of(kind, "star", "secret"), starred="yes")
-    assert "Secret" in section("edgar", "recent") and "Secret" in section("edgar", "starred")
+    seen = edgar.get(HOME)
+    assert "Secret" in section(seen, "recent") and "Secret" in section(seen, "starred")
     give_role("edgar", "acme", "viewer")
     assert "ecret" not in edgar.get(HOME).text
     give_role("edgar", "acme", "editor")
     cast.alice.delete(kind.url("secret"))
     kind.make(cast.charlie, "secret", workspaceId="elsewhere", autoPublish=True)
-    assert "ecret" not in section("edgar", "recent") + section("edgar", "starred")
+    seen = edgar.get(HOME)
+    assert "ecret" not in section(seen, "recent") + section(seen, "starred")
 
 
 def test_starred_resources_are_listed_newest_first(cast: Cast) -> None:
@@ -112,25 +129,18 @@ def test_starred_resources_are_listed_newest_first(cast: Cast) -> None:
     for kind in (AGENTS, PROMPT_BLOCKS):
         kind.make(cast.alice, autoPublish=True, name=kind.list_key)
         vera.post(page_of(kind, "star"), starred="yes")
-    starred = section("vera", "starred")
+    starred = section(vera.get(HOME), "starred")
     assert starred.index("promptBlocks") < starred.index("agents")
-    assert "Nothing yet" in section("edgar", "starred")
-
-
-def test_a_viewer_sees_live_versions_and_no_drafts_on_the_home_page(history: Kind) -> None:
-    page = Window.of("vera").get(HOME)
-    assert "needing" not in page.markup and "alice published version 3" in page.text
-    for word in ("Say it better", "Unpublished changes", "edgar"):
-        assert word not in page.text
+    assert "Nothing yet" in section(home("edgar"), "starred")
 
 
 def test_actions_on_a_deleted_resource_with_the_same_id_are_not_recent(cast: Cast, kind: Kind) -> None:
     kind.publish(cast.alice, "writer", kind.make(cast.edgar)["latestVersionId"])
     Window.of("paula").get(page_of(kind, "change"))
-    assert "edited" in section("edgar", "recent") and "opened" in section("paula", "recent")
+    assert "edited" in section(home("edgar"), "recent") and "opened" in section(home("paula"), "recent")
     assert cast.alice.delete(kind.url("writer"), if_match="*").status == 200
     kind.make(cast.alice, "writer", name="Namesake")
-    assert "Namesake" not in section("edgar", "recent") + section("paula", "recent")
+    assert "Namesake" not in section(home("edgar"), "recent") + section(home("paula"), "recent")
 
 
 WAITING = "/studio/waiting/"
@@ -230,13 +240,11 @@ def test_own_drafts_and_those_of_others_are_counted_separately(cast: Cast, kind:
     for number in range(3):
         kind.make(cast.edgar, f"e{number}")
     kind.make(cast.alice, "a0")
-    edgar, paula = Window.of("edgar"), Window.of("paula")
-    for window, mine, others in ((edgar, 3, 1), (paula, 0, 4)):
-        seen = window.get(WAITING)
-        assert f"All · 4 Mine · {mine} Others · {others}" in seen.text
-        assert len(lines(window.get(WAITING, whose="mine"))) == mine
-        assert len(lines(window.get(WAITING, whose="others"))) == others
-        assert len(lines(window.get(WAITING, whose="nobody's"))) == 4
+    assert "All · 4 Mine · 0 Others · 4" in Window.of("paula").get(WAITING).text
+    edgar = Window.of("edgar")
+    for whose, number in (("mine", 3), ("others", 1), ("nobody's", 4)):
+        seen = edgar.get(WAITING, whose=whose)
+        assert len(lines(seen)) == number and "All · 4 Mine · 3 Others · 1" in seen.text
 
 
 def test_each_waiting_draft_is_on_exactly_one_page(cast: Cast) -> None:
@@ -290,9 +298,8 @@ def test_viewers_do_not_see_waiting_drafts(cast: Cast, kind: Kind) -> None:
     edgar = Window.of("edgar")
     assert edgar.get(WAITING).status == 200
     give_role("edgar", "acme", "viewer")
-    for window in (edgar, Window.of("vera")):
-        seen = window.get(WAITING)
-        assert (seen.status, "writer" in seen.text) == (403, False)
+    seen = edgar.get(WAITING)
+    assert (seen.status, "writer" in seen.text) == (403, False)
 
 
 def test_a_draft_over_a_file_waits_like_any_other(cast: Cast, folder: Folder) -> None:

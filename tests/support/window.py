@@ -71,11 +71,11 @@ class Window:
 
     def get(self, address: str, **query: str) -> Seen:
         """Open a page; redirects are not followed."""
-        return _seen(self.client.get(address, query))
+        return seen_in(self.client.get(address, query))
 
     def post(self, address: str, **fields: str) -> Seen:
         """Send a form."""
-        return _seen(self.client.post(address, fields))
+        return seen_in(self.client.post(address, fields))
 
     def confirm(self, address: str) -> Seen:
         """Open a confirmation page, and confirm."""
@@ -111,8 +111,10 @@ def page_of(kind: Kind, page: str, resource_id: str = "writer", *rest: str) -> s
     return KINDS[kind].address(page, resource_id, *rest)
 
 
-def _seen(response: Any) -> Seen:
-    return Seen(response.status_code, response.content.decode(), response.headers)
+def seen_in(response: Any) -> Seen:
+    """Return what Django's test client was answered; of a stream nothing but its head."""
+    markup = "" if response.streaming else response.content.decode()
+    return Seen(response.status_code, markup, response.headers)
 
 
 def _words(markup: str) -> str:
