@@ -121,7 +121,7 @@ def test_all_of_an_item_is_edited_and_purged(edgar: Visitor, alice: Api) -> None
     item = add_item(alice, dataset, input="SECRET", metadata={"n": 1})["id"]
     address = page_of(dataset, "items", item)
     assert "SECRET" in words_of(edgar.get(address))
-    edgar.post(address, payload='{"input": "SECRET 2", "requestContext": {"tier": "gold"}}')
+    edgar.send(address, payload='{"input": "SECRET 2", "requestContext": {"tier": "gold"}}')
     changed = alice.get(f"{dataset}/items/{item}").body
     assert (changed["input"], changed["metadata"], changed["requestContext"]) == (
         "SECRET 2",
@@ -143,7 +143,7 @@ def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
     make_dataset(alice, "Other")
     address = page_of(dataset, "settings")
     assert "Exact" in words_of(edgar.get(address))
-    edgar.post(address, name="New", description="", scorers="exact", input_schema='{"type": "string"}')
+    edgar.send(address, name="New", description="", scorers="exact", input_schema='{"type": "string"}')
     held = alice.get(dataset).body
     assert (held["name"], held["scorerIds"], held["inputSchema"]) == ("New", ["exact"], {"type": "string"})
     for wrong in ({"name": "Other"}, {"name": ""}, {"name": "New", "input_schema": "{"}):
@@ -222,7 +222,7 @@ def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alic
     assert "helpful: False It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
     [kept] = re.findall(r'name="about" value="([^"]*)"', form.content.decode())
     item = {"dataset": dataset.rpartition("/")[2], "input": "Where?", "ground_truth": "Here.", "tags": ""}
-    edgar.post(address, do="add", about=unescape(kept), **item)
+    edgar.send(address, do="add", about=unescape(kept), **item)
     [made] = alice.get(f"{dataset}/items").body["items"]
     assert made["input"] == "Where?"
     assert (made["metadata"]["feedback"]["comment"], made["metadata"]["feedback"]["value"]) == (

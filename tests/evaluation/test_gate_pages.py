@@ -61,7 +61,7 @@ def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["enabled"]) == ([{"rule": "notWorse"}], False)
     assert "without this evidence" in words_of(paula.get(f"{address}delete/"))
-    paula.post(f"{address}delete/")
+    paula.send(f"{address}delete/")
     assert alice.get(GATES).body["gates"] == []
 
 
@@ -71,7 +71,7 @@ def test_rules_that_the_form_cannot_say_stay(cast: Cast, alice: Api, dataset: st
     address = workspace_page(f"gates/{gate['id']}")
     said = "every item with the tag must passes, in every attempt + it is not found"
     assert said in words_of(Visitor("paula").get(address))
-    Visitor("paula").post(address, **typed(dataset, rule="kept", number="", attempts="2"))
+    Visitor("paula").send(address, **typed(dataset, rule="kept", number="", attempts="2"))
     [gate] = alice.get(GATES).body["gates"]
     assert (gate["rules"], gate["attempts"]) == (rules, 2)
 

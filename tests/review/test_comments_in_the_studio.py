@@ -140,7 +140,7 @@ def test_comments_on_a_file_are_shown_on_it_and_on_the_next_draft(folder: Folder
     file_id = api.get(AGENTS.url("answers")).body["activeVersionId"]
     page = page_of(AGENTS, f"versions/{file_id}", "answers")
     typed = {"version": file_id, "body": "How brief?", "field": "instructions", "quote": "Be brief."}
-    ada.post(page_of(AGENTS, "comments", "answers"), **typed)
+    ada.send(page_of(AGENTS, "comments", "answers"), **typed)
     assert "How brief?" in part(ada.get(page), "comments-at-instructions")
     AGENTS.save(api, "answers", "Be kind.")
     found = part(ada.get(page_of(AGENTS, "change", "answers")), "comments")

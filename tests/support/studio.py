@@ -26,6 +26,10 @@ class Visitor:
         """Open a page."""
         return self.client.get(address, query)
 
+    def send(self, address: str, **typed: str) -> Any:
+        """Send a form, and go nowhere."""
+        return self.client.post(address, typed)
+
     def post(self, address: str, **typed: str) -> Any:
         """Send a form, and open the page that the answer leads to."""
         return self.client.post(address, typed, follow=True)
