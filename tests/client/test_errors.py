@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable
+from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable, exchange
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import (
@@ -50,7 +50,7 @@ BROKEN: dict[str, tuple[Behaviour, type[EditorError]]] = {
     "answers with JSON nested without an end": (says(200, b"[" * 100_000), ServerError),
     "sends elsewhere": (says(302, Location="/"), ServerError),
 }
-IMPATIENT, PATIENT = 0.4, 60
+IMPATIENT, PATIENT = 0.2, 60
 PROBLEMS = [*((*one, IMPATIENT) for one in SLOW.values()), *((*one, PATIENT) for one in BROKEN.values())]
 SENT_AGAIN = (hang_up, half, says(502), says(503), says(504))
 SENT_ONCE = (says(500), says(400), says(200, HTML))
@@ -72,6 +72,12 @@ WRITES: dict[str, Callable[[Any], Any]] = {
 def read(client: Any) -> Any:
     """Read `writer`."""
     return client.get_stored_agent("writer").details()
+
+
+@pytest.fixture(autouse=True)
+def soon_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent again is sent soon."""
+    monkeypatch.setattr(exchange, "BACK_OFF_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -112,9 +118,8 @@ def test_without_a_good_answer_it_is_an_error(connect: Clients, server: Misbehav
 
 @with_both_clients
 def test_a_write_waits_for_a_slow_server_until_the_timeout(connect: Clients, server: Misbehaving) -> None:
-    cases = [(one, "update") for one, _ in SLOW.values()] + [(silence, "create"), (silence, "generate")]
-    for behaviour, write in cases:
-        server.does(behaviour)
+    for write in ("update", "create", "generate"):
+        server.does(silence)
         client = connect(server.url, timeout=IMPATIENT, run_timeout=IMPATIENT)
         with pytest.raises(Unreachable, match="Nobody knows whether it was done") as raised:
             WRITES[write](client)

@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from editor_client import AsyncClient
+from editor_client import AsyncClient, reporting
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
@@ -17,6 +17,12 @@ from tests.support.served import reference, text
 from tests.support.service import Service
 
 DONE = says(201, {"success": True, "message": "Counted."})
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports are sent soon after a read, instead of two seconds later."""
+    monkeypatch.setattr(reporting, "SECONDS", 0.2)
 
 
 def reports(server: Misbehaving) -> list[Any]:
@@ -63,6 +69,7 @@ def test_usage_of_a_run_can_be_added(connect: Clients, server: Misbehaving) -> N
         connect(server.url).add_usage(agent, errors=1)
 
 
+@pytest.mark.usefixtures("soon")
 def test_the_asynchronous_client_reports_in_the_background(server: Misbehaving) -> None:
     server.does(record(rollout={"id": "r", "arm": "new", "reason": "split"}), DONE)
 
@@ -75,6 +82,7 @@ def test_the_asynchronous_client_reports_in_the_background(server: Misbehaving) 
     assert reports(server) == [{"versionId": "v1", "arm": "new", "runs": 1, "outputTokens": 2}]
 
 
+@pytest.mark.usefixtures("soon")
 def test_usage_refused_temporarily_is_reported_later(connect: Clients, server: Misbehaving) -> None:
     server.does(record(), says(503), record(), DONE)
     agent = connect(server.url, report_usage=True).get_agent("writer")
@@ -85,6 +93,7 @@ def test_usage_refused_temporarily_is_reported_later(connect: Clients, server: M
     assert [one["runs"] for one in reports(server)] == [1, 2]
 
 
+@pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize("broken", [hang_up, says(400)], ids=["may have been counted", "refused for good"])
 def test_nothing_is_reported_twice(connect: Clients, server: Misbehaving, broken: Any) -> None:
     server.does(record(), broken, DONE)

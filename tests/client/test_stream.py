@@ -149,4 +149,4 @@ def test_a_silent_stream_times_out(connect: Clients, server: Misbehaving) -> Non
     for behaviour in (silence, drip_headers, stays_open):
         server.does(behaviour)
         with pytest.raises(Unreachable):
-            list(connect(server.url, timeout=0.4).get_agent("writer").stream("hello"))
+            list(connect(server.url, timeout=0.2).get_agent("writer").stream("hello"))
