@@ -276,21 +276,21 @@ def test_any_part_may_be_anything(tmp_path: Path, source: str) -> None:
 
 def test_templates_take_linear_time(tmp_path: Path) -> None:
     for text in [
-        "{{" * 60_000,
-        "{%" * 60_000,
-        "{{{" * 40_000 + "}}",
-        "{{a" * 40_000 + "}}" * 40_000,
-        "{" * 100_000,
-        "eyJaaaaaaaaa-" * 20_000,
-        "sk-" * 40_000,
-        "x\n" + " " * 100_000 + "x",
-        "user" + " " * 100_000 + "x",
-        "{{history" + " " * 100_000 + "x",
-        '{{role "' * 20_000,
-        "a://b:" * 20_000,
-        "".join(f"{{{{v{number}}}}}" for number in range(4_000)),
-        "".join(f"{{{{a{' ' * (number % 300)}{'-' * (number // 300)}b}}}}" for number in range(4_000)),
-        "---\n" * 20_000,
+        "{{" * 20_000,
+        "{%" * 20_000,
+        "{{{" * 13_000 + "}}",
+        "{{a" * 13_000 + "}}" * 13_000,
+        "{" * 33_000,
+        "eyJaaaaaaaaa-" * 7_000,
+        "sk-" * 13_000,
+        "x\n" + " " * 33_000 + "x",
+        "user" + " " * 33_000 + "x",
+        "{{history" + " " * 33_000 + "x",
+        '{{role "' * 7_000,
+        "a://b:" * 7_000,
+        "".join(f"{{{{v{number}}}}}" for number in range(1_500)),
+        "".join(f"{{{{a{' ' * (number % 300)}{'-' * (number // 300)}b}}}}" for number in range(1_500)),
+        "---\n" * 7_000,
     ]:
         for source in ["langfuse", "prompty", "dotprompt"]:
             content = (
@@ -298,4 +298,4 @@ def test_templates_take_linear_time(tmp_path: Path) -> None:
             )
             started = time.process_time()
             read(source, write(tmp_path, source, content))
-            assert time.process_time() - started < 10
+            assert time.process_time() - started < 1
