@@ -12,45 +12,28 @@ from versioning.runtime.failures import redacted
 
 ROOT = Path(__file__).parents[2]
 
-FRAMEWORK = """
+PROGRAM = """
+import os, sys, threading
 from versioning.runtime import Agent, Framework
 echo = {"provider": "echo", "name": "echo"}
 agent = Agent(id="a", name="A", instructions="text", model=echo)
 Framework(agents=[agent])
-"""
-
-
-def run(program: str) -> None:
-    outcome = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=ROOT,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-    assert (outcome.returncode, outcome.stderr) == (0, "")
-
-
-def test_the_runtime_runs_without_django_and_starts_a_thread_only_for_a_run() -> None:
-    run(
-        f"{FRAMEWORK}\nimport sys, threading\nassert threading.active_count() == 1\n"
-        "agent.generate('hello')\nassert 'django' not in sys.modules"
-    )
-
-
-def test_a_forked_process_has_its_own_loop() -> None:
-    run(
-        f"""{FRAMEWORK}
-import os
+assert threading.active_count() == 1
 assert agent.generate('hello').text
 child = os.fork()
 if child == 0:
     os._exit(0 if agent.generate('child').text.endswith('child') else 1)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 assert agent.generate('again').text
+assert 'django' not in sys.modules
 """
+
+
+def test_the_runtime_runs_without_django_in_a_thread_that_starts_with_a_run_and_after_a_fork() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM], cwd=ROOT, capture_output=True, timeout=60, check=False
     )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_reasons_contain_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
