@@ -97,7 +97,7 @@ def test_the_exit_code_says_what_came_of_a_draft(
     code, out, err = evaluate("--timeout", "1")
     assert code == 3 and "it still runs" in out and "/experiments/" in err
     _interrupted(service)
-    service.stop()
+    service.kill()  # a stopped one would wait for the silent model
     assert evaluate()[0] == 4
 
 

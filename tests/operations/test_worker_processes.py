@@ -26,8 +26,8 @@ from tests.support.service import (
     template_database,
 )
 
-DUE = 500
-LEASE = 6  # seconds; renewed every two
+DUE = 200
+LEASE = 3  # seconds; renewed every one
 NOTICED_WITHIN = 5
 
 # Works on rows, and prints each before it is done and after; `slow` ones take long the first time.
