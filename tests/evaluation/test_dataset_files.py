@@ -228,40 +228,40 @@ _LAUGHS = "a0: &a0 [x, x]\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "field"),
-    [
-        ("csv", "input,input\na,b", "header"),
-        ("csv", 'input\n"a', "body"),
-        ("csv", b"input\n\xff", "body"),
-        ("jsonl", b"\xff", "body"),
-        ("jsonl", _DEEP, "rows.1.row"),
-        ("jsonl", '{"input": "\\u0000"}', "rows.1.row"),
-        ("jsonl", '{"input": 1, "input": 2}', "rows.1.row"),
-        ("csv", "input,groundTruth\na,b,c", "rows.1.row"),
-        ("csv", "input,colour\na,red", "rows.1.input"),
-        ("csv", "input\n\0", "rows.1.row"),
-        ("promptfoo", "tests: file://tests.yaml", "tests"),
-        ("promptfoo", "tests: [file://tests.yaml]", "rows.1.tests"),
-        ("promptfoo", "tests: [{vars: {a: 'file:///etc/passwd'}}]", "rows.1.vars.a"),
-        ("promptfoo", "tests: [{vars: {a: !!python/object/apply:os.system [date]}}]", "body"),
-        ("promptfoo", "tests: [{vars: {a: !env HOME}}]", "body"),
-        ("promptfoo", "tests: &t [{vars: *t}]", "body"),
-        ("promptfoo", _LAUGHS + "tests: *a29", "body"),
-        ("promptfoo", _DEEP, "body"),
-        ("promptfoo", "tests: [{vars: {a: 1, a: 2}}]", "body"),
-        ("promptfoo", "tests: [{vars: {1: 2}}]", "body"),
-        ("promptfoo", "a: 1", "body"),
-        ("promptfoo", "a: [", "body"),
-        ("promptfoo", "a: 1\n---\nb: 1", "body"),
-        ("promptfoo", f"tests: [{{vars: {{a: {list(range(101))}, b: {list(range(101))}}}}}]", "tests"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_refused(alice: Api, form: str, text: str | bytes, field: str) -> None:
+WRONG: list[tuple[Any, ...]] = [
+    ("csv", "input,input\na,b", "header"),
+    ("csv", 'input\n"a', "body"),
+    ("csv", b"input\n\xff", "body"),
+    ("jsonl", b"\xff", "body"),
+    ("jsonl", _DEEP, "rows.1.row"),
+    ("jsonl", '{"input": "\\u0000"}', "rows.1.row"),
+    ("jsonl", '{"input": 1, "input": 2}', "rows.1.row"),
+    ("csv", "input,groundTruth\na,b,c", "rows.1.row"),
+    ("csv", "input,colour\na,red", "rows.1.input"),
+    ("csv", "input\n\0", "rows.1.row"),
+    ("promptfoo", "tests: file://tests.yaml", "tests"),
+    ("promptfoo", "tests: [file://tests.yaml]", "rows.1.tests"),
+    ("promptfoo", "tests: [{vars: {a: 'file:///etc/passwd'}}]", "rows.1.vars.a"),
+    ("promptfoo", "tests: [{vars: {a: !!python/object/apply:os.system [date]}}]", "body"),
+    ("promptfoo", "tests: [{vars: {a: !env HOME}}]", "body"),
+    ("promptfoo", "tests: &t [{vars: *t}]", "body"),
+    ("promptfoo", _LAUGHS + "tests: *a29", "body"),
+    ("promptfoo", _DEEP, "body"),
+    ("promptfoo", "tests: [{vars: {a: 1, a: 2}}]", "body"),
+    ("promptfoo", "tests: [{vars: {1: 2}}]", "body"),
+    ("promptfoo", "a: 1", "body"),
+    ("promptfoo", "a: [", "body"),
+    ("promptfoo", "a: 1\n---\nb: 1", "body"),
+    ("promptfoo", f"tests: [{{vars: {{a: {list(range(101))}, b: {list(range(101))}}}}}]", "tests"),
+]
+
+
+def test_a_file_that_cannot_be_read_is_refused(alice: Api) -> None:
     dataset = make_dataset(alice)
-    refused = import_file(alice, dataset, text, form)
-    assert (refused.status, refused.fields) == (400, [field]), refused.body
-    assert alice.get(dataset).body["version"] == 0
+    for form, text, field in WRONG:
+        refused = import_file(alice, dataset, text, form)
+        assert (refused.status, refused.fields) == (400, [field]), refused.body
+        assert alice.get(dataset).body["version"] == 0
 
 
 def test_sizes_and_rights_of_files(alice: Api, cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.conftest import Cast
 from tests.support.api import Api
 from tests.support.datasets import DATASETS, add_item, make_dataset
@@ -62,25 +60,25 @@ def test_lists_page_nested_and_know_the_targets(alice: Api) -> None:
     assert alice.get(DATASETS, targetType="other").status == 400
 
 
-@pytest.mark.parametrize(
-    ("given", "fields"),
-    [
-        ({"name": " "}, ["name"]),
-        ({"name": "x" * 201}, ["name"]),
-        ({"name": None}, ["name"]),
-        ({"version": 3}, ["version"]),
-        ({"targetType": "robot"}, ["targetType"]),
-        ({"targetIds": ["a"]}, ["targetType"]),
-        ({"scorerIds": ["nobody"]}, ["scorerIds.0"]),
-        ({"inputSchema": {"type": "x"}}, ["inputSchema.type"]),
-        ({"groundTruthSchema": {"$ref": "http://a"}}, ["groundTruthSchema.$ref"]),
-        ({"tags": [""]}, ["tags.0"]),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_its_name(alice: Api, given: Any, fields: list[str]) -> None:
-    answer = alice.post(DATASETS, {"name": "Wrong", "workspaceId": "acme", **given})
-    assert (answer.status, answer.fields) == (400, fields)
-    assert alice.get(DATASETS).body["pagination"]["total"] == 0
+WRONG: list[tuple[Any, ...]] = [
+    ({"name": " "}, ["name"]),
+    ({"name": "x" * 201}, ["name"]),
+    ({"name": None}, ["name"]),
+    ({"version": 3}, ["version"]),
+    ({"targetType": "robot"}, ["targetType"]),
+    ({"targetIds": ["a"]}, ["targetType"]),
+    ({"scorerIds": ["nobody"]}, ["scorerIds.0"]),
+    ({"inputSchema": {"type": "x"}}, ["inputSchema.type"]),
+    ({"groundTruthSchema": {"$ref": "http://a"}}, ["groundTruthSchema.$ref"]),
+    ({"tags": [""]}, ["tags.0"]),
+]
+
+
+def test_what_does_not_fit_is_refused_by_its_name(alice: Api) -> None:
+    for given, fields in WRONG:
+        answer = alice.post(DATASETS, {"name": "Wrong", "workspaceId": "acme", **given})
+        assert (answer.status, answer.fields) == (400, fields)
+        assert alice.get(DATASETS).body["pagination"]["total"] == 0
 
 
 def test_a_name_is_taken_once_in_a_workspace(alice: Api, cast: Cast) -> None:

@@ -12,7 +12,7 @@ from tests.releases.conftest import item, make
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start
 from tests.support.studio import words_of, workspace_page
-from tests.support.window import Window
+from tests.support.window import Seen, Window
 from versioning.conf import get_editor
 from versioning.models import Event
 
@@ -30,9 +30,8 @@ def dataset(cast: Cast) -> str:
     return dataset
 
 
-def form_of(window: Window) -> dict[str, str]:
+def form_of(shown: Seen) -> dict[str, str]:
     """Return the fields of the form that starts what is missing."""
-    shown = window.get(PUBLISH)
     return {name: shown.field(name) for name in ("kind", "resource", "version", "next")}
 
 
@@ -43,7 +42,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
     shown = paula.get(PUBLISH)
     assert "missing The agent 'writer' was not evaluated over 'Questions' as it would be" in shown.text
     assert re.search(r"The missing run: 24 answers, about \d[\d,]* tokens\.", shown.text)
-    form = form_of(paula)
+    form = form_of(shown)
     sent = paula.post(RUN, **form)
     assert (sent.status, sent.headers["Location"]) == (302, form["next"])
     running = paula.get(sent.headers["Location"])
@@ -110,7 +109,7 @@ def test_a_release_says_what_its_gates_lack(cast: Cast, dataset: str) -> None:
 
 
 def test_who_may_not_save_starts_nothing(cast: Cast, dataset: str) -> None:
-    form = form_of(Window.of("paula"))
+    form = form_of(Window.of("paula").get(PUBLISH))
     for name in ("vera", "charlie"):
         assert Window.of(name).post(RUN, **form).status in {403, 404}
     assert not Experiment.objects.exists()

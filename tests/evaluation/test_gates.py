@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from evaluation.experiments.jobs import remove_old
 from evaluation.experiments.models import Cell, Score
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
+from tests.support.calls import undone
 from tests.support.gates import GATES, evidence, finish, make_gate, make_scored_dataset, start, states
 from tests.support.interruptions import Countdown
 from tests.support.people import key_of
@@ -68,9 +70,14 @@ def test_who_reads_and_writes_gates(cast: Cast, dataset: str) -> None:
     assert cast.edgar.delete(url).status == 403
 
 
-@pytest.mark.parametrize(
-    ("given", "fields"),
-    [
+def test_what_does_not_fit_is_refused_by_its_name(cast: Cast, dataset: str) -> None:
+    body = {
+        "resource": {"kind": "agent", "id": "writer"},
+        "datasetId": dataset.rpartition("/")[2],
+        "scorerIds": ["exact"],
+        "rules": [{"rule": "notWorse"}],
+    }
+    wrong: list[tuple[dict[str, Any], list[str]]] = [
         ({"resource": {"kind": "promptBlock", "id": "tone"}}, ["resource.kind"]),
         ({"datasetId": "8b7d3a3e-0000-4000-8000-000000000000"}, ["datasetId"]),
         ({"datasetId": "x"}, ["datasetId"]),
@@ -87,19 +94,10 @@ def test_who_reads_and_writes_gates(cast: Cast, dataset: str) -> None:
         ({"evidenceDays": 366}, ["evidenceDays"]),
         ({"bypass": "everybody"}, ["bypass"]),
         ({"name": "x"}, ["name"]),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_its_name(
-    cast: Cast, dataset: str, given: dict[str, Any], fields: list[str]
-) -> None:
-    body = {
-        "resource": {"kind": "agent", "id": "writer"},
-        "datasetId": dataset.rpartition("/")[2],
-        "scorerIds": ["exact"],
-        "rules": [{"rule": "notWorse"}],
-    }
-    answer = cast.alice.post(GATES, {**body, **given})
-    assert (answer.status, answer.fields) == (400, fields)
+    ]
+    for given, fields in wrong:
+        answer = cast.alice.post(GATES, {**body, **given})
+        assert (answer.status, answer.fields) == (400, fields)
 
 
 def test_a_dataset_and_a_gate_are_of_one_workspace(cast: Cast, dataset: str) -> None:
@@ -129,41 +127,44 @@ def test_a_dataset_with_a_gate_stays_and_a_gate_goes_with_its_agent(cast: Cast, 
     assert cast.edgar.delete(dataset).status == 200
 
 
-@pytest.mark.parametrize(
-    ("rule", "passes", "was", "is_satisfied"),
-    [
-        ({"rule": "allPass"}, lambda _: True, None, True),
-        ({"rule": "allPass"}, lambda number: number != 11, None, False),
-        ({"rule": "allPass", "tag": "must"}, lambda number: number < 2, None, True),
-        ({"rule": "allPass", "tag": "must"}, lambda number: number != 0, None, False),
-        ({"rule": "allPass", "tag": "nobody"}, lambda _: True, None, False),
-        ({"rule": "passRate", "min": 0.5}, lambda number: number < 6, None, True),
-        ({"rule": "passRate", "min": 0.51}, lambda number: number < 6, None, False),
-        ({"rule": "notWorse"}, lambda number: number > 4, lambda _: True, True),  # 5 of 12 is not found
-        ({"rule": "notWorse"}, lambda number: number > 5, lambda _: True, False),
-        ({"rule": "nonInferior", "margin": 0.2}, lambda _: True, lambda _: True, True),
-        ({"rule": "nonInferior", "margin": 0.15}, lambda _: True, lambda _: True, False),
-        ({"rule": "noNewFailures"}, lambda number: number < 6, lambda number: number < 6, True),
-        ({"rule": "noNewFailures"}, lambda number: number > 0, lambda number: number < 6, False),
-        ({"rule": "maxTokens", "ratio": 1}, lambda _: True, lambda _: True, True),
-        ({"rule": "maxTokens", "ratio": 0.99}, lambda _: True, lambda _: True, False),
-    ],
-)
-def test_each_rule(  # noqa: PLR0917  parameters
-    cast: Cast, dataset: str, rule: Any, passes: Any, was: Any, is_satisfied: bool
-) -> None:
+def always(_number: int) -> bool:
+    return True
+
+
+Passes = Callable[[int], bool]
+RULES: list[tuple[dict[str, Any], Passes, Passes | None, bool]] = [
+    ({"rule": "allPass"}, always, None, True),
+    ({"rule": "allPass"}, lambda number: number != 11, None, False),
+    ({"rule": "allPass", "tag": "must"}, lambda number: number < 2, None, True),
+    ({"rule": "allPass", "tag": "must"}, lambda number: number != 0, None, False),
+    ({"rule": "allPass", "tag": "nobody"}, always, None, False),
+    ({"rule": "passRate", "min": 0.5}, lambda number: number < 6, None, True),
+    ({"rule": "passRate", "min": 0.51}, lambda number: number < 6, None, False),
+    ({"rule": "notWorse"}, lambda number: number > 4, always, True),  # 5 of 12 is not found
+    ({"rule": "notWorse"}, lambda number: number > 5, always, False),
+    ({"rule": "nonInferior", "margin": 0.2}, always, always, True),
+    ({"rule": "nonInferior", "margin": 0.15}, always, always, False),
+    ({"rule": "noNewFailures"}, lambda number: number < 6, lambda number: number < 6, True),
+    ({"rule": "noNewFailures"}, lambda number: number > 0, lambda number: number < 6, False),
+    ({"rule": "maxTokens", "ratio": 1}, always, always, True),
+    ({"rule": "maxTokens", "ratio": 0.99}, always, always, False),
+]
+"""Each rule, which items pass, which passed before if something is live, and whether that suffices."""
+
+
+def test_each_rule(cast: Cast, dataset: str) -> None:
     first = cast.edgar.get(AGENTS.url("writer"), status="draft").body["latestVersionId"]
-    if was is not None:
-        AGENTS.publish(cast.alice, "writer", first)
-        evidence(cast.edgar, dataset, None, was)
     draft = AGENTS.save(cast.edgar)["latestVersionId"]
-    evidence(cast.edgar, dataset, draft, passes)
-    make_gate(cast.alice, dataset, rules=[rule])
-    answer = cast.paula.post(AGENTS.url("writer", "versions", draft, "activate"))
-    if is_satisfied:
-        assert answer.status == 200
-    else:
-        assert states(answer) == [("writer", "failed", rule["rule"])]
+    for rule, passes, was, is_satisfied in RULES:
+        with undone():
+            if was is not None:
+                AGENTS.publish(cast.alice, "writer", first)
+                evidence(cast.edgar, dataset, None, was)
+            evidence(cast.edgar, dataset, draft, passes)
+            make_gate(cast.alice, dataset, rules=[rule])
+            answer = cast.paula.post(AGENTS.url("writer", "versions", draft, "activate"))
+            failed = [] if answer.status == 200 else states(answer)
+            assert failed == ([] if is_satisfied else [("writer", "failed", rule["rule"])]), rule
 
 
 def test_where_nothing_is_live_nothing_is_worse_than_that(cast: Cast, dataset: str) -> None:

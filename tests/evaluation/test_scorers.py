@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead
 from tests.support.api import AGENTS, SCORERS, Api
@@ -69,49 +67,49 @@ def test_a_scorer_is_reviewed_released_and_scheduled(alice: Api, cast: Cast) -> 
     assert cast.vera.get(SCORERS.url("exact")).status == 200
 
 
-@pytest.mark.parametrize(
-    ("given", "fields"),
-    [
-        ({"type": "guess"}, ["type"]),
-        ({"type": None}, ["type"]),
-        ({"type": "equals", "config": {"values": ["a"]}}, ["config.values"]),
-        ({"type": "contains"}, ["config.values"]),
-        ({"type": "contains", "config": {"values": []}}, ["config.values"]),
-        ({"type": "contains", "config": {"values": ["a"] * 51}}, ["config.values"]),
-        ({"type": "contains", "config": {"values": ["a"], "mode": "some"}}, ["config.mode"]),
-        ({"type": "regex", "config": {"pattern": "(?=a)"}}, ["config.pattern"]),
-        ({"type": "regex", "config": {"pattern": r"(a)\1"}}, ["config.pattern"]),
-        ({"type": "regex", "config": {"pattern": "a" * 1_001}}, ["config.pattern"]),
-        ({"type": "jsonSchema", "config": {"schema": {"type": "nothing"}}}, ["config.schema.type"]),
-        ({"type": "jsonSchema", "config": {"schema": {"$ref": "http://a/b"}}}, ["config.schema.$ref"]),
-        ({"type": "numeric", "config": {"tolerance": -1}}, ["config.tolerance"]),
-        ({"type": "similarity", "config": {"algorithm": "cosine"}}, ["config.algorithm"]),
-        ({"type": "calledTool", "config": {"not": True}}, ["config.name"]),
-        ({"type": "maxTokens", "config": {"value": 0}}, ["config.value"]),
-        (
-            {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}]}},
-            ["config.choices"],
-        ),
-        (
-            {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}] * 2}},
-            ["config.choices"],
-        ),
-        ({"type": "llm-judge", "model": {"provider": "openai", "name": "http://a"}}, ["model.name"]),
-        ({"type": "code", "config": {}}, ["config.name"]),
-        ({"type": "external", "config": {"value": 1}}, ["config.value"]),
-        ({"type": "bias", "config": {"value": 1}}, ["config"]),
-        ({"type": "equals", "scoreRange": {"min": 2}}, ["scoreRange.max"]),
-        ({"type": "equals", "passIf": {"min": 1, "max": 0}}, ["passIf.max"]),
-        ({"type": "equals", "tie": -1}, ["tie"]),
-        ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.ratio.rate"]),
-        ({"type": "equals", "id": "a/try"}, ["id"]),
-        ({"type": "equals", "instructions": 1, "content": "x"}, ["content", "instructions"]),
-    ],
-)
-def test_what_does_not_fit_is_refused_by_its_name(alice: Api, given: Any, fields: list[str]) -> None:
-    answer = alice.post(SCORERS.path, {"id": "wrong", "name": "Wrong", "workspaceId": "acme", **given})
-    assert (answer.status, answer.fields) == (400, fields)
-    assert alice.get(SCORERS.url("wrong"), status="draft").status == 404
+WRONG: list[tuple[Any, ...]] = [
+    ({"type": "guess"}, ["type"]),
+    ({"type": None}, ["type"]),
+    ({"type": "equals", "config": {"values": ["a"]}}, ["config.values"]),
+    ({"type": "contains"}, ["config.values"]),
+    ({"type": "contains", "config": {"values": []}}, ["config.values"]),
+    ({"type": "contains", "config": {"values": ["a"] * 51}}, ["config.values"]),
+    ({"type": "contains", "config": {"values": ["a"], "mode": "some"}}, ["config.mode"]),
+    ({"type": "regex", "config": {"pattern": "(?=a)"}}, ["config.pattern"]),
+    ({"type": "regex", "config": {"pattern": r"(a)\1"}}, ["config.pattern"]),
+    ({"type": "regex", "config": {"pattern": "a" * 1_001}}, ["config.pattern"]),
+    ({"type": "jsonSchema", "config": {"schema": {"type": "nothing"}}}, ["config.schema.type"]),
+    ({"type": "jsonSchema", "config": {"schema": {"$ref": "http://a/b"}}}, ["config.schema.$ref"]),
+    ({"type": "numeric", "config": {"tolerance": -1}}, ["config.tolerance"]),
+    ({"type": "similarity", "config": {"algorithm": "cosine"}}, ["config.algorithm"]),
+    ({"type": "calledTool", "config": {"not": True}}, ["config.name"]),
+    ({"type": "maxTokens", "config": {"value": 0}}, ["config.value"]),
+    (
+        {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}]}},
+        ["config.choices"],
+    ),
+    (
+        {"type": "llm-judge", "config": {"choices": [{"label": "a", "score": 1, "passes": True}] * 2}},
+        ["config.choices"],
+    ),
+    ({"type": "llm-judge", "model": {"provider": "openai", "name": "http://a"}}, ["model.name"]),
+    ({"type": "code", "config": {}}, ["config.name"]),
+    ({"type": "external", "config": {"value": 1}}, ["config.value"]),
+    ({"type": "bias", "config": {"value": 1}}, ["config"]),
+    ({"type": "equals", "scoreRange": {"min": 2}}, ["scoreRange.max"]),
+    ({"type": "equals", "passIf": {"min": 1, "max": 0}}, ["passIf.max"]),
+    ({"type": "equals", "tie": -1}, ["tie"]),
+    ({"type": "equals", "defaultSampling": {"type": "ratio", "rate": 2}}, ["defaultSampling.ratio.rate"]),
+    ({"type": "equals", "id": "a/try"}, ["id"]),
+    ({"type": "equals", "instructions": 1, "content": "x"}, ["content", "instructions"]),
+]
+
+
+def test_what_does_not_fit_is_refused_by_its_name(alice: Api) -> None:
+    for given, fields in WRONG:
+        answer = alice.post(SCORERS.path, {"id": "wrong", "name": "Wrong", "workspaceId": "acme", **given})
+        assert (answer.status, answer.fields) == (400, fields)
+        assert alice.get(SCORERS.url("wrong"), status="draft").status == 404
 
 
 def test_a_change_of_the_type_needs_settings_of_that_type(alice: Api) -> None:

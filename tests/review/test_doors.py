@@ -180,7 +180,6 @@ def test_python_bypasses_with_a_reason_where_admins_may(cast: Cast, kind: Kind, 
             assert (entry.actor, entry.detail["reason"], DRAFT in live(cast, kind)) == ("", REASON, True)
 
 
-@pytest.mark.both_kinds
 def test_no_way_to_publish_in_the_studio_works_without_the_approval(
     cast: Cast, kind: Kind, draft: str
 ) -> None:

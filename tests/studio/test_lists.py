@@ -147,7 +147,7 @@ def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, thre
         "state=never_published": ["fresh"],
     }
     links = edgar.get(address).links
-    assert all(f"?{query}" in links for query in chips)
+    assert {f"?{query}" for query in chips} <= {*links}
     for query, found in chips.items():
         name, value = query.split("=")
         assert named(edgar.list(three, **{name: value})) == found
@@ -156,9 +156,7 @@ def test_chips_narrow_a_list_with_one_click_and_can_be_combined(cast: Cast, thre
     assert named(edgar.list(three, waiting="1", labelled="1", q="words")) == ["changed"]
     vera = Window.of("vera")
     assert not {"?waiting=1", "?state=never_published"} & set(vera.get(address).links)
-    assert vera.list(three, waiting="1") == []
-    assert named(vera.list(three, labelled="1")) == ["changed"]
-    assert vera.list(three, starred="1") == []
+    assert vera.list(three, waiting="1") == vera.list(three, starred="1") == []
 
 
 def test_labels_of_drafts_do_not_count_as_labels_for_a_viewer(cast: Cast, kind: Kind) -> None:
@@ -192,7 +190,6 @@ def test_a_list_is_sorted_by_its_headings_without_using_drafts_for_viewers(cast:
     orders = {
         "edgar": (["bee", "cat", "ant"], ["ant", "cat", "bee"]),
         "vera": (["ant", "bee", "cat"], ["cat", "bee", "ant"]),
-        "root": (["bee", "cat", "ant"], ["ant", "cat", "bee"]),
     }
     for name, (forwards, backwards) in orders.items():
         window = Window.of(name)
@@ -225,9 +222,8 @@ def test_the_order_of_a_list_continues_on_further_pages(cast: Cast, kind: Kind) 
         first, second = (edgar.list(kind, order=order, page=page) for page in ("1", "2"))
         assert [row.split()[2] for row in first + second] == [f"n{number:02}" for number in range(53)]
         assert len(first) == 50
-    assert edgar.list(kind, page="no number") == edgar.list(kind)
     kind.save(cast.edgar, "n07")
-    assert edgar.list(kind)[0].split()[2] == "n07"
+    assert edgar.list(kind, page="no number")[0].split()[2] == "n07"
 
 
 def test_an_unknown_filter_value_is_refused_next_to_its_field(three: Kind) -> None:
