@@ -67,11 +67,12 @@ def test_the_last_admin_stays_and_is_reported(corp: IdentityProvider) -> None:
     assert latest_event().detail["keptLastAdmin"] == ["lonely"]
 
 
-@pytest.mark.parametrize("claim", [None, "https://graph.example/groups", {"link": "x"}, [1], "editors"])
-def test_without_a_list_of_groups_nothing_changes(corp: IdentityProvider, claim: Any) -> None:
+def test_without_a_list_of_groups_nothing_changes(corp: IdentityProvider) -> None:
     before = roles_after(corp, ["editors"])
-    assert roles_after(corp, claim) == before
-    assert latest_event().detail["warnings"] == ["groups_missing"]
+    claims: list[Any] = [None, "https://graph.example/groups", {"link": "x"}, [1], "editors"]
+    for claim in claims:
+        assert roles_after(corp, claim) == before
+        assert latest_event().detail["warnings"] == ["groups_missing"]
 
 
 def test_the_groups_of_another_provider_are_left_alone(corp: IdentityProvider, settings: Settings) -> None:

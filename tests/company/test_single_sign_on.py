@@ -60,20 +60,20 @@ def test_a_known_person_signs_in_and_goes_on_where_they_wanted_to(corp: Identity
     assert event.detail == {"username": "ada", "method": "sso", "provider": "corp"}
 
 
-@pytest.mark.parametrize(
-    "next_url",
-    [
-        "https://evil.example/",
-        "//evil.example",
-        "/\\evil.example",
-        "javascript:alert(1)",
-        "/studio/../x",
-        "/api/",
-    ],
+ELSEWHERE = (
+    "https://evil.example/",
+    "//evil.example",
+    "/\\evil.example",
+    "javascript:alert(1)",
+    "/studio/../x",
+    "/api/",
 )
-def test_a_sign_in_leads_to_no_other_site(corp: IdentityProvider, next_url: str) -> None:
+
+
+def test_a_sign_in_leads_to_no_other_site(corp: IdentityProvider) -> None:
     ada(corp)
-    assert sign_in(corp, next_url=next_url)["Location"] == "/studio/"
+    for next_url in ELSEWHERE:
+        assert sign_in(corp, next_url=next_url)["Location"] == "/studio/", next_url
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
