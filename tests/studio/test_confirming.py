@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.calls import make_history, undone
+from tests.support.calls import make_history
 from tests.support.people import give_role
 from tests.support.served import published_agent, published_block, reference
 from tests.support.window import KINDS, Window, page_of
@@ -20,9 +20,10 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    asked = Window.of("paula").get(page_of(kind, "unpublish")).text
-    assert "Applications that hold a lock keep" in asked and "Deleting it" in asked
-    seen = Window.of("paula").confirm(page_of(kind, "unpublish"))
+    paula = Window.of("paula")
+    asked = paula.get(page_of(kind, "unpublish"))
+    assert "Applications that hold a lock keep" in asked.text and "Deleting it" in asked.text
+    seen = paula.confirm(page_of(kind, "unpublish"), asked)
     assert seen.headers["Location"] == page_of(kind, "change")
     assert record(cast, kind)["status"] == "draft"
     assert len(kind.versions(cast.alice)) == 4
@@ -31,8 +32,10 @@ def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: 
 def test_deleting_shows_what_is_deleted_and_returns_to_the_list(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
     paula = Window.of("paula")
-    assert "4 versions and all labels" in paula.get(page_of(kind, "delete")).text
-    assert paula.confirm(page_of(kind, "delete")).headers["Location"] == KINDS[kind].address("changelist")
+    asked = paula.get(page_of(kind, "delete"))
+    assert "4 versions and all labels" in asked.text
+    done = paula.confirm(page_of(kind, "delete"), asked)
+    assert done.headers["Location"] == KINDS[kind].address("changelist")
     assert cast.alice.get(kind.url("writer")).status == 404
 
 
@@ -40,10 +43,10 @@ def test_discarding_deletes_the_versions_since_the_publication(cast: Cast, kind:
     history = make_history(kind, cast.alice)
     kind.save(cast.edgar, "writer", "more words", changeMessage="Say more")
     edgar = Window.of("edgar")
-    asked = edgar.get(page_of(kind, "discard")).text
-    assert "Version 5 , saved by you : Say more" in asked and "Version 4 , saved by alice" in asked
-    assert "Version 3" not in asked and "Auto-saved" not in asked
-    edgar.confirm(page_of(kind, "discard"))
+    asked = edgar.get(page_of(kind, "discard"))
+    assert "Version 5 , saved by you : Say more" in asked.text and "Version 4 , saved by alice" in asked.text
+    assert "Version 3" not in asked.text and "Auto-saved" not in asked.text
+    edgar.confirm(page_of(kind, "discard"), asked)
     now = record(cast, kind)
     assert (now["latestVersionId"], now["activeVersionId"]) == (history.published, history.published)
     assert len(kind.versions(cast.alice)) == 3
@@ -84,34 +87,26 @@ def test_a_stale_confirmation_names_the_other_author_and_does_nothing(cast: Cast
 
 
 def test_a_confirmation_page_needs_the_right_of_its_action(cast: Cast, kind: Kind) -> None:
+    make_history(kind, cast.alice)
+    tag, before = Window.of("alice").get(page_of(kind, "delete")).field("tag"), record(cast, kind)
     for name, statuses in [
         ("edgar", [403, 200, 403]),
         ("vera", [403, 403, 403]),
         ("charlie", [404, 404, 404]),
     ]:
-        with undone():
-            make_history(kind, cast.alice)
-            tag, before = Window.of("alice").get(page_of(kind, "delete")).field("tag"), record(cast, kind)
-            window = Window.of(name)
-            assert [window.get(page_of(kind, page)).status for page in ASKING] == statuses
-            refused = [page for page, status in zip(ASKING, statuses, strict=True) if status != 200]
-            assert all(window.post(page_of(kind, page), tag=tag).status in {403, 404} for page in refused)
-            assert record(cast, kind) == before
+        window = Window.of(name)
+        assert [window.get(page_of(kind, page)).status for page in ASKING] == statuses
+        refused = [page for page, status in zip(ASKING, statuses, strict=True) if status != 200]
+        assert all(window.post(page_of(kind, page), tag=tag).status in {403, 404} for page in refused)
+        assert record(cast, kind) == before
 
 
 def test_the_menu_offers_the_actions_that_the_role_allows(cast: Cast, kind: Kind) -> None:
     make_history(kind, cast.alice)
-    pages = (*ASKING, "visibility")
-    offered = {
-        name: [page for page in pages if page_of(kind, page) in Window.of(name).get(usage(kind)).links]
-        for name in ("paula", "edgar", "vera")
-    }
     all_of_them = [*ASKING, "visibility"] if kind is AGENTS else [*ASKING]
-    assert offered == {"paula": all_of_them, "edgar": ["discard"], "vera": []}
-
-
-def usage(kind: Kind) -> str:
-    return page_of(kind, "usage")
+    for name, offered in (("paula", all_of_them), ("edgar", ["discard"]), ("vera", [])):
+        links = Window.of(name).get(page_of(kind, "usage")).links
+        assert [page for page in (*ASKING, "visibility") if page_of(kind, page) in links] == offered
 
 
 def test_dependents_are_named_and_hidden_ones_are_counted(cast: Cast) -> None:
@@ -155,8 +150,9 @@ def test_an_agent_is_made_public_and_private_again(cast: Cast) -> None:
     make_history(AGENTS, cast.alice)
     paula = Window.of("paula")
     for visibility in ("public", "private"):
-        assert f"Make {visibility}?" in paula.get(page_of(AGENTS, "visibility")).text
-        paula.confirm(page_of(AGENTS, "visibility"))
+        asked = paula.get(page_of(AGENTS, "visibility"))
+        assert f"Make {visibility}?" in asked.text
+        paula.confirm(page_of(AGENTS, "visibility"), asked)
         assert record(cast, AGENTS)["visibility"] == visibility
     assert len(AGENTS.versions(cast.alice)) == 4
     PROMPT_BLOCKS.make(cast.alice)
@@ -172,7 +168,8 @@ def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, set
     override = {"id": "answers", "instructions": "other", "autoPublish": True}
     assert cast.paula.post(AGENTS.path, override).status == 201
     assert "as its code defines it again" in paula.get(page_of(AGENTS, "unpublish", "answers")).text
-    assert "The agent itself stays" in paula.get(page_of(AGENTS, "delete", "answers")).text
-    paula.confirm(page_of(AGENTS, "delete", "answers"))
+    asked = paula.get(page_of(AGENTS, "delete", "answers"))
+    assert "The agent itself stays" in asked.text
+    paula.confirm(page_of(AGENTS, "delete", "answers"), asked)
     assert cast.paula.get("/agents/answers").body["instructions"] == "code"
     assert any("answers" in row for row in paula.list(AGENTS))

@@ -77,9 +77,9 @@ class Window:
         """Send a form."""
         return seen_in(self.client.post(address, fields))
 
-    def confirm(self, address: str) -> Seen:
-        """Open a confirmation page, and confirm."""
-        return self.post(address, tag=self.get(address).field("tag"))
+    def confirm(self, address: str, asked: Seen | None = None) -> Seen:
+        """Open a confirmation page, if it is not yet open, and confirm."""
+        return self.post(address, tag=(asked or self.get(address)).field("tag"))
 
     def list(self, kind: Kind, **query: str) -> list[str]:
         """Return the rows of a list."""
