@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -36,14 +37,29 @@ def named(app: EditorApp, attribute: str) -> list[Any]:
     return [one for value in found for one in (value if isinstance(value, Sequence) else [value])]
 
 
-@pytest.fixture(scope="module", params=[*CAPABILITIES, "all"])
+LEFT_OUT: list[set[str]] = [
+    {"company", "mail", "releases", "schedules"},
+    {"delivery", "experiments", "schedules"},
+    {"company", "delivery", "evaluation"},
+    {"evaluation", "experiments", "mail", "review"},
+    {"releases", "review", "schedules"},
+    {*CAPABILITIES},
+]
+"""What projects have left out: with a few of them, each capability was once missing beside each other one."""
+
+
+def test_each_capability_is_left_out_beside_each_other_one() -> None:
+    for gone, stays in permutations(CAPABILITIES.values(), 2):
+        apart = [one for one in LEFT_OUT if gone.name in one and stays.name not in one]
+        assert apart or gone.name in stays.needs, f"{stays.name} without {gone.name}"
+    for names in LEFT_OUT:
+        assert not [app for app in CAPABILITIES.values() if names & {*app.needs} and app.name not in names]
+
+
+@pytest.fixture(scope="module", params=LEFT_OUT, ids=lambda names: " ".join(sorted(names)))
 def removed(request: pytest.FixtureRequest) -> list[EditorApp]:
     """The applications that a project has left out."""
-    return [
-        app
-        for app in CAPABILITIES.values()
-        if request.param in {"all", app.name} or request.param in app.needs
-    ]
+    return [app for app in CAPABILITIES.values() if app.name in request.param]
 
 
 @pytest.fixture(scope="module")
