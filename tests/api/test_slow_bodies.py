@@ -59,6 +59,8 @@ def requests_of_slow_clients(service: Service) -> dict[str, tuple[str, tuple[str
 def test_two_hundred_slow_clients_block_no_other_request_and_are_each_answered_and_closed(
     service: Service, address: str
 ) -> None:
+    """One of them sends its body byte by byte, and gets no extra time."""
+    known = f"Authorization: Bearer {service.key}"
     with ExitStack() as stack:
         waiting: list[tuple[str, int, Slow]] = []
         for name, (line, headers, status) in requests_of_slow_clients(service).items():
@@ -66,15 +68,22 @@ def test_two_hundred_slow_clients_block_no_other_request_and_are_each_answered_a
                 for _ in range(CLIENTS_PER_REQUEST):
                     client = stack.enter_context(slow(address, line, framing, *headers))
                     waiting.append((name, status, client))
+        tireless = stack.enter_context(slow(address, f"POST /api{AGENTS.path}", BY_LENGTH, JSON, known))
+        begun = time.monotonic()
+        sender = threading.Thread(target=trickle, args=(tireless.connection, [b"x"] * 900, 0.1))
+        sender.start()
         api = RemoteApi(key=service.key, address=address)
         stack.callback(api.connection.close)
-        begun = time.monotonic()
         assert api.request("GET", "/healthz").status == 200
         for kind in (AGENTS, PROMPT_BLOCKS):
             assert api.get(kind.url("writer")).status == 200
             assert api.patch(kind.url("writer"), {kind.text: f"at {begun} on {address}"}).status == 200
         assert time.monotonic() - begun < PROMPT
 
+        answer = tireless.answer()
+        assert (answer.status, answer.code, answer.headers["Connection"]) == (408, "request_timeout", "close")
+        assert time.monotonic() - begun < DEADLINE + PROMPT
+        sender.join()
         answers = [(name, status, client.answer()) for name, status, client in waiting]
         assert {(name, answer.status) for name, status, answer in answers if answer.status != status} == set()
         assert {answer.code for *_, answer in answers} == {"unauthorized", "request_timeout"}
@@ -89,18 +98,6 @@ def test_100_continue_is_sent_only_to_known_callers(service: Service, address: s
     known = f"Authorization: Bearer {service.key}"
     with slow(address, line, ("Content-Length: 1000", b""), *expecting, known) as client:
         assert client.connection.recv(12) == b"HTTP/1.1 100"
-
-
-def test_a_body_sent_byte_by_byte_gets_no_extra_time(service: Service, address: str) -> None:
-    known = f"Authorization: Bearer {service.key}"
-    with slow(address, f"POST /api{AGENTS.path}", BY_LENGTH, JSON, known) as client:
-        begun = time.monotonic()
-        sender = threading.Thread(target=trickle, args=(client.connection, [b"x"] * 900, 0.1))
-        sender.start()
-        answer = client.answer()
-        assert (answer.status, answer.code, answer.headers["Connection"]) == (408, "request_timeout", "close")
-        assert time.monotonic() - begun < DEADLINE + PROMPT
-        sender.join()
 
 
 def test_incomplete_bodies_take_no_more_memory_than_allowed(service: Service, address: str) -> None:
