@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,7 @@ from django.conf import settings
 from editor_client import Client
 
 from tests.support.pages import commands, section
-from tests.support.projects import PAGE, Project, asked, fresh_project, key_of, run_what_the_page_says
+from tests.support.projects import PAGE, Project, asked, commands_of, fresh_project
 from tests.support.service import ROOT, is_sqlite, new_database
 
 PERSON = "ada@example.com"
@@ -149,7 +150,6 @@ def project_with_service(tmp_path: Path) -> Iterator[Project]:
         databases = commands(PAGE, "The database", "python")[0] if is_sqlite() else OTHER_DATABASE
         made.write("shop.own_settings", f"from shop.settings import *\n{apps}{databases}{SETTINGS}")
         made.write("shop.own_urls", f"urlpatterns = []\n{urls}{OWN_URLS}")
-        made.run("manage.py", "makemigrations", "people")
         yield made
 
 
@@ -208,12 +208,11 @@ def a_body_has_its_limit_without_our_middleware(url: str, key: str) -> None:
         urlopen(Request(f"{url}/api/stored/agents", data=body, headers=headers))
 
 
-def django_checks_report_exactly_the_problems(project: Project) -> None:
-    assert "no issues" in project.run("manage.py", "check")
+def django_checks_report_the_problems(project: Project) -> None:
     different = "EDITOR_API_PREFIX = 'elsewhere'\nDATABASES['default']['OPTIONS'] = {}\n"
     project.write("shop.elsewhere", f"from shop.own_settings import *\n{different}")
     with pytest.raises(AssertionError, match=r"versioning\.E001") as complaint:
-        project.run("manage.py", "check", "--settings", "shop.elsewhere")
+        project.manage("check --settings shop.elsewhere")
     assert ("versioning.W001" in str(complaint.value)) == is_sqlite()
 
 
@@ -234,10 +233,11 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
     added, urls = commands(PAGE, "The studio", "python")
     project.write("shop.studio_urls", f"from shop.own_urls import *\n{urls}")
     project.write("shop.studio_settings", f"from shop.own_settings import *\n{added}{STUDIO}")
-    options = ("--settings", "shop.studio_settings")
-    assert "no issues" in project.run("manage.py", "check", *options)
-    run_what_the_page_says(project, "The studio", *options)
-    printed = project.run("manage.py", "shell", "--no-imports", "-c", PAGES, *options)
+    project.environment["DJANGO_SETTINGS_MODULE"] = "shop.studio_settings"
+    checked, *_, printed = project.manage(
+        "check", *commands_of("The studio"), shlex.join(["shell", "--no-imports", "-c", PAGES])
+    )
+    assert "no issues" in checked
     statuses, languages, catalogs = json.loads(printed)
     assert statuses == [302, *[200] * 6]
     assert languages == ["", "en", "de"]
@@ -247,12 +247,13 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
 def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:
     # One test, because making the project takes longer than all its checks.
     project = project_with_service
-    key = key_of(project)
-    with project.served() as url, connected(url, key) as client:
+    *_, key = project.manage("makemigrations people", *commands_of("The API"))
+    with project.served() as url, connected(url, key := key.strip()) as client:
         an_agent_is_published_and_run_with_no_setting_of_the_editor(client)
         settings_of_the_projects_api_do_not_affect_ours(url, key)
         the_document_describes_only_our_api(url)
         a_body_has_its_limit_without_our_middleware(url, key)
-    project.run("manage.py", "work", "--once")
-    django_checks_report_exactly_the_problems(project)
+    _, checked = project.manage("work --once", "check")
+    assert "no issues" in checked
+    django_checks_report_the_problems(project)
     the_studio_opens_for_an_account_of_the_project(project)

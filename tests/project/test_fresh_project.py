@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.support.browsing import sign_in, visiting
 from tests.support.pages import commands
-from tests.support.projects import PAGE, asked, fresh_project, key_of, run_what_the_page_says
+from tests.support.projects import PAGE, asked, commands_of, fresh_project
 
 
 def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
@@ -14,23 +14,20 @@ def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
     settings_file, urls_file = (project.folder / f"shop/{name}.py" for name in ("settings", "urls"))
     apps, api_urls = commands(PAGE, "The API", "python")
     on_sqlite, _on_postgresql = commands(PAGE, "The database", "python")
-    settings_file.write_text(settings_file.read_text() + apps + on_sqlite)
-    urls_file.write_text(urls_file.read_text() + api_urls)
-    assert "no issues" in project.run("manage.py", "check")
-    key = key_of(project)
-
-    studio, urls = commands(PAGE, "The studio", "python")
+    studio, studio_urls = commands(PAGE, "The studio", "python")
     [registered] = commands(PAGE, "Your own models in the studio", "python")
-    settings_file.write_text(settings_file.read_text() + studio + "INSTALLED_APPS += ['shop']\n")
-    urls_file.write_text(urls_file.read_text() + urls)
+    own = "INSTALLED_APPS += ['shop']\n"
+    settings_file.write_text(settings_file.read_text() + apps + on_sqlite + studio + own)
+    urls_file.write_text(urls_file.read_text() + api_urls + studio_urls)
     project.write("shop.admin", registered)
-    assert "no issues" in project.run("manage.py", "check")
-    run_what_the_page_says(project, "The studio")
     project.environment["DJANGO_SUPERUSER_PASSWORD"] = "a long one"
-    project.run("manage.py", "createsuperuser", "--noinput", "--username", "root", "--email", "")
+    checked, *_, key, _ = project.manage(
+        "check", *commands_of("The API"), "createsuperuser --noinput --username root --email ''"
+    )
+    assert "no issues" in checked
     with project.served() as url:
         for path in ("agents", "releases", "reviews", "rollouts", "schedules", "webhooks"):
-            assert asked(f"{url}/api/{path}", Authorization=f"Bearer {key}")[0] == 200
+            assert asked(f"{url}/api/{path}", Authorization=f"Bearer {key.strip()}")[0] == 200
         the_studio_and_the_admin_are_two_places(url)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from collections.abc import Iterator
@@ -21,6 +22,16 @@ PAGE = ROOT / "docs/embedding.md"
 OURS = {"DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
 """What the tests' own environment says, and a team's does not."""
 
+_MARK = "— the next command —"
+_COMMANDS = f"""
+import importlib, json, sys
+import manage
+for sys.argv in json.loads(sys.argv[1]):
+    importlib.invalidate_caches()
+    print({_MARK!r})
+    manage.main()
+"""
+
 
 @dataclass(frozen=True)
 class Project:
@@ -34,6 +45,14 @@ class Project:
         done = fork_server.run(*command, env=self.environment, cwd=self.folder)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def manage(self, *commands: str) -> list[str]:
+        """Run commands of `manage.py`, and return the output of each.
+
+        They share a process, because to start one takes longer than most of them.
+        """
+        lines = [["manage.py", *shlex.split(command)] for command in commands]
+        return self.run("-c", _COMMANDS, json.dumps(lines)).split(f"{_MARK}\n")[1:]
 
     def write(self, module: str, text: str) -> None:
         """Write a module of the project, such as `people.models`."""
@@ -65,19 +84,11 @@ def fresh_project(tmp_path: Path) -> Project:
     return made
 
 
-def key_of(project: Project) -> str:
-    """Follow the page about tables and keys, and return the key."""
-    return run_what_the_page_says(project, "The API").strip()
-
-
-def run_what_the_page_says(project: Project, heading: str, *options: str) -> str:
-    """Run the last commands of a section, and return the output of the last one."""
-    printed = ""
-    for line in commands(PAGE, heading)[-1].splitlines():
-        python, *command = shlex.split(line)
-        assert python == "python"
-        printed = project.run(*command, *options)
-    return printed
+def commands_of(heading: str) -> list[str]:
+    """Return the last commands of a section of the page, without `python manage.py`."""
+    lines = commands(PAGE, heading)[-1].splitlines()
+    assert all(line.startswith("python manage.py ") for line in lines)
+    return [line.removeprefix("python manage.py ") for line in lines]
 
 
 def asked(address: str, **headers: str) -> tuple[int, str, str]:
