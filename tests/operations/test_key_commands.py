@@ -50,10 +50,6 @@ def test_missing_users_and_workspaces_are_created(db: None, kind: Kind) -> None:
     record = kind.make(api)
     assert (record["workspaceId"], record["authorId"]) == ("lab", "nina")
     assert roles() == {("nina", "lab"): "editor"}
-
-
-def test_a_new_user_cannot_sign_in_with_a_password(db: None) -> None:
-    create("nina")
     assert not User.objects.get(username="nina").has_usable_password()
 
 
@@ -81,11 +77,11 @@ def test_a_lower_role_is_raised_for_the_member_and_not_for_the_key_alone(cast: C
     assert roles()["vera", "acme"] == "editor"
 
 
-@pytest.mark.parametrize("role", ["viewer", "editor", "publisher", "admin"])
-def test_a_role_is_never_lowered(cast: Cast, role: str) -> None:
+def test_a_role_is_never_lowered(cast: Cast) -> None:
     before = roles()
-    create("alice", "--workspace", "acme", "--role", role)
-    assert roles() == before
+    for role in ("viewer", "editor", "publisher", "admin"):
+        create("alice", "--workspace", "acme", "--role", role)
+        assert roles() == before, role
 
 
 def test_a_key_of_a_lower_role_is_limited_to_it(cast: Cast, kind: Kind) -> None:
@@ -131,29 +127,22 @@ def test_with_a_workspace_the_key_reaches_no_other(cast: Cast, kind: Kind) -> No
     assert create("dora", "--workspace", "acme").get(kind.url("theirs")).status == 404
 
 
-def test_a_key_has_the_given_name(cast: Cast) -> None:
+def test_a_key_has_the_given_name_and_without_a_moment_does_not_expire(cast: Cast) -> None:
     assert stored(create("alice", "--name", "nightly import")).name == "nightly import"
-    assert stored(create("alice")).name == ""
+    plain = stored(create("alice"))
+    assert (plain.name, plain.expires_at) == ("", None)
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("2999-01-31", (2999, 1, 31, 0)),
-        ("2999-01-31T12:00:00Z", (2999, 1, 31, 12)),
-        ("2999-01-31T12:00:00+02:00", (2999, 1, 31, 10)),
-        ("2999-01-31T12:00:00", (2999, 1, 31, 12)),
-    ],
-)
-def test_a_key_expires_at_the_given_moment(cast: Cast, text: str, moment: tuple[int, ...]) -> None:
-    api = create("alice", "--expires", text)
-    year, month, day, hour = moment
-    assert stored(api).expires_at == datetime.datetime(year, month, day, hour, tzinfo=datetime.UTC)
-    assert api.get("/stored/agents").status == 200
-
-
-def test_a_key_without_a_moment_does_not_expire(cast: Cast) -> None:
-    assert stored(create("alice")).expires_at is None
+def test_a_key_expires_at_the_given_moment(cast: Cast) -> None:
+    for text, hour in (
+        ("2999-01-31", 0),
+        ("2999-01-31T12:00:00Z", 12),
+        ("2999-01-31T12:00:00+02:00", 10),
+        ("2999-01-31T12:00:00", 12),
+    ):
+        api = create("alice", "--expires", text)
+        assert stored(api).expires_at == datetime.datetime(2999, 1, 31, hour, tzinfo=datetime.UTC), text
+        assert api.get("/stored/agents").status == 200
 
 
 @pytest.mark.parametrize(
@@ -179,9 +168,12 @@ def test_an_invalid_command_is_refused_and_creates_nothing(db: None, arguments: 
 # Revoking a key
 
 
-def test_a_key_is_revoked_by_its_text(cast: Cast) -> None:
-    command("revoke_api_key", cast.vera.key)
-    assert cast.vera.get("/stored/agents").status == 401
+def test_a_key_is_revoked_by_its_text_which_is_not_printed(cast: Cast) -> None:
+    """Revoking twice is no error, and one entry in the audit log."""
+    for _ in range(2):
+        assert cast.vera.key not in command("revoke_api_key", cast.vera.key)
+        assert cast.vera.get("/stored/agents").status == 401
+    assert Event.objects.filter(type="key.revoked").count() == 1
 
 
 def test_a_key_is_revoked_by_the_prefix_that_is_shown_of_it(cast: Cast) -> None:
@@ -192,10 +184,10 @@ def test_a_key_is_revoked_by_the_prefix_that_is_shown_of_it(cast: Cast) -> None:
     assert cast.alice.get("/stored/agents").status == 200
 
 
-@pytest.mark.parametrize("name", ["ek_unknown", "ek_", "", "alice"])
-def test_a_text_that_is_no_key_or_prefix_revokes_nothing(cast: Cast, name: str) -> None:
-    with pytest.raises(CommandError):
-        command("revoke_api_key", name)
+def test_a_text_that_is_no_key_or_prefix_revokes_nothing(cast: Cast) -> None:
+    for name in ("ek_unknown", "ek_", "", "alice"):
+        with pytest.raises(CommandError):
+            command("revoke_api_key", name)
     assert not ApiKey.objects.filter(revoked_at__isnull=False).exists()
 
 
@@ -205,17 +197,6 @@ def test_a_mistyped_key_is_not_repeated_in_the_message(cast: Cast) -> None:
         command("revoke_api_key", mistyped)
     assert cast.alice.key not in str(raised.value)
     assert cast.alice.get("/stored/agents").status == 200
-
-
-def test_the_output_about_a_revoked_key_does_not_contain_it(cast: Cast) -> None:
-    assert cast.alice.key not in command("revoke_api_key", cast.alice.key)
-
-
-def test_revoking_twice_is_no_error_and_one_entry_in_the_audit_log(cast: Cast) -> None:
-    command("revoke_api_key", cast.vera.key)
-    command("revoke_api_key", cast.vera.key)
-    assert Event.objects.filter(type="key.revoked").count() == 1
-    assert cast.vera.get("/stored/agents").status == 401
 
 
 def test_the_command_leaves_entries_for_the_key_and_the_role(cast: Cast) -> None:
@@ -229,7 +210,7 @@ def test_the_command_leaves_entries_for_the_key_and_the_role(cast: Cast) -> None
     assert key_of("vera").get("/stored/agents").status == 200
 
 
-@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "10000-01-01"])
-def test_an_expiry_that_cannot_be_stored_is_refused_without_a_traceback(cast: Cast, moment: str) -> None:
-    with pytest.raises(CommandError, match="--expires must be ISO 8601"):
-        command("create_api_key", "vera", "--expires", moment)
+def test_an_expiry_that_cannot_be_stored_is_refused_without_a_traceback(cast: Cast) -> None:
+    for moment in ("9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "10000-01-01"):
+        with pytest.raises(CommandError, match="--expires must be ISO 8601"):
+            command("create_api_key", "vera", "--expires", moment)
