@@ -16,10 +16,12 @@ if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
     step="Debian's packages are fetched from the mirrors of this machine"
     mapfile -t sources < <(grep -rlsE '^(URIs:|deb ).*/debian' /etc/apt/sources.list /etc/apt/sources.list.d)
     image=$(buildah from scratch)
-    # As the image of this name is made: without manuals, and with directories in place of the package usrmerge.
-    mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr \
-        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+    # As the image of this name is made: without manuals, which dpkg is told only at the end, for mmdebstrap would
+    # filter each package with a program of its own; without waiting for the disk; with directories, not usrmerge.
+    lean=$(printf 'path-exclude=/usr/share/%s/*\n' man locale doc && echo 'path-include=/usr/share/doc/*/copyright')
+    mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --dpkgopt=force-unsafe-io \
+        --customize-hook="echo '$lean' >\"\$1/etc/dpkg/dpkg.cfg.d/lean\"" \
+        --customize-hook='cd "$1/usr/share"; rm -rf man/* locale/*; find doc ! -type d ! -name copyright -delete' \
         bookworm "$(buildah mount "$image")" "${sources[@]}"
     buildah commit --quiet --rm "$image" "$base" >/dev/null
     image=''

@@ -162,7 +162,6 @@ def _live(cast: Cast) -> str:
     return str(cast.alice.get(AGENTS.url("writer")).body["activeVersionId"])
 
 
-@pytest.mark.database
 def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, dataset: str) -> None:
     """Every door without evidence and where it fails a rule, and some in every other state.
 

@@ -28,6 +28,7 @@ SECONDS_UNTIL_AN_ANSWER = 15
 SECONDS_UNTIL_BACK = 20
 SECONDS_UNTIL_A_SIGN = 60
 OUTAGE = 8  # seconds: long enough for attempts that become rarer to miss the return
+PAUSE = 1  # between requests of all callers at once
 STATEMENT_SECONDS = 2
 CALLERS = 24
 LOCK = "SELECT 1 FROM versioning_agent WHERE id = 'writer' FOR UPDATE"
@@ -131,6 +132,7 @@ def test_requests_are_refused_quickly_and_served_soon_after_the_database_returns
                 assert name.startswith("a page") or answer.code == "database_unavailable"
                 assert seconds < SECONDS_UNTIL_AN_ANSWER, name
             assert timed(service, lambda api: api.get("/healthz"))[0].status == 200
+            time.sleep(PAUSE)
         service.relay.recover()
         back = time.monotonic()
         while timed(service, ASKED["a kept answer"])[0].status != 200:

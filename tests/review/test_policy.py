@@ -17,7 +17,6 @@ from versioning.models.accounts import account
 POLICY = "/workspaces/acme/review-policy"
 
 
-@pytest.mark.database
 def test_without_a_policy_no_approval_is_required(cast: Cast) -> None:
     answer = cast.vera.get(POLICY)
     assert (answer.status, answer.body) == (200, {"required": 0, "bypass": "admin"})
