@@ -6,7 +6,6 @@ None of it is versioned or logged: it does not affect what is served.
 from __future__ import annotations
 
 import datetime
-from functools import cache
 from typing import Any, Final, Self
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from editor_client.shared import canonical
 from versioning.domain.access import Right, roles_with
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Membership
-from versioning.models.compiled_queries import OneByKey
 
 PRESENT: Final = datetime.timedelta(minutes=2)
 """How long a person counts as present after the last sign of an open page."""
@@ -38,10 +36,8 @@ class PreferencesQuerySet(models.QuerySet["Preferences"]):
 
     def of(self, user_id: Any) -> Preferences:
         """Return a person's preferences; unsaved defaults if there are none."""
-        try:
-            return _preferences().get(pk=user_id)
-        except Preferences.DoesNotExist:
-            return Preferences(user_id=user_id)
+        found = self.filter(user_id=user_id).first()
+        return found if found is not None else Preferences(user_id=user_id)
 
     def change(self, user_id: Any, **changes: Any) -> None:
         """Store some of a person's preferences and leave the others unchanged."""
@@ -70,12 +66,6 @@ class Preferences(models.Model):
 
     def __str__(self) -> str:
         return f"preferences of {self.user}"
-
-
-@cache
-def _preferences() -> OneByKey[Preferences]:
-    """Return the query of every page for the person's preferences, compiled."""
-    return OneByKey(Preferences.objects.all())
 
 
 class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):

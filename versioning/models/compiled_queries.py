@@ -51,7 +51,7 @@ class _Compiled(Generic[M]):
         self._converters = [(place, *found) for place, found in converters.items()]
         self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
-    def rows(self, keys: Sequence[str | int]) -> list[M]:
+    def rows(self, keys: Sequence[str]) -> list[M]:
         """Return the rows for these keys."""
         if self._sql is None:
             return []
@@ -69,13 +69,13 @@ class _Compiled(Generic[M]):
 
 
 class OneByKey(Generic[M]):
-    """`rows.get(pk=…)`, compiled: for rows found by a primary key, or another column: a text or a number."""
+    """`rows.get(pk=…)`, compiled: for rows found by a primary key, or another column, that is a text."""
 
     def __init__(self, rows: models.QuerySet[M], *, found_by: str = "pk") -> None:
         self._model: Any = rows.model
-        self._compiled = _Compiled(rows.filter(**{found_by: models.Value(_Key(0))}))
+        self._compiled = _Compiled(rows.filter(**{found_by: _Key(0)}))
 
-    def get(self, *, pk: str | int) -> M:
+    def get(self, *, pk: str) -> M:
         """Return the row with this primary key; raises `DoesNotExist`."""
         for found in self._compiled.rows([pk]):
             return found
