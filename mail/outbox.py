@@ -95,8 +95,10 @@ def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     for user in people:
         wanted = preferences[user.pk]
         keys = [event.pk for event in told if wanted.wants(topics[event.type])]
+        if not keys:
+            continue
         concerned = concerning(caller_for(user, Via.STUDIO), code, Event.objects.filter(pk__in=keys))
-        if keys and (found := sorted(concerned.values_list("pk", flat=True))):
+        if found := sorted(concerned.values_list("pk", flat=True)):
             at = next_daily(user.pk) if wanted.daily else None
             yield Mail.due(MailKind.NEWS, at, user=user, detail={"events": found})
 
