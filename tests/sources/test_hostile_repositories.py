@@ -374,6 +374,8 @@ PIPES = {
     # What a command of Git waits for first would hide what it reads later.
     "files": [".mailmap", ".gitattributes"],
     **{place: [place] for place in (".git", ".git/HEAD", ".git/config", ".git/shallow", "service/.git")},
+    # These are read without a command of Git.
+    **{place: [place] for place in (".git/packed-refs", ".git/commondir", ".git/refs/heads/main")},
     "an object": [],
 }
 NAMED_PIPES = {
