@@ -17,7 +17,7 @@ from editor_client.administration import WorkspaceMethods
 from editor_client.agents import Agent, AgentMethods
 from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
-from editor_client.certificates import trusted
+from editor_client.certificates import ssl_context
 from editor_client.comments import CommentMethods
 from editor_client.datasets import DatasetMethods
 from editor_client.disk import DiskCache
@@ -191,7 +191,7 @@ class BaseClient(
 
     def _new_http(self) -> Http:
         """Return the httpx client of the application, or a new one."""
-        return self._http_class(verify=trusted()) if self._given is None else self._given
+        return self._http_class(verify=ssl_context()) if self._given is None else self._given
 
     def _as_sent(
         self, request: Request, etag: str | None = None, accept: str | None = None

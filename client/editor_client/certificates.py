@@ -7,7 +7,7 @@ import ssl
 from functools import cache
 
 
-def trusted() -> ssl.SSLContext:
+def ssl_context() -> ssl.SSLContext:
     """Return the TLS settings that httpx would make for each client and connection anew.
 
     They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
-from editor_client.certificates import trusted
+from editor_client.certificates import ssl_context
 
 from company.sign_in.providers import Provider, is_secure
 
@@ -266,7 +266,7 @@ def _ask(
     found, body, until = None, b"", time.monotonic() + _TIMEOUT
     try:
         headers = {"Accept-Encoding": "identity", **(headers or {})}
-        sent |= {"timeout": _TIMEOUT, "verify": trusted()}
+        sent |= {"timeout": _TIMEOUT, "verify": ssl_context()}
         with httpx.stream(method, address, headers=headers, **sent) as answer:
             if answer.is_client_error:
                 raise SignInRefused(refused)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpcore
 from django.utils import timezone
-from editor_client.certificates import trusted
+from editor_client.certificates import ssl_context
 
 from delivery.webhooks.models import Outcome
 from delivery.webhooks.targets import Address, Refused, Target, resolve
@@ -41,7 +41,7 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
         with (
             httpcore.HTTPConnection(
                 httpcore.Origin(target.scheme.encode(), target.host.encode(), target.port),
-                ssl_context=trusted() if target.scheme == "https" else None,
+                ssl_context=ssl_context() if target.scheme == "https" else None,
                 network_backend=_CheckedAddresses(addresses, deadline),
             ) as connection,
             connection.stream("POST", _url(target), headers=_headers(target, headers), content=body) as found,

@@ -27,7 +27,7 @@ class Visitor:
         return self.client.get(address, query)
 
     def send(self, address: str, **typed: str) -> Any:
-        """Send a form, and go nowhere."""
+        """Send a form; redirects are not followed."""
         return self.client.post(address, typed)
 
     def post(self, address: str, **typed: str) -> Any:

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
-from editor_client.certificates import trusted
+from editor_client.certificates import ssl_context
 from editor_client.importing.collection import Unreadable, shown
 from editor_client.importing.documents import MAX_FILE, MAX_TOTAL, parse_json
 
@@ -42,7 +42,7 @@ class Server:
             raise Unreadable("The address must have a host, and no credentials, no query and no fragment.")
         # No redirect is followed: it could lead to another host, with the key.
         self._http = httpx.Client(
-            verify=trusted(),
+            verify=ssl_context(),
             headers=dict(self.headers),
             auth=self.auth,
             timeout=SECONDS,

@@ -52,7 +52,7 @@ def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor
         return None
     try:
         made = _server(request).register_complete(state, json.loads(answer))
-    except Exception:  # noqa: BLE001  with any fault, it is no credential
+    except Exception:  # noqa: BLE001  an answer with any fault is no credential
         return None
     if made.credential_data is None:
         return None
@@ -91,7 +91,7 @@ def use(request: HttpRequest, user: Any, answer: str) -> bool:
         try:
             given = AuthenticationResponse.from_dict(json.loads(answer))
             used = _server(request).authenticate_complete(state, [_credential(row) for row in rows], given)
-        except Exception:  # noqa: BLE001  with any fault, it is no proof
+        except Exception:  # noqa: BLE001  an answer with any fault is no proof
             return False
         row = next(row for row in rows if _credential(row) == used)
         data, counter = row.data, given.response.authenticator_data.counter
