@@ -55,6 +55,7 @@ SHOWN_ONCE = re.compile(rb'"secret"|"key":"ek_|"url":"[^"]*/welcome/')
 REFUSALS = ["401", "403", "404", "409", "410", "412", "422", "424"]
 CONFIG = SchemathesisConfig.from_dict(
     {
+        "analysis": {"constants": {"enabled": False}},  # reading the code takes longer than asking
         "generation": {"allow-x00": False},  # which no text may hold, and no schema says of each
         "checks": {
             "positive_data_acceptance": {"expected-statuses": ["2xx", *REFUSALS]},
@@ -95,7 +96,7 @@ NOT_TO_BE_SAID = {
     r"targetType": "is required",
     r"rows\.\d+\..*": "",  # a file is any text
     r"owner": "is no service account",
-    r"attempts?|maxConcurrency": "must be a whole number",
+    r"attempts?|maxConcurrency|evidenceDays|version|limits\.\w+": "must be a whole number",
     r"maxSteps|modelSettings\..*|keepPreviousHours|runs|errors|(usage\.)?\w+Tokens|milliseconds": (
         "must be a whole number|must be a number"
     ),
@@ -181,14 +182,14 @@ def is_refused_beyond_the_schema(response: Response) -> bool:
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_an_honest_request_of_every_caller_is_answered_as_described(
+def test_an_honest_request_is_answered_as_described_whether_its_caller_may_or_not(
     described: Operations, cast: Cast, versions: dict[Kind, list[str]], share: int
 ) -> None:
     for route in ASKED[share::SHARES]:
         allowed = cast.root if route in FOR_SUPERUSERS else cast.alice
         statuses = []
         request = {"path_parameters": existing(route, versions), **honest(route, versions)}
-        for api in (allowed, cast.nobody, cast.vera, cast.charlie):
+        for api in (allowed, cast.nobody, cast.vera):
             case = described[route].Case(**deepcopy(request))
             response = ask(case, api)
             check(case, response)
