@@ -74,7 +74,7 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Let a process that pytest-xdist started say at once which test begins, as pytest-rerunfailures asks of it.
+    """Let a process of pytest-xdist say at once which test begins, as pytest-rerunfailures asks of it.
 
     It sends two short messages for each test, and TCP would hold back the second for 40 ms.
     """
