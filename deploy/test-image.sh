@@ -10,23 +10,9 @@ trap 'echo "$step, and that failed: the image is not tested." >&2' ERR
 trap '[[ -z $image ]] || buildah rm "$image" >/dev/null; [[ -z $built ]] || buildah rmi "$built" >/dev/null; rm -rf "$work"' EXIT
 ((EUID == 0))
 export BUILDAH_ISOLATION=chroot
-base=docker.io/library/debian:bookworm-slim
 
-if ! buildah inspect --type image "$base" >/dev/null 2>&1; then
-    step="Debian's packages are fetched from the mirrors of this machine"
-    mapfile -t sources < <(grep -rlsE '^(URIs:|deb ).*/debian' /etc/apt/sources.list /etc/apt/sources.list.d)
-    image=$(buildah from scratch)
-    # As the image of this name is made: without manuals, which dpkg is told only at the end, for mmdebstrap would
-    # filter each package with a program of its own; without waiting for the disk; with directories, not usrmerge.
-    lean=$(printf 'path-exclude=/usr/share/%s/*\n' man locale doc && echo 'path-include=/usr/share/doc/*/copyright')
-    mmdebstrap --quiet --variant=minbase --hook-dir=/usr/share/mmdebstrap/hooks/merged-usr --dpkgopt=force-unsafe-io \
-        --customize-hook="echo '$lean' >\"\$1/etc/dpkg/dpkg.cfg.d/lean\"" \
-        --customize-hook='cd "$1/usr/share"; rm -rf man/* locale/*; find doc ! -type d ! -name copyright -delete' \
-        bookworm "$(buildah mount "$image")" "${sources[@]}"
-    buildah commit --quiet --rm "$image" "$base" >/dev/null
-    image=''
-fi
-
+step="Debian's packages are fetched from the mirrors of this machine"
+deploy/base-image.sh
 step='Wheels are fetched as pip is configured on this machine'
 python=3.11 # of Debian bookworm
 .venv/bin/python -m pip download -qq --no-deps --require-hashes --python-version "$python" --only-binary :all: \
