@@ -7,7 +7,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.calls import Call
-from editor_client.datasets import DatasetPage, DatasetRecord, ItemPage, ItemRecord
+from editor_client.dataset_items import ItemPage, ItemRecord
+from editor_client.datasets import DatasetPage, DatasetRecord
 from editor_client.errors import NotFound
 from editor_client.experiments import Comparison, Experiment, ExperimentMethods, ExperimentPage
 from editor_client.pages import listing

@@ -26,7 +26,8 @@ from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.domain import telemetry
-from versioning.serving.followed_log import Moment, TimedKey, log
+from versioning.serving.followed_keys import TimedKey
+from versioning.serving.followed_log import Moment, log
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,8 @@ from editor_client.administration import Workspace
 from editor_client.agents import Agent
 from editor_client.base import BaseClient
 from editor_client.comments import Comment
-from editor_client.datasets import Dataset, DatasetItem
+from editor_client.dataset_items import DatasetItem
+from editor_client.datasets import Dataset
 from editor_client.experiments import Experiment
 from editor_client.gates import Gate
 from editor_client.releases import Release

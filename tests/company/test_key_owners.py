@@ -15,7 +15,7 @@ from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
 from versioning.models import Membership
 from versioning.models.keys import digest_of
-from versioning.serving.followed_log import keys
+from versioning.serving.followed_keys import keys
 
 DAY = datetime.timedelta(days=1)
 

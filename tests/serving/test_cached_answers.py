@@ -39,7 +39,8 @@ from versioning.models import (
     events,
 )
 from versioning.runtime.agent import SelectedAgent
-from versioning.serving.followed_log import HOLD_SECONDS, keys, log
+from versioning.serving.followed_keys import keys
+from versioning.serving.followed_log import HOLD_SECONDS, log
 
 WATCHERS = ("alice", "vera", "charlie")
 

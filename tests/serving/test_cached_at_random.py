@@ -18,7 +18,7 @@ from tests.support.served import reference
 from versioning.api import cached_answers
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.models import Agent, ApiKey, Favorite, Membership, PromptBlock
-from versioning.serving.followed_log import keys
+from versioning.serving.followed_keys import keys
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -24,7 +24,7 @@ from versioning.domain.registering import require_callable
 from versioning.models import caller_for
 from versioning.models.keys import refusal
 from versioning.models.throttle import ThrottleWindow, parse_rate
-from versioning.serving.followed_log import keys
+from versioning.serving.followed_keys import keys
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -30,7 +30,8 @@ from versioning.domain import telemetry
 from versioning.domain.access import Caller
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
-from versioning.serving.followed_log import Dependency, Moment, TimedKey, keys, log, rights_digest
+from versioning.serving.followed_keys import TimedKey, keys, rights_digest
+from versioning.serving.followed_log import Dependency, Moment, log
 
 Headers = tuple[tuple[bytes, bytes], ...]
 

@@ -9,8 +9,6 @@ of API keys:
     ("agent", "writer")     ("agent", None)     all_but_drafts("agent")     RIGHTS
 
 A type of event is a dependency, too: `("pilot", None)` stands for events like `pilot.ended`.
-
-The callers behind API keys are cached in the same way: read once, and valid until the log reports a change.
 """
 
 from __future__ import annotations
@@ -18,18 +16,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from hashlib import blake2b
 from threading import Lock
 from typing import Final, Generic, NamedTuple, TypeVar
 
 from django.db import connection
 
-from versioning.domain.access import Caller
-from versioning.domain.bounded_cache import BoundedCache
 from versioning.models import log_position
 from versioning.models.events import Change, changes
-from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of
 
 Dependency = tuple[str, str | None]
 """A kind of resource and an id; None for the id stands for every resource of the kind."""
@@ -238,95 +231,3 @@ class FollowedValue(Generic[T]):
     def _read_now(self) -> T:
         with log_position.primary():
             return self._read()
-
-
-MAX_KEYS: Final = 10_000
-_DIGEST_BYTES: Final = 12
-
-
-@dataclass(frozen=True, slots=True)
-class KnownKey:
-    """A usable key, as read at some moment."""
-
-    caller: Caller
-    good_until: float
-    """When it expires, or its use must be recorded again: seconds since 1970."""
-    rights: bytes
-    """A digest of the caller's rights, equal for callers with the same rights."""
-    person: bytes
-    """A digest of the rights and the person."""
-
-
-TimedKey = tuple[KnownKey, Moment]
-"""A key, and the moment when it was read."""
-
-
-class FollowedKeys:
-    """The keys that this process has seen recently, by the stored hash of their secret."""
-
-    def __init__(self, followed: FollowedLog = log) -> None:
-        self._log = followed
-        self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
-
-    def timed(self, text: str) -> TimedKey | None:
-        """Return the key with this secret as last read, still usable or not."""
-        return self._known.get(digest_of(text))
-
-    def is_right(self, timed: TimedKey, now: Moment) -> bool:
-        """Return whether a key is still usable, with the rights that it was read with."""
-        key, made = timed
-        return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
-
-    def known(self, text: str, now: Moment) -> KnownKey | None:
-        """Return the usable key with this secret if it is cached; takes no statement."""
-        timed = self.timed(text)
-        return timed[0] if timed is not None and self.is_right(timed, now) else None
-
-    def was_usable(self, text: str) -> bool:
-        """Return whether the key was usable within the last minute; takes no statement."""
-        known = self._known.get(digest_of(text))
-        return known is not None and time.time() < known[0].good_until
-
-    def find(self, text: str) -> KnownKey | None:
-        """Return the usable key with this secret, or None; record that it is used.
-
-        The use is recorded once a minute, so that reads seldom write.
-        """
-        now = self._log.follow()
-        known = self.known(text, now) if now else None
-        if known is not None:
-            return known
-        row = ApiKey.objects.holding(text)
-        if row is None:
-            return None
-        key = _read(row)
-        if now is not None:
-            self._known.put(row.digest, (key, now), 1)
-        return key
-
-    def clear(self) -> None:
-        """Remove every key."""
-        self._known.clear()
-
-
-def _read(row: ApiKey) -> KnownKey:
-    caller = row.caller()
-    good_until = row.mark_used() + LAST_USED_STEP
-    good_until = min(good_until, row.usable_until or good_until)
-    return KnownKey(
-        caller=caller,
-        good_until=good_until.timestamp(),
-        rights=rights_digest(caller),
-        person=rights_digest(caller, caller.user_id),
-    )
-
-
-def rights_digest(caller: Caller, *person: int | None) -> bytes:
-    """Return a digest of a caller's rights, and of the person if given."""
-    roles, actions = sorted(caller.roles.items()), caller.actions and sorted(caller.actions)
-    rights = (caller.everywhere, roles, actions, caller.id_prefix, *person)
-    return blake2b(repr(rights).encode(), digest_size=_DIGEST_BYTES).digest()
-
-
-keys: Final = FollowedKeys()
-"""The keys that this process has cached."""

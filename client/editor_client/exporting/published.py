@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from editor_client.datasets import DatasetRecord, ItemRecord
+from editor_client.dataset_items import ItemRecord
+from editor_client.datasets import DatasetRecord
 from editor_client.errors import NotFound
 from editor_client.importing.collection import Collection, shown
 from editor_client.shared.configurations import keys

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from editor_client.datasets import DatasetArguments, ItemArguments
+from editor_client.dataset_items import ItemArguments
+from editor_client.datasets import DatasetArguments
 from editor_client.result import camel
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
