@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from inspect import isfunction
 from itertools import compress
 from operator import not_, or_
@@ -165,8 +165,18 @@ STARTERS = {
 """Modules with which a test starts servers, workers, commands and other programs."""
 
 
+@cache
+def may_start_programs(module: Path) -> bool:
+    """Say by the text of a module, and of the fixtures beside it, whether a test there can start programs."""
+    beside = [one.read_text() for one in (module, module.with_name("conftest.py")) if one.exists()]
+    words = "|".join(("service", *STARTERS))
+    return module.parent.name == "operations" or re.search(words, "".join(beside)) is not None
+
+
 def starts_programs(item: pytest.Item) -> bool:
     """Say whether a test is about operating the service, has a server, or imports what starts programs."""
+    if not may_start_programs(item.path):
+        return False
     has_server = any("service" in name for name in getattr(item, "fixturenames", ()))
     if has_server or item.path.parent.name == "operations":
         return True
@@ -223,12 +233,14 @@ def leave_out_what_the_other_database_says(config: pytest.Config, items: list[py
     items[:] = compress(items, stay)
 
 
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """On PostgreSQL, do not even read the modules in which no test is marked for it."""
-    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
-    if is_sqlite() or not is_test:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import the modules of which no test will be run: on PostgreSQL, and with `-m processes`."""
+    if not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
         return None
-    return not re.search(r"mark\.(database|postgresql)", collection_path.read_text()) or None
+    text = collection_path.read_text()
+    if not is_sqlite() and not re.search(r"mark\.(database|postgresql)", text):
+        return True
+    return (config.option.markexpr == "processes" and not may_start_programs(collection_path)) or None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

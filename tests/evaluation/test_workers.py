@@ -27,9 +27,9 @@ pytestmark = pytest.mark.database
 
 OPENAI = {"provider": "openai", "name": "gpt-4o"}
 CHOICES = [{"label": "good", "score": 1, "passes": True}, {"label": "bad", "score": 0, "passes": False}]
-ITEMS, ATTEMPTS, KILLS = 30, 2, 4
+ITEMS, ATTEMPTS, KILLS = 18, 2, 2
 CELLS = ITEMS * ATTEMPTS
-RUBBISH = {7, 23}
+RUBBISH = {7, 13}
 """The items to which the provider answers what no client understands."""
 FAILURES: dict[tuple[str, int], Reply] = {
     ("agent", 5): Fails(429, "slowly", retry_after=1),
@@ -117,7 +117,7 @@ def wait_for_queued(api: Api, experiment: str, number: int) -> None:
     deadline = time.monotonic() + 120
     while (counts := api.get(experiment).body["counts"])["queued"] > number:
         assert time.monotonic() < deadline, counts
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def test_killed_workers_lose_no_cell_and_double_none(model: ModelServer, tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
-import httpx
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -46,8 +47,8 @@ class Machines:
         wait_for(lambda: self.state() == "current")
 
     def state(self) -> str:
-        found: str = httpx.get(f"{self.there.url}/readyz", timeout=SECONDS).json()["replica"]
-        return found
+        with urlopen(f"{self.there.url}/readyz", timeout=SECONDS) as answer:
+            return str(json.load(answer)["replica"])
 
 
 @pytest.fixture(scope="module")
@@ -99,9 +100,11 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def reads(service: Service) -> Counter[str]:
-    answer = httpx.get(f"http://{service.environment['EDITOR_METRICS_BIND']}/metrics", timeout=SECONDS)
+    bind = service.environment["EDITOR_METRICS_BIND"]
+    with urlopen(f"http://{bind}/metrics", timeout=SECONDS) as answer:
+        text = answer.read().decode()
     found: Counter[str] = Counter()
-    for family in text_string_to_metric_families(answer.text):
+    for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if sample.name == "editor_reads_total":
                 found[sample.labels["database"]] += int(sample.value)

@@ -28,6 +28,7 @@ SETTINGS = {
     "max_connections": "200",
     "fsync": "off",
     "full_page_writes": "off",
+    "jit": "off",
 }
 SECONDS_TO_END = 30
 
