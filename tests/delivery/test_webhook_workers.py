@@ -23,8 +23,6 @@ from tests.support.remote import connected
 from tests.support.service import Service, running_service
 from tests.support.webhooks import deliveries, make_webhook, path, verify
 
-pytestmark = pytest.mark.database
-
 ALLOWED = {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"}
 LEASE = 2
 """How long the worker that is killed has leased a delivery, in seconds."""
@@ -109,6 +107,7 @@ def all_delivered(api: Api, webhook: dict[str, Any], number: int) -> bool:
     return [one["state"] for one in deliveries(api, webhook)] == ["delivered"] * number
 
 
+@pytest.mark.database
 def test_a_worker_killed_between_the_answer_and_the_mark_loses_nothing(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -131,8 +130,9 @@ def test_a_worker_killed_between_the_answer_and_the_mark_loses_nothing(
         assert api.delete(path(webhook)).status == 200
 
 
+@pytest.mark.database
 def test_several_workers_send_each_event_once(service: Service, receiver: Receiver, tmp_path: Path) -> None:
-    number = 40
+    number = 20
     with connected(service) as api:
         webhook = make_webhook(api, receiver.url, "agent.created", workspace="default")
         with worker(service, tmp_path / "one.log"), worker(service, tmp_path / "two.log"):
@@ -148,7 +148,7 @@ def test_several_workers_send_each_event_once(service: Service, receiver: Receiv
 def test_a_receiver_that_does_not_answer_delays_no_other_receiver(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:
-    number, answered = 30, threading.Event()
+    number, answered = 6, threading.Event()
 
     def hang(_message: Message) -> Answer:
         answered.wait(60)
@@ -172,6 +172,7 @@ def test_a_receiver_that_does_not_answer_delays_no_other_receiver(
             answered.set()
 
 
+@pytest.mark.database
 def test_a_workspace_with_only_slow_receivers_does_not_delay_other_workspaces(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:

@@ -13,8 +13,6 @@ from tests.support.meanwhile import interrupted
 from tests.support.served import ask, reference
 from versioning.editor import Collection, Editor
 
-pytestmark = pytest.mark.database
-
 Write = Callable[[Collection[Any], str, list[str]], object]
 KEEPING: dict[str, Write] = {
     "publishes": lambda verbs, name, versions: verbs.publish(name, versions[0]),

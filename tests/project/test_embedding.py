@@ -235,7 +235,10 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
     project.write("shop.studio_settings", f"from shop.own_settings import *\n{added}{STUDIO}")
     project.environment["DJANGO_SETTINGS_MODULE"] = "shop.studio_settings"
     checked, *_, printed = project.manage(
-        "check", *commands_of("The studio"), shlex.join(["shell", "--no-imports", "-c", PAGES])
+        "check",
+        *commands_of("The studio"),
+        "work --once",
+        shlex.join(["shell", "--no-imports", "-c", PAGES]),
     )
     assert "no issues" in checked
     statuses, languages, catalogs = json.loads(printed)
@@ -247,13 +250,12 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
 def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:
     # One test, because making the project takes longer than all its checks.
     project = project_with_service
-    *_, key = project.manage("makemigrations people", *commands_of("The API"))
+    *_, key, checked = project.manage("makemigrations people", *commands_of("The API"), "check")
+    assert "no issues" in checked
     with project.served() as url, connected(url, key := key.strip()) as client:
         an_agent_is_published_and_run_with_no_setting_of_the_editor(client)
         settings_of_the_projects_api_do_not_affect_ours(url, key)
         the_document_describes_only_our_api(url)
         a_body_has_its_limit_without_our_middleware(url, key)
-    _, checked = project.manage("work --once", "check")
-    assert "no issues" in checked
     django_checks_report_the_problems(project)
     the_studio_opens_for_an_account_of_the_project(project)

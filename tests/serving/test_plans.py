@@ -31,7 +31,7 @@ from versioning.models.prompts import PromptBlockVersion
 
 pytestmark = pytest.mark.database
 
-ROWS = 2_000 if connection.vendor == "postgresql" else 200
+ROWS = 700 if connection.vendor == "postgresql" else 200
 """The plans of SQLite do not depend on how many there are."""
 LARGE = {
     model._meta.db_table
@@ -76,19 +76,19 @@ def scanned_by(api: Api, path: str) -> list[tuple[str, list[str]]]:
 
 
 @pytest.fixture(scope="module")
-def thousands(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
-    """Thousands of agents, all favorites, and blocks, each with its own target and a common one."""
+def hundreds(stored_once: Callable[[], AbstractContextManager[None]], shared_keys: dict[str, str]) -> None:
+    """Hundreds of agents, all favorites, and blocks, each with its own target and a common one."""
     with stored_once():
-        make_thousands()
+        make_hundreds()
 
 
 @pytest.fixture
-def cast(thousands: None, shared_cast: Cast) -> Cast:
-    """The cast, created before those thousands."""
+def cast(hundreds: None, shared_cast: Cast) -> Cast:
+    """The cast, created before those hundreds."""
     return shared_cast
 
 
-def make_thousands() -> None:
+def make_hundreds() -> None:
     """Store them with a few statements."""
     grow(0, ROWS)
     for references in (BlockReference, SubAgentReference):
