@@ -35,8 +35,6 @@ from tests.support.override_files import define
 from tests.support.people import give_role, key_of, person
 from tests.support.unchanged import everything_stored
 
-pytestmark = pytest.mark.both_kinds
-
 VOLATILE = {"X-Request-ID"}
 
 
@@ -58,6 +56,7 @@ def shape_of(line: str, kind: Kind) -> str:
     return f"{method} /api{re.sub('/labels/[a-z]+', '/labels/{name}', path)}"
 
 
+@pytest.mark.both_kinds
 def test_every_route_below_an_id_is_among_the_calls(kind: Kind) -> None:
     """A route that is added later fails here until it is in the table that the other tests read."""
     paths = Client().get("/api/schema").json()["paths"]
@@ -96,6 +95,7 @@ def public_but_never_published(cast: Cast, kind: Kind) -> tuple[Api, History]:
 Situation = Callable[[Cast, Kind], tuple[Api, History]]
 
 
+@pytest.mark.both_kinds
 @pytest.mark.parametrize("situation", [private_and_published, never_published, public_but_never_published])
 def test_unreadable_is_answered_exactly_like_missing(cast: Cast, kind: Kind, situation: Situation) -> None:
     stranger, history = situation(cast, kind)
@@ -173,6 +173,7 @@ def test_a_conflict_over_a_taken_id_does_not_reveal_its_owner(cast: Cast, kind: 
 # Drafts and history
 
 
+@pytest.mark.both_kinds
 def test_no_answer_to_a_viewer_contains_drafts_or_history(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     hidden = (*SECRETS, history.draft, history.historical, history.labelled)
@@ -201,6 +202,7 @@ def test_the_record_of_a_viewer_does_not_say_whether_there_is_a_draft(cast: Cast
         assert answer["resolvedVersionId"] == answer["activeVersionId"]
 
 
+@pytest.mark.both_kinds
 def test_changes_of_drafts_change_no_answer_for_callers_who_may_not_read_drafts(
     cast: Cast, kind: Kind
 ) -> None:

@@ -163,10 +163,10 @@ HOSTILE: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 def test_no_schema_takes_more_than_its_time(
     alice: Api, schema: dict[str, Any], context: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
     definitions = {"$defs": schema["$defs"]} if "$defs" in schema else {}
     member = {name: value for name, value in schema.items() if name != "$defs"}
     published_agent(alice, model=ECHO, requestContextSchema={"properties": {"a": member}, **definitions})
+    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.05)
     answer = run(alice, requestContext=context)
     assert (answer.status, answer.code, answer.fields) == (400, "request_context_invalid", ["requestContext"])
 

@@ -23,7 +23,7 @@ ALLOWED = {
     "vera": [READ],
     "edgar": [DRAFTS, SAVE],
     "paula": [PUBLISH],
-    "root": [READ, DRAFTS, SAVE, PUBLISH],
+    "root": [READ, PUBLISH],
 }
 """Which calls everybody makes here: those that a lower role may not."""
 REFUSED = {"vera": [DRAFTS, SAVE, PUBLISH], "edgar": [PUBLISH]}

@@ -139,7 +139,7 @@ def test_messages_that_were_imported_are_exported(desk: Desk) -> None:
     assert set(actions(desk.plan("prompt-yml", path)).values()) == {"unchanged"}
 
 
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 PIECES = st.one_of(
     TEXTS, st.sampled_from(["{{ a }}", "{{b.c}}", "{{x y}}", "yes", "0o7", "1:30", "---", "- a: b"])
 )
