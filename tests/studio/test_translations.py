@@ -18,16 +18,6 @@ pytestmark = pytest.mark.skipif(
 PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{(\w+)")
 
 
-@pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the applications whose texts were collected just now."""
-    top = tmp_path_factory.mktemp("texts")
-    for app in (*APPS, *SHARED.values()):
-        shutil.copytree(ROOT / app, top / app, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
-    collect(top)
-    return top
-
-
 def catalogs(top: Path) -> list[Path]:
     return sorted(path for app in APPS for path in (top / app / "locale").rglob("*.po"))
 
@@ -43,13 +33,13 @@ def test_there_are_texts_to_translate() -> None:
     assert sum(len(texts(catalog)) for catalog in catalogs(ROOT)) > 1000
 
 
-def test_every_text_is_collected(collected: Path) -> None:
-    for catalog in catalogs(collected):
-        assert texts(catalog) == texts(ROOT / catalog.relative_to(collected)), "run `make translations`"
-
-
-def test_every_text_has_a_german_translation(collected: Path) -> None:
-    for catalog in catalogs(collected):
+def test_every_text_is_collected_and_has_a_german_translation(tmp_path: Path) -> None:
+    for app in (*APPS, *SHARED.values()):
+        ignored = shutil.ignore_patterns("node_modules", "__pycache__")
+        shutil.copytree(ROOT / app, tmp_path / app, ignore=ignored)
+    collect(tmp_path)
+    for catalog in catalogs(tmp_path):
+        assert texts(catalog) == texts(ROOT / catalog.relative_to(tmp_path)), "run `make translations`"
         for unfinished in ("--untranslated", "--only-fuzzy"):
             left = subprocess.run(
                 ["msgattrib", unfinished, catalog], capture_output=True, text=True, check=True
