@@ -5,16 +5,16 @@ from __future__ import annotations
 import datetime
 import hashlib
 
-import httpx
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
 from django.utils import timezone
 
 from tests.conftest import Cast
-from tests.support.api import Answer, Api, Kind
+from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.factories import WorkspaceFactory
 from tests.support.people import command, give_role, key_of, person
+from tests.support.remote import connected
 from tests.support.service import Service
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
@@ -96,8 +96,8 @@ def test_a_key_that_another_process_revokes_is_refused_by_a_running_server(live_
     key = live_service.manage("create_api_key", "tester", "--workspace", "default")
 
     def status() -> int:
-        headers = {"Authorization": f"Bearer {key}"}
-        return httpx.get(f"{live_service.url}/api/stored/agents", headers=headers).status_code
+        with connected(live_service, key) as api:
+            return api.get(AGENTS.path).status
 
     assert status() == 200
     live_service.manage("revoke_api_key", key)

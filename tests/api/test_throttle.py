@@ -7,14 +7,14 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
 import pytest
 from django.db.models import F
 from pytest_django import Settings
 
 from tests.conftest import Cast
-from tests.support.api import Answer, Api, Kind
+from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.people import key_of
+from tests.support.remote import connected
 from tests.support.service import running_service
 from versioning.models import ThrottleWindow
 
@@ -95,8 +95,8 @@ def test_the_count_is_shared_by_all_workers_and_exact(tmp_path: Path) -> None:
     with running_service(tmp_path, "--workers", "2", EDITOR_THROTTLE=f"{LIMIT}/day") as service:
 
         def status(_: int) -> int:
-            headers = {"Authorization": f"Bearer {service.key}"}
-            return httpx.get(f"{service.url}/api/stored/agents", headers=headers).status_code
+            with connected(service) as api:
+                return api.get(AGENTS.path).status
 
         with ThreadPoolExecutor(8) as pool:
             found = Counter(pool.map(status, range(REQUESTS)))

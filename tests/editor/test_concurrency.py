@@ -15,9 +15,9 @@ from tests.support.service import Service, running_service
 
 pytestmark = pytest.mark.database
 
-EDITORS = 16
-SAVES_EACH = 8
-CREATORS = 20
+EDITORS = 8
+SAVES_EACH = 5
+CREATORS = 8
 
 Record = dict[str, Any]
 

@@ -22,8 +22,8 @@ from tests.support.worker_settings import HEADER
 
 ATTEMPTS = 500
 TURNS = 5
-READERS = 6
-CHANGES = 30
+READERS = 4
+CHANGES = 15
 SETTINGS = {
     "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
     # `auto` binds no worker where the tests were given only a part of the machine.
