@@ -23,9 +23,9 @@ from versioning.api import paging
 
 pytestmark = pytest.mark.database  # the database computes the lengths
 
-LIMIT = 8_000
+LIMIT = 5_000
 TEXT = "ä" * 800
-NUMBER = 12
+NUMBER = 6
 
 
 def _records(api: Api, kind: Kind) -> str:
