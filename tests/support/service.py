@@ -178,7 +178,8 @@ def _made_database(sqlite_file: Path, template_url: str | None = None) -> str:
             shutil.copyfile(template_url.removeprefix("sqlite:///"), sqlite_file)
         return f"sqlite:///{sqlite_file}"
     name = f"live_{uuid.uuid4().hex}"
-    copied = f' TEMPLATE "{template_url.rpartition("/")[2]}"' if template_url else ""
+    # Nobody uses the template meanwhile, so that its files can be copied, which takes half as long.
+    copied = f' TEMPLATE "{template_url.rpartition("/")[2]}" STRATEGY FILE_COPY' if template_url else ""
     with _postgres() as connection:
         connection.execute(f'CREATE DATABASE "{name}"{copied}')
     return _url_of(name)
