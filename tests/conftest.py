@@ -13,10 +13,9 @@ import socket
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, suppress
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from inspect import isfunction
 from itertools import compress
 from operator import not_, or_
@@ -82,23 +81,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     if hasattr(session.config, "workerinput"):
         controller: socket.socket = session.config.failures_db.sock
         controller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
-    """Let two processes of a run compile the tests for each other: one of them begins at the end.
-
-    pytest rewrites every `assert`, which takes longer than all the rest of the collection. Whether a module
-    can be imported is for the collection to say.
-    """
-    config = session.config
-    is_second = getattr(config, "workerinput", {}).get("workerid") == "gw1"
-    if not is_second or config.args_source is not config.ArgsSource.TESTPATHS:
-        return
-    for path in sorted(Path(__file__).parent.rglob("test_*.py"), reverse=True):
-        if not config.hook.pytest_ignore_collect(collection_path=path, config=config):
-            with suppress(Exception, pytest.skip.Exception):
-                import_module(".".join(path.relative_to(config.rootpath).with_suffix("").parts))
 
 
 def render(template: Template, context: Context) -> str:
