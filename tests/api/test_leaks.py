@@ -151,16 +151,6 @@ def test_an_entity_tag_does_not_tell_whether_something_exists(cast: Cast, kind: 
         assert seen(answers[0]) == seen(answers[1])
 
 
-def test_an_anonymous_caller_gets_a_401_before_anything_else_is_checked(cast: Cast, kind: Kind) -> None:
-    history = make_history(kind, cast.alice)
-    before = everything_stored()
-    for call in calls_of(kind):
-        there, missing = (call.send(cast.nobody, kind, history, name) for name in ("writer", "missing"))
-        assert there.status == 401, call
-        assert seen(there) == seen(missing), call
-    assert everything_stored() == before
-
-
 def test_a_conflict_over_a_taken_id_does_not_reveal_its_owner(cast: Cast, kind: Kind) -> None:
     history = make_history(kind, cast.alice)
     kind.make(cast.charlie, "theirs")

@@ -234,6 +234,7 @@ def test_non_members_get_the_same_404_for_existing_and_missing_objects(
 ) -> None:
     strangers = (cast.charlie, key_of("wanda", workspace="elsewhere"))
     for route, _ in rows_in_turn(collection):
+        assert is_refusal(ask(cast.nobody, route, versions, missing=True), 401, "unauthorized"), route
         answers = [ask(stranger, route, versions) for stranger in strangers]
         if route in LISTS:
             text = json.dumps([answer.body for answer in answers])
@@ -280,7 +281,7 @@ def scoped_keys(versions: World, stored_once: Callable[[], AbstractContextManage
 def test_a_route_is_open_to_callers_with_the_right_and_keys_with_the_action_and_to_no_others(
     cast: Cast, versions: World, scoped_keys: ScopedKeys, collection: str
 ) -> None:
-    """Without a key each is refused with 401: see test_openapi_answers."""
+    """Without a key each is refused with 401: see above, and test_openapi_answers for what exists."""
     for number, (route, weakest) in enumerate(rows_of(collection)):
         expected = 201 if route in CREATING else 202 if route in BEGINNING else 200
         needed = needed_for(route)
