@@ -135,40 +135,40 @@ class Windows:
     """Those that can be used again, by what they were opened with."""
 
     @contextmanager
-    def opened(
-        self, url: str, theme: str, zone: str, *, has_scripts: bool, is_kept: bool
-    ) -> Iterator[BrowserContext]:
+    def opened(self, url: str, theme: str, zone: str, *, has_scripts: bool, is_kept: bool) -> Iterator[Page]:
         """Have a window that knows nothing of other tests."""
         kept = self.kept[url, theme, zone, has_scripts]
-        context = (
-            kept.pop()
-            if kept
-            else self.browser.new_context(
+        if kept:
+            page = self._forget(kept.pop())
+        else:
+            page = self.browser.new_context(
                 base_url=f"{url}/studio/",
                 color_scheme=theme,  # type: ignore[arg-type]
                 timezone_id=zone,
                 java_script_enabled=has_scripts,
                 reduced_motion="reduce",  # so that nothing is measured half-way through a change
-            )
-        )
-        yield context
+            ).new_page()
+        context = page.context
+        yield page
         if is_kept:
-            self._forget(context)
+            for opened in context.pages:
+                opened.close()
             kept.append(context)
         else:
             context.close()
 
-    def _forget(self, context: BrowserContext) -> None:
-        """Forget all that a test has left in a window, but for the files of the studio."""
-        for page in context.pages:
-            page.close()
+    def _forget(self, context: BrowserContext) -> Page:
+        """Forget all that a test has left in a window, but for the files of the studio; return a new page.
+
+        The test itself goes on in that page, for each page of its own takes Chromium a process.
+        """
         context.set_offline(False)
         context.unroute_all()
         context.clear_cookies()
         page = context.new_page()
         page.goto("/healthz")
         page.evaluate("localStorage.clear()")
-        page.close()
+        return page
 
 
 @pytest.fixture(scope="session")
@@ -220,16 +220,15 @@ def entering(windows: Windows, service: Service, sessions: dict[str, Session]) -
             del sessions[name]
         known = sessions.get(name)
         how = {"has_scripts": has_scripts, "is_kept": is_kept}
-        context = stack.enter_context(windows.opened(service.url, theme, zone, **how))
-        page = context.new_page()
+        page = stack.enter_context(windows.opened(service.url, theme, zone, **how))
         page.set_viewport_size({"width": width, "height": 900})
         if is_watched:
             watched.watch(page)
         if known:
-            context.add_cookies(known.cookies)
+            page.context.add_cookies(known.cookies)
         elif name:
             sign_in(page, name)
-            sessions[name] = Session(context.cookies())
+            sessions[name] = Session(page.context.cookies())
         if name:
             page.goto(path)
         return page

@@ -43,9 +43,9 @@ NO_PAGES = (
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 Look = tuple[int, Literal["light", "dark"]]
-LOOKS: tuple[Look, ...] = ((WIDE, "light"), (WIDE, "dark"), (NARROW, "light"))
-"""Colours are the same at every width."""
 NARROWEST, WIDEST = 320, 1920
+LOOKS: tuple[Look, ...] = ((WIDE, "light"), (WIDEST, "dark"), (NARROWEST, "light"))
+"""Colours are the same at every width."""
 SERIOUS = {"serious", "critical"}
 STANDARDS = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
 COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
@@ -100,6 +100,13 @@ def library(library: Library, studio_service: Service, keys: dict[str, str]) -> 
     )
 
 
+@pytest.fixture(scope="module")
+def window(window: Page) -> Page:
+    """A window of alice in which every page has axe from the start, instead of being sent it."""
+    window.add_init_script(AXE_SCRIPT)
+    return window
+
+
 # Every visible control lies within the window; the element in its middle is the control, a part of it or
 # its parent. Every icon is rendered as an icon, not as a word.
 MISPLACED = """async () => {
@@ -152,13 +159,13 @@ def test_no_page_is_clipped_or_inaccessible(window: Page, library: Library, name
     assert page.title() != "taken over"
     assert page.locator("script:not([src])").count() == 0
     assert [page.locator(f"{landmark}:visible").count() for landmark in ("main", "h1")] == [1, 1]
-    found = {look: problems(page, look) for look in looks(page)}
+    found = {}
+    for look in looks(page):
+        found[look] = problems(page, look)
+        if WIDEST in look:
+            bar, content = page.evaluate(EDGES)
+            assert bar == content
     assert {look: what for look, what in found.items() if what} == {}
-    page.set_viewport_size({"width": NARROWEST, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") == NARROWEST
-    page.set_viewport_size({"width": WIDEST, "height": 900})
-    bar, content = page.evaluate(EDGES)
-    assert bar == content
 
 
 def test_no_page_is_forgotten(library: Library) -> None:
