@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 
@@ -124,7 +124,7 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, ap
     marked.hover()
     expect(page.locator(".prompt-about")).to_contain_text("paula")
     expect(page.locator(".prompt-about")).to_contain_text("<b>How brief?</b>")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator(".prompt-about")) == []
     # By keyboard: what is typed before the words moves them along; the cursor in them tells who says what.
     editor(page, "Text").focus()
     page.keyboard.press("Control+Home")

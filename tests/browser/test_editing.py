@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import control, editor
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -61,7 +61,7 @@ def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf
     expect(told).to_contain_text("paula saved version 2, just now")
     expect(told).to_contain_text("You both changed Instructions")
     expect(first.locator("ins", has_text="Paula").first).to_be_visible()
-    assert first.evaluate(MISPLACED) + serious_problems(first) == []
+    assert flaws(first, told) == []
     expect(control(first)).to_have_value("Write like Edgar.")
     expect(first.locator("#in-description")).to_have_value("Paula's description")
     save(first)
@@ -103,7 +103,7 @@ def test_a_condition_is_built_and_previewed(enter: Enter, api_of: ApiOf) -> None
         expect(preview.get_by_text("its conditions do not hold")).to_have_count(0 if shown else 1)
         expect(preview.get_by_text("Be generous.")).to_have_count(1 if shown else 0)
     expect(customer.get_by_label("tier")).to_have_value("gold")  # typed while the other field appeared
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator(".block").nth(1)) == []
     save(page)
     age = {"field": "customer.age", "operator": "greater_than_or_equal", "value": 18}
     assert draft(api_of, agent_id)["instructions"] == [

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository
 from tests.support.remote import RemoteApi
@@ -30,7 +30,7 @@ def committed(overrides: Repository) -> tuple[str, str]:
 
 
 def clean(page: Page) -> None:
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
 
 
 def test_a_git_version_is_viewed_and_restored(

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import control, editor
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -84,7 +84,7 @@ def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(enter: Enter
     expect(news_on(page)).to_contain_text("just now")
     assert news_on(page).get_attribute("role") == "status"
     expect(control(page)).to_have_value("words that nobody has saved")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, news_on(page)) == []
     with page.context.expect_page() as comparison:
         news_on(page).get_by_role("link", name="See the difference").click()
     expect(comparison.value.locator("#content")).to_contain_text("words of paula")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from django.urls import resolve
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.library import SCRIPT, Library, add_something_awkward
@@ -228,14 +228,22 @@ def problems(page: Page, look: Look) -> list[Any]:
     return [*page.evaluate(MISPLACED), *serious_problems(page, STANDARDS if width == WIDE else LAYOUT)]
 
 
-def serious_problems(page: Page, rules: dict[str, Any] = STANDARDS) -> list[dict[str, Any]]:
-    """Return the violations that axe finds of some of its rules."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE_SCRIPT)
-    run = "([where, options]) => axe.run(where, options).then(({violations}) => violations)"
-    found = page.evaluate(
-        run, [{"exclude": MORE}, {"resultTypes": ["violations"], "preload": False, **rules}]
-    )
+def flaws(page: Page, part: Locator | None = None) -> list[Any]:
+    """Return what is clipped or covered anywhere in a page, and what is inaccessible in a part of it.
+
+    `part` is what a test has opened or changed, where the rest of the page is in `PAGES`.
+    """
+    return [*page.evaluate(MISPLACED), *serious_problems(part or page)]
+
+
+def serious_problems(where: Page | Locator, rules: dict[str, Any] = STANDARDS) -> list[dict[str, Any]]:
+    """Return the violations of some of axe's rules, in a page or in a part of one."""
+    part = where if isinstance(where, Locator) else where.locator("html")
+    if not part.page.evaluate("'axe' in window"):
+        part.page.evaluate(AXE_SCRIPT)
+    run = """(node, [exclude, options]) =>
+      axe.run({include: [node], exclude}, options).then(({violations}) => violations)"""
+    found = part.evaluate(run, [MORE, {"resultTypes": ["violations"], "preload": False, **rules}])
     return [
         {"rule": problem["id"], "nodes": [node["html"][:200] for node in problem["nodes"][:3]]}
         for problem in found

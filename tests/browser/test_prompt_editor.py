@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import MISPLACED, flaws, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 
 __all__ = ["made"]
@@ -122,7 +122,7 @@ def test_placeholders_are_highlighted_and_invalid_ones_are_explained(
     described = str(text.get_attribute("aria-describedby")).split()
     heard = [page.locator(f"[id='{one}']").inner_text() for one in described]
     assert "characters, about" in heard[0] and "closing brace" in heard[1] and "Tab leaves" in heard[2]
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator(".prompt-editor")) == []
     page.get_by_role("button", name="Line 2").click()
     expect(text).to_be_focused()
     page.keyboard.press("End")
@@ -191,7 +191,7 @@ def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: 
     page.keyboard.type("well")
     expect(page.locator(".cm-searchMatch")).to_have_count(3)
     page.get_by_role("textbox", name="Replace with").fill("fine")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator(".cm-search")) == []
     page.get_by_role("button", name="Replace all").press("Enter")
     page.keyboard.press("Escape")
     expect(text).to_be_focused()
@@ -204,7 +204,7 @@ def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: 
     page.get_by_role("button", name="Full window", exact=True).press("Enter")
     expect(text).to_be_focused()
     assert text.evaluate("(node) => node.clientHeight") > 600
-    assert serious_problems(page) == []
+    assert serious_problems(page.get_by_role("dialog")) == []
     page.keyboard.type("Now: ")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -223,7 +223,7 @@ def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textare
     editor(page, "Text").click()
     page.keyboard.type("{{ name }} and {{na")
     expect(page.get_by_role("option", name="name", exact=True)).to_be_visible()
-    assert serious_problems(page) == []
+    assert serious_problems(page.locator(".cm-tooltip-autocomplete")) == []
     page.keyboard.press("Escape")
     assert page.evaluate(MISPLACED) == []
     plain = edit(enter, "edgar", made, has_scripts=False)
@@ -238,7 +238,7 @@ def test_an_error_of_the_form_is_attached_to_the_editor(enter: Enter) -> None:
     text = editor(page, "Instructions")
     expect(text).to_have_attribute("aria-invalid", "true")
     assert "text-note" in str(text.get_attribute("aria-describedby")).split()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     page.locator("label", has_text="Instructions").click()
     expect(text).to_be_focused()
     page.keyboard.type("Words.")
@@ -312,4 +312,4 @@ def test_an_arabic_prompt_reads_from_right_to_left_with_its_placeholders_from_le
     page.keyboard.press("Control+End")
     page.keyboard.type("\n{{ a }} ب")
     expect(control(page, "content")).to_have_value(re.compile(r"\{\{ a \}\} ب$"))
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, text) == []

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.library import Library
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import MISPLACED, flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 from tests.support.served import reference, text
@@ -68,7 +68,7 @@ def test_a_shared_block_is_shown_in_place_and_replaced_by_another(
     page.keyboard.press("Enter")
     expect(card.locator(".block-title")).to_have_text("Refund policy")
     expect(card.locator(".excerpt")).to_contain_text("Refunds: within 30 days")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, card) == []
     assert order(saved(page, api_of, made)) == [FIRST[:7], "policie", LAST[:7]]
 
 
@@ -152,14 +152,14 @@ def test_a_model_gets_variants(enter: Enter, api_of: ApiOf, made: str) -> None:
     expect(twice).to_have_count(2)
     expect(twice.nth(0)).to_be_hidden()
     expect(twice.nth(1)).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, second) == []
     second.get_by_role("button", name="Add condition").click()
     page.keyboard.type("tier")
     second.get_by_label("Value", exact=True).fill("gold")
     expect(twice.nth(1)).to_be_hidden()
     model.get_by_role("radio", name="One model").click()  # which is refused at once
     expect(model.get_by_text("it has variants, which depend on the context")).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, model) == []
     rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
     assert saved(page, api_of, made)["model"] == [
         {"value": {"provider": "echo", "name": "plain"}},
@@ -174,7 +174,7 @@ def test_readers_get_a_read_only_page(enter: Enter, made: str) -> None:
     page.get_by_text("Expand", exact=True).click()
     expect(page.locator(".block-reference .text")).to_have_text(MIDDLE)
     assert page.locator("main textarea, main input:not([type=hidden])").count() == 0
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
 
 
 def test_without_scripts_the_chosen_mode_of_a_field_is_shown(enter: Enter, api_of: ApiOf, made: str) -> None:
@@ -207,7 +207,7 @@ def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(enter: En
     page.wait_for_function("document.querySelector('.head').getBoundingClientRect().top < 0")
     covered = page.locator(".head").bounding_box(), page.locator(".dock").bounding_box()
     assert sum(box["height"] + min(box["y"], 0) for box in covered if box) < 130, covered
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert page.evaluate(MISPLACED) == []
 
 
 def test_the_name_and_the_description_are_changed_below_the_heading(

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws, serious_problems
 from tests.browser.test_unsaved import copies
 from tests.support.api import AGENTS
 from tests.support.service import Service
@@ -42,7 +42,7 @@ def test_a_save_leaves_the_page_where_it_is_and_the_next_one_goes_on_from_it(
     expect(page.get_by_label("What you changed, and why")).to_have_value("")
     assert (state(page), page.url) == ("Saved.", address)
     copies(page, 0)
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator(".messages")) == []
     # The words are still the editor's own: what was typed before the save can be undone.
     editor(page).press("Control+z")
     expect(control(page)).to_have_value("Write well.")
@@ -88,7 +88,7 @@ def test_after_the_end_of_the_session_one_signs_in_over_the_page(
     page.get_by_role("button", name="Save draft").click()
     dialog = page.get_by_role("dialog", name="You are signed out")
     expect(dialog.get_by_label("Password")).to_be_focused()
-    assert serious_problems(page) == []
+    assert serious_problems(dialog) == []
     dialog.get_by_label("Password").fill("not the password")
     dialog.get_by_role("button", name="Sign in", exact=True).click()
     expect(dialog.get_by_role("alert")).to_contain_text("Please enter a correct username")
@@ -199,7 +199,7 @@ def test_a_refusal_is_shown_at_the_fields_of_the_open_page(enter: Enter, api_of:
     expect(page.locator("#error-name")).to_have_text("Must not be blank")
     expect(name).to_have_attribute("aria-describedby", "error-name")
     expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     name.fill("Better")
     page.get_by_label("Memory as JSON").fill("")
     save(page)
@@ -219,7 +219,7 @@ def test_a_refusal_is_shown_in_a_row_that_was_added(enter: Enter, api_of: ApiOf,
     expect(added.locator(".error:visible")).to_have_count(1)
     expect(picked).to_be_focused()
     expect(picked).to_have_attribute("aria-invalid", "true")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, added) == []
     page.get_by_role("button", name="Remove this block").nth(1).click()
     save(page)
     assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Write well."}]
@@ -237,11 +237,11 @@ def test_two_people_take_both(enter: Enter, api_of: ApiOf, made: str) -> None:
     page.get_by_label("Name", exact=True).first.fill("Renamed")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_role("alert")).to_contain_text("You both changed Instructions")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.get_by_role("alert")) == []
     page.get_by_role("button", name="Take both").click()
     expect(page.get_by_text("Both are in the form now.")).to_be_visible()
     expect(control(page)).to_have_value("Be very kind.\nBe brief.\nThank them.")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.get_by_text("Both are in the form now.")) == []
     copies(page, 1)
     assert versions(api_of, made) == [3, 2, 1]
     save(page)
@@ -285,4 +285,4 @@ def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
         page.clock.fast_forward(20_000)
     expect(page.locator("#present")).to_contain_text("paula has just opened this, too.")
     expect(page.locator("#announced")).to_contain_text("paula has just opened this, too.")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator("#present")) == []

@@ -89,7 +89,7 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     code.fill("wrong")
     dialog.get_by_role("button", name="Go on").click()
     expect(dialog.get_by_role("alert")).to_contain_text("That is not right.")
-    assert serious_problems(page) == []
+    assert serious_problems(dialog) == []
     code.fill(codes[1])
     dialog.get_by_role("button", name="Go on").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()

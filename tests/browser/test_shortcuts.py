@@ -26,7 +26,7 @@ def test_the_keys_are_listed_by_a_key_and_from_the_menu(enter: Enter, library: L
     expect(table(page)).to_be_visible()
     listed = table(page).locator("dd").all_inner_texts()
     assert len(listed) == len(set(listed)) > 10
-    assert serious_problems(page) == []
+    assert serious_problems(table(page)) == []
     page.keyboard.press("Escape")
     expect(table(page)).to_be_hidden()
     page.locator(".bar-user > summary").click()

@@ -12,7 +12,7 @@ from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.prompts import editor
 from tests.browser.test_editing import ECHO, edit, make
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -51,7 +51,7 @@ def test_the_draft_of_a_block_is_tried_next_to_the_live_one_after_three_clicks(
     expect(answer_of(page, "Draft")).to_have_text("Be very brief.\n\nHello?")
     expect(answer_of(page, "Live")).to_have_text("Be brief.\n\nHello?")
     assert person.count <= 4
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
 
 
 def test_an_answer_becomes_an_item_of_a_dataset(enter: Enter, api_of: ApiOf) -> None:
@@ -88,7 +88,7 @@ def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
     page.get_by_label("Name of the example").fill("Ada in Rome")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Saved as the example “Ada in Rome”.")).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, page.locator("#preview-form")) == []
 
     page.goto("versioning/agent/greeter/preview/")
     page.get_by_label("Example", exact=True).select_option(label="(none)")
@@ -135,7 +135,7 @@ def test_several_examples_are_answered_in_a_table_with_marked_differences(
     expect(without).to_contain_text("Different")
     expect(without.locator("del")).to_contain_text("everybody")
     expect(without.locator("ins")).to_contain_text("customer")
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
 
 
 def test_a_failed_run_does_not_affect_the_others(enter: Enter, api_of: ApiOf) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Error, Page, expect
 from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS
 from tests.support.remote import connected
 from tests.support.service import running_service
@@ -67,7 +67,7 @@ def test_text_survives_the_end_of_the_session_during_typing(enter: Enter, api_of
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
     expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d UTC\."))
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, offer(page)) == []
     page.get_by_role("button", name="Restore the text of").focus()
     page.keyboard.press("Enter")
     expect(page.get_by_text("Your text is back in the form.")).to_be_visible()
@@ -286,7 +286,7 @@ def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: Api
     expect(ways["Blocks"]).to_be_checked()
     expect(page.locator(".block")).to_have_count(2)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)  # outdated content is dimmed
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page, refused) == []
 
 
 def test_saving_during_a_conversion_saves_the_converted_field(enter: Enter, api_of: ApiOf, made: str) -> None:
@@ -313,8 +313,9 @@ def test_a_removed_block_is_restored_with_the_keyboard(enter: Enter, api_of: Api
         page.get_by_role("button", name=f"Remove this {what}").last.focus()
         page.keyboard.press("Enter")
         expect(page.locator("#announced")).to_have_text(f"{what.capitalize()} removed.")
-        expect(page.get_by_role("button", name=f"Undo: put the {what} back")).to_be_focused()
-        assert page.evaluate(MISPLACED) + serious_problems(page) == []
+        undo = page.get_by_role("button", name=f"Undo: put the {what} back")
+        expect(undo).to_be_focused()
+        assert flaws(page, undo.locator("..")) == []
         page.keyboard.press("Enter")
         expect(page.locator("#announced")).to_have_text(f"The {what} is back.")
         expect(page.get_by_role("button", name=f"Remove this {what}").last).to_be_focused()

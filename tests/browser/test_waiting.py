@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.library import Library
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 
@@ -74,7 +74,7 @@ def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_cha
     expect(page.get_by_text("in which different people can be asked")).to_be_visible()
     ours = page.get_by_role("form", name="Acme")
     expect(ours.get_by_label("paula")).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     ours.get_by_role("button", name="Ask for review").click()
     expect(page.get_by_role("heading", name="1 is now in review")).to_be_visible()
     page.get_by_role("button", name=FURTHER).click()
@@ -87,7 +87,7 @@ def test_drafts_of_two_workspaces_are_chosen_apart_and_shown_again_when_they_cha
     page.get_by_role("button", name="Publish", exact=True).click()
     again = page.get_by_role("form", name="Changed since you looked: this is how it is now")
     expect(again.locator("ins", has_text="Second.")).to_be_visible()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     again.get_by_label("Choose Apart there").check()
     again.get_by_role("button", name="Publish chosen").click()
     expect(page.get_by_role("heading", name="1 is now live")).to_be_visible()

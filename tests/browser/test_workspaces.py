@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import MISPLACED, serious_problems
+from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service
@@ -22,7 +22,7 @@ def newcomer(browser: Browser, service: Service, link: str, password: str) -> Pa
     """Follow a link as an invited person, and choose a password."""
     page = browser.new_context(base_url=f"{service.url}/studio/").new_page()
     page.goto(link)
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     page.get_by_label("New password", exact=True).fill(password)
     page.get_by_label("New password confirmation").fill(password)
     page.get_by_role("button", name="Save and sign in").click()
@@ -39,7 +39,7 @@ def test_an_admin_invites_limits_and_removes_a_member(
     alice.get_by_label("Role", exact=True).select_option("editor")
     alice.get_by_role("button", name="Invite").click()
     link = alice.get_by_label(f"The link for {name}").input_value()
-    assert alice.evaluate(MISPLACED) + serious_problems(alice) == []
+    assert flaws(alice) == []
 
     lena = newcomer(browser, studio_service, link, "a fine long one")
     lena.goto("versioning/agent/add/")
@@ -73,7 +73,7 @@ def test_a_key_is_created_limited_and_revoked(enter: Enter, studio_service: Serv
         only_for.get_by_label(action).check()
     page.get_by_role("button", name="Create", exact=True).click()
     text = page.get_by_label(f"The key {name}").input_value()
-    assert page.evaluate(MISPLACED) + serious_problems(page) == []
+    assert flaws(page) == []
     with connected(studio_service, text) as program:
         assert program.get(AGENTS.path).status == 200
         assert program.post(AGENTS.path, AGENTS.body(id="by-a-key")).status == 403
