@@ -235,7 +235,7 @@ def test_the_next_answer_is_current_after_a_change_of_its_content(cast: Cast, ch
         lambda: Favorite.objects.bulk_create([like]),
         lambda: Agent.objects.update(metadata={"changed": "at once"}),
         lambda: PromptBlock.objects.update(metadata={"changed": "at once"}),
-        lambda: AgentLabel.objects.update(released=True),
+        lambda: AgentLabel.objects.filter(name="stable").update(name="steady"),
         lambda: command("prune_versions", "--keep", "1"),
         lambda: replaced(PROMPT_BLOCKS, cast, "tone"),
         lambda: AGENTS.save(cast.alice, "user", "nothing used", agents=None, autoPublish=True),
