@@ -27,9 +27,9 @@ pytestmark = pytest.mark.database
 
 OPENAI = {"provider": "openai", "name": "gpt-4o"}
 CHOICES = [{"label": "good", "score": 1, "passes": True}, {"label": "bad", "score": 0, "passes": False}]
-ITEMS, ATTEMPTS, KILLS = 18, 2, 2
+ITEMS, ATTEMPTS, KILLS = 30, 2, 4
 CELLS = ITEMS * ATTEMPTS
-RUBBISH = {7, 13}
+RUBBISH = {7, 23}
 """The items to which the provider answers what no client understands."""
 FAILURES: dict[tuple[str, int], Reply] = {
     ("agent", 5): Fails(429, "slowly", retry_after=1),
