@@ -67,13 +67,18 @@ class Picker {
     input.addEventListener("blur", () => this.leave());
   }
 
-  later() {
+  stop() {
     clearTimeout(this.waiting);
+    this.waiting = null;
+  }
+
+  later() {
+    this.stop();
     this.waiting = setTimeout(() => this.search(), WAIT);
   }
 
   async search({ opens = true } = {}) {
-    clearTimeout(this.waiting);
+    this.stop();
     const text = this.input.value.trim();
     this.request?.abort();
     this.request = new AbortController();
@@ -113,7 +118,8 @@ class Picker {
   }
 
   close() {
-    clearTimeout(this.waiting);
+    this.stop();
+    this.request?.abort(); // its answer would open the list again
     this.list.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
     this.activate(-1);
@@ -140,7 +146,7 @@ class Picker {
   put(choice) {
     this.input.value = choice.id;
     this.input.dispatchEvent(new Event("input", { bubbles: true }));
-    clearTimeout(this.waiting); // it was typed by nobody
+    this.stop(); // it was typed by nobody
     this.input.dispatchEvent(new Event("change", { bubbles: true }));
     this.pick.dispatchEvent(new CustomEvent("studio:picked", { bubbles: true, detail: { choice, found: this.found } }));
   }

@@ -15,9 +15,12 @@ function tell(pick, found, text) {
   const note = pick.querySelector("[data-picked]");
   if (!note) return;
   const chosen = found.find((one) => one.id === text);
+  if (chosen && pick.dataset.pick === "prompt") {
+    show(pick, text, note); // which leaves what is there until then: nothing moves below a pressed button
+    return;
+  }
   note.replaceChildren();
-  if (chosen && pick.dataset.pick === "prompt") show(pick, text, note);
-  else if (chosen) {
+  if (chosen) {
     const link = element("a", { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name, dir: "auto" });
     note.append(link, " ", element("span", { className: `chip ${chosen.chip}`, textContent: chosen.state }));
     if (chosen.preview) note.append(element("span", { className: "pick-preview", textContent: chosen.preview, dir: "auto" }));
@@ -27,12 +30,17 @@ function tell(pick, found, text) {
 // The card of a prompt block says what it is; the server writes it, and has escaped what was typed.
 async function show(pick, id, note) {
   const card = pick.closest("[data-row]");
-  if (card.dataset.shows === id) return;
-  const answer = await fetch(`${form.dataset.reference}?${new URLSearchParams({ id })}`);
-  if (!answer.ok || answer.redirected || pick.querySelector("input").value.trim() !== id) return;
-  const parts = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of parts.querySelectorAll("[data-part]")) card.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceWith(part);
-  card.dataset.shows = id;
+  if (card.dataset.shows !== id) {
+    const answer = await fetch(`${form.dataset.reference}?${new URLSearchParams({ id })}`);
+    if (pick.querySelector("input").value.trim() !== id) return;
+    if (!answer.ok || answer.redirected) {
+      note.replaceChildren();
+      return;
+    }
+    const parts = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const part of parts.querySelectorAll("[data-part]")) card.querySelector(`[data-part="${part.dataset.part}"]`)?.replaceWith(part);
+    card.dataset.shows = id;
+  }
   note.textContent = card.querySelector(".block-title").textContent;
 }
 
