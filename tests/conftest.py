@@ -167,10 +167,10 @@ STARTERS = {
 
 @cache
 def may_start_programs(module: Path) -> bool:
-    """Say by the text of a module, and of the fixtures beside it, whether a test there can start programs."""
-    beside = [one.read_text() for one in (module, module.with_name("conftest.py")) if one.exists()]
-    words = "|".join(("service", *STARTERS))
-    return module.parent.name == "operations" or re.search(words, "".join(beside)) is not None
+    """Say by the text of a module, and of its folder's fixtures, whether a test there can start programs."""
+    texts = [one.read_text() for one in (module, module.with_name("conftest.py")) if one.exists()]
+    words = "|".join(name.rpartition(".")[2] for name in STARTERS)  # fixtures are named after `service`
+    return module.parent.name == "operations" or re.search(words, "".join(texts)) is not None
 
 
 def starts_programs(item: pytest.Item) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.prompts import editor
@@ -64,6 +64,37 @@ def test_a_block_is_picked_by_its_name_with_the_keyboard(enter: Enter, api_of: A
     expect(page.get_by_role("combobox", name="Prompt block").last).to_have_value(f"{own}/farewell")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+
+
+def test_a_late_answer_does_not_reopen_the_list_and_a_name_is_found_without_waiting_for_one(
+    enter: Enter, api_of: ApiOf
+) -> None:
+    block = {"id": "late/arrival", "name": "Late arrival", "content": "Sorry.", "workspaceId": "acme"}
+    assert api_of("alice").post(PROMPT_BLOCKS.path, block).status == 201
+    make(api_of("alice"), "late", [{"type": "text", "content": "Be brief."}])
+    page, held = edit(enter, "late"), list[Route]()
+    options = page.locator(".pick-option:visible")
+    page.get_by_role("button", name="Add prompt block").click()
+    page.keyboard.type("late arriv")
+    expect(options).to_have_count(1)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    def type_and_hold_the_answer(text: str) -> None:
+        page.route("**/choices/*", hold, times=1)
+        with page.expect_request("**/choices/*"):
+            page.keyboard.type(text)
+
+    type_and_hold_the_answer("a")
+    page.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    held[0].continue_()
+    page.evaluate("(url) => fetch(url).then((answer) => answer.text())", held[0].request.url)
+    expect(options).to_have_count(0)
+    type_and_hold_the_answer("l")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("combobox", name="Prompt block")).to_have_value("late/arrival")
 
 
 def test_an_id_that_leads_nowhere_is_refused_and_kept(enter: Enter, api_of: ApiOf) -> None:

@@ -67,9 +67,11 @@ class Picker {
     input.addEventListener("blur", () => this.leave());
   }
 
+  // Ask no more, nor wait for what was asked: a late answer would open the list again.
   stop() {
     clearTimeout(this.waiting);
-    this.waiting = null;
+    this.request?.abort();
+    this.waiting = this.request = null;
   }
 
   later() {
@@ -80,9 +82,9 @@ class Picker {
   async search({ opens = true } = {}) {
     this.stop();
     const text = this.input.value.trim();
-    this.request?.abort();
-    this.request = new AbortController();
-    const { signal } = this.request;
+    const request = new AbortController();
+    const { signal } = request;
+    this.request = request;
     try {
       const found = this.source ? await this.asked(text, signal) : this.listed(text);
       if (signal.aborted || this.input.value.trim() !== text) return;
@@ -91,6 +93,8 @@ class Picker {
       if (opens && document.activeElement === this.input) this.show();
     } catch (error) {
       if (error.name !== "AbortError") this.close();
+    } finally {
+      if (this.request === request) this.request = null;
     }
   }
 
@@ -119,7 +123,6 @@ class Picker {
 
   close() {
     this.stop();
-    this.request?.abort(); // its answer would open the list again
     this.list.hidden = true;
     this.input.setAttribute("aria-expanded", "false");
     this.activate(-1);
@@ -154,9 +157,9 @@ class Picker {
   // Who typed the whole name of one of them means that one.
   async leave() {
     const typed = this.input.value.trim();
-    const wasOpen = !this.list.hidden || this.waiting;
+    const wasSearching = !this.list.hidden || this.waiting || this.request;
     this.close();
-    if (!typed || !wasOpen) return;
+    if (!typed || !wasSearching) return;
     await this.search({ opens: false });
     if (this.input.value.trim() !== typed || this.found.some((one) => one.id === typed)) return;
     const named = this.found.filter((one) => one.name?.toLowerCase() === typed.toLowerCase());
