@@ -1,4 +1,4 @@
-"""Measure everything, print it, and write docs/performance.md.
+"""Measure, print the figures, and write them into docs/performance.md.
 
     python -m benchmarks [SECONDS]      # of each load, 5 when absent
 
@@ -22,6 +22,7 @@ from benchmarks.streams import streams
 from tests.support.postgres import throwaway_postgres
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs/performance.md"
 
 
 @contextmanager
@@ -36,7 +37,7 @@ def database(name: str, folder: Path) -> Iterator[str]:
 
 
 def main(seconds: int) -> None:
-    """Measure everything."""
+    """Measure what `make bench` measures."""
     found: list[measures.Row] = []
     for name in ("SQLite", "PostgreSQL"):
         with ExitStack() as stack:
@@ -47,8 +48,9 @@ def main(seconds: int) -> None:
                 for row in measure(bench):
                     found.append(row)
                     print(row.line, flush=True)
-    parts = [(program, part(program)) for program in report.PARTS]
-    (ROOT / "docs/performance.md").write_text(report.page(found, parts, seconds, WARM_UP))
+    figures = {"conditions": report.conditions(seconds, WARM_UP), "table": report.table(found)}
+    figures |= {program: report.printed(part(program)) for program in report.PARTS}
+    PAGE.write_text(report.page(PAGE.read_text(), figures))
 
 
 def part(program: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -90,11 +91,16 @@ class Bench:
         connection.close()
 
     def memory(self, service: Service) -> float:
-        """Return the memory of the server's worker, in MiB."""
+        """Return the memory of the server's worker, in MiB, without what it maps of the database's file.
+
+        The system shares those pages among all connections, and takes them when it needs memory; but it
+        counts them once for each connection that maps them.
+        """
         assert service.process is not None
         children = Path(f"/proc/{service.process.pid}/task/{service.process.pid}/children").read_text()
-        status = Path(f"/proc/{children.split()[-1]}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+        mapped = Path(f"/proc/{children.split()[-1]}/smaps").read_text()
+        sizes = re.findall(r"^[0-9a-f]+-[0-9a-f]+ .* (\S*)\n(?:.*\n)*?Rss: +(\d+) kB", mapped, re.MULTILINE)
+        return sum(int(size) for file, size in sizes if not file.startswith(str(self.folder))) / 1024
 
     def python(self, program: str) -> str:
         """Run a program with the editor's settings, and return its output."""

@@ -90,7 +90,7 @@ class ReleaseViewSet(EditorViewSet):
             workspace=given.get("workspaceId"), state=given.get("state"), by=self.caller
         )
         page = Page.read(given, size=20, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), _views, weight=LENGTH)
+        return self.page_of(page, found, _views, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Create a draft release."""

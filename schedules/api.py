@@ -75,7 +75,7 @@ class ScheduleViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.with_pairs().order_by(*page.order), self._judged)
+        return self.page_of(page, found.with_pairs(), self._judged)
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""

@@ -64,7 +64,7 @@ class WorkspaceViewSet(EditorViewSet):
         """List the workspaces, by name."""
         page = Page.read(request.query_params, size=100, fields=BY_NAME, then="id", direction="ASC")
         found = get_editor().workspace.list(right=Right.READ, by=self.caller)
-        return self.page_of(page, found.order_by(*page.order), lambda rows: as_seen(rows, self.caller))
+        return self.page_of(page, found, lambda rows: as_seen(rows, self.caller))
 
     def create(self, request: Request) -> Response:
         """Create a workspace, with the caller as its first admin; only superusers may."""
@@ -112,9 +112,7 @@ class MemberViewSet(EditorViewSet):
         """List the members, by username."""
         page = Page.read(request.query_params, size=100, fields=BY_USERNAME, then="id", direction="ASC")
         found = get_editor().workspace.members(id, right=Right.READ, by=self.caller)
-        return self.page_of(
-            page, found.order_by(*page.order), lambda rows: members_as_seen(rows, self.caller)
-        )
+        return self.page_of(page, found, lambda rows: members_as_seen(rows, self.caller))
 
     def update(self, request: Request, id: str, username: str) -> Response:  # noqa: A002
         """Change the role of a member; who is none has to be invited."""

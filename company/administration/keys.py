@@ -53,7 +53,7 @@ class KeyViewSet(EditorViewSet):
         if "workspaceId" in given:
             found = found.filter(workspace=given["workspaceId"])
         page = Page.read(given, size=100, fields=NEWEST_FIRST, then="-pk")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a key of the caller or of a service account; only this answer shows it."""
@@ -97,7 +97,7 @@ class ServiceAccountViewSet(EditorViewSet):
         if "workspaceId" in given:
             found = found.filter(workspace=given["workspaceId"])
         page = Page.read(given, size=100, fields=BY_USERNAME, then="id", direction="ASC")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a service account; make its keys with `POST /keys`."""

@@ -75,7 +75,7 @@ class WebhookViewSet(EditorViewSet):
         given = request.query_params
         found = administration.listed(by=self.caller, workspace_id=given.get("workspaceId"))
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a webhook for future events; only this answer shows its secret."""
@@ -121,7 +121,7 @@ class WebhookViewSet(EditorViewSet):
         """List the deliveries with their attempts, newest first."""
         found = administration.deliveries(id, by=self.caller)
         page = Page.read(request.query_params, size=20, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), weight=LENGTH)
+        return self.page_of(page, found, weight=LENGTH)
 
     def replay(self, request: Request, id: str, delivery: str) -> Response:  # noqa: A002
         """Make one more attempt at a delivery; the message keeps its id."""

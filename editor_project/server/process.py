@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -60,6 +61,9 @@ def run(
             log_level=LogLevels.error,
             respawn_failed_workers=True,
         )
+        # Where a worker looked for garbage, it would write into what it shares with this process.
+        gc.collect()
+        gc.freeze()
         with exporter.exported(), background():
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 

@@ -92,7 +92,7 @@ class DatasetViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=10, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), weight=ByteLength("settings_json"))
+        return self.page_of(page, found, weight=ByteLength("settings_json"))
 
     def create(self, request: Request) -> Response:
         """Create a dataset, without items."""
@@ -120,7 +120,7 @@ class DatasetViewSet(EditorViewSet):
         """List the versions, newest first."""
         dataset = Datasets.find(id, by=self.caller)
         page = Page.read(request.query_params, size=10, fields=VERSION_ORDERS, then="pk")
-        return self.page_of(page, DatasetVersion.objects.filter(dataset=dataset).order_by(*page.order))
+        return self.page_of(page, DatasetVersion.objects.filter(dataset=dataset))
 
 
 class ItemViewSet(EditorViewSet):
@@ -171,7 +171,7 @@ class ItemViewSet(EditorViewSet):
         if text is not None:
             found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))
         page = Page.read(given, size=10, fields=ITEM_ORDERS, then="-pk")
-        return self.page_of(page, found.order_by(*page.order), weight=ByteLength("payload_json"))
+        return self.page_of(page, found, weight=ByteLength("payload_json"))
 
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add an item; 200 if it is there already, by its external id."""

@@ -104,7 +104,7 @@ class ExperimentViewSet(EditorViewSet):
         found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
         page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
         weight = ByteLength("settings_json") + ByteLength("lock_json")
-        return self.page_of(page, found.order_by(*page.order), shown, weight=weight)
+        return self.page_of(page, found, shown, weight=weight)
 
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Start an experiment; everything it uses is pinned now."""
@@ -236,8 +236,7 @@ class ResultViewSet(EditorViewSet):
             rows = rows.filter(chosen)
         page = Page.read(request.query_params, size=10, fields=RESULT_ORDERS, then="pk", direction="ASC")
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
-        prefetched = rows.prefetch_related("scores").order_by(*page.order)
-        return self.page_of(page, prefetched, weight=weight)
+        return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
 
     def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Store the result of an item and an attempt, in place of an earlier one."""

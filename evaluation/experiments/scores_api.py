@@ -67,7 +67,7 @@ class ScoreViewSet(EditorViewSet):
 
     def _page(self, request: Request, found: Any) -> Response:
         page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), weight=ByteLength("more_json"))
+        return self.page_of(page, found, weight=ByteLength("more_json"))
 
 
 class LabelViewSet(EditorViewSet):
@@ -94,7 +94,7 @@ class LabelViewSet(EditorViewSet):
         """List the labels, newest first."""
         given = {name: str(value) for name, value in request.query_params.items()}
         page = Page.read(request.query_params, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, Experiments.labels(given, by=self.caller).order_by(*page.order))
+        return self.page_of(page, Experiments.labels(given, by=self.caller))
 
     def create(self, request: Request) -> Response:
         """Say something of a result, in place of what the caller said under this name."""

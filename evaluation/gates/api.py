@@ -80,7 +80,7 @@ class GateViewSet(EditorViewSet):
         given = request.query_params
         found = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Ask for evidence before versions of an agent go live, or of every agent of a workspace."""

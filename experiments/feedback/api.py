@@ -59,7 +59,7 @@ class FeedbackViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Give feedback on an answer."""

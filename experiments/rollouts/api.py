@@ -81,7 +81,7 @@ class RolloutViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order))
+        return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Serve other versions to a share of the requests."""

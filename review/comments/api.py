@@ -66,7 +66,7 @@ class CommentViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk", direction="ASC")
-        return self.page_of(page, found.order_by(*page.order), weight=LENGTH)
+        return self.page_of(page, found, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Comment on a version, on a field or a line of it, or reply to a comment."""

@@ -67,7 +67,7 @@ class ReviewViewSet(EditorViewSet):
             by=self.caller,
         )
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.order_by(*page.order), self.reviews.records_of, weight=LENGTH)
+        return self.page_of(page, found, self.reviews.records_of, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Ask for a review of a version, by default of the latest."""

@@ -106,11 +106,15 @@ class Page:
         rows: QuerySet[Any],
         view: View = list,
         *,
+        select: Callable[[QuerySet[Any]], QuerySet[Any]] = QuerySet.all,
         unstored: Sequence[Any] = (),
         weight: Expression | None = None,
     ) -> PageOfItems:
-        """Return the page of a list; takes two queries and those of `view`, which prepares the items.
+        """Return the page of a list, in its order.
 
+        Takes two queries and those of `view`, which prepares the items.
+
+        `select` adds the columns that only rows of the page need: joined tables would make counting slow.
         `unstored` are the few items that are not rows; they are merged into the order. `weight` is the
         approximate size of a row in bytes: with it a third query measures the rows, so that only those that
         fit are read.
@@ -120,7 +124,7 @@ class Page:
         fits = self._fits(rows, len(unstored), start, stop, weight) if stop - start > _FEW else self.size
         is_cut = fits < stop - start
         stop = start + fits if is_cut else stop
-        items = merged_slice(rows, unstored, self.order, start, stop) if start < stop else []
+        items = merged_slice(select(rows), unstored, self.order, start, stop) if start < stop else []
         return PageOfItems(
             items=view(items),
             total=total,

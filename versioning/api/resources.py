@@ -87,8 +87,14 @@ class RecordViewSet(EditorViewSet):
         page = Page.read(request.query_params, size=100, fields=RECORD_ORDERS, then="id")
         self._depends_on(None)
         unstored = [found for found in self.collection.unstored(by=self.caller) if filtered.holds(found)]
-        rows = with_shown_text(filtered.chosen)
-        return self.page_of(page, rows, self._records, unstored=unstored, weight=ByteLength(SHOWN_TEXT))
+        return self.page_of(
+            page,
+            filtered.chosen,
+            self._records,
+            select=with_shown_text,
+            unstored=unstored,
+            weight=ByteLength(SHOWN_TEXT),
+        )
 
     def create(self, request: Request) -> Response:
         """Create a resource with its first version."""
