@@ -2,9 +2,9 @@
 
 That import takes a second of processor, more than most programs of a test need after it. One process imports
 the libraries, but no settings and nothing of the editor; a program is a fork of it with an environment, a
-folder and files. Another one has set up Django, too, which takes two thirds of a second more: its forks read
-the settings again, from their own environment. Where a test is about how Python starts a program, or what
-wrong settings do, `subprocess` or the first one does it.
+folder and files. Another one has set up Django and done what every program does first, which takes a second
+more: its forks read the settings again, from their own environment. Where a test is about how Python starts a
+program, or what wrong settings do, `subprocess` or the first one does it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import gc
 import json
+import logging
 import os
 import resource
 import runpy
@@ -26,14 +27,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 import django
 from django.conf import empty, global_settings, settings
+from django.core.checks import run_checks
+from django.core.signals import setting_changed
 from django.db import connections
 from django.db.migrations.loader import MigrationLoader
+from django.test import Client
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
@@ -57,12 +62,16 @@ LIBRARIES = (
 )
 SET_UP = (
     "django.core.management.commands.shell",
+    "django.test.signals",
     "editor_project.management.commands.serve",
     "editor_project.urls",
+    "versioning.runtime.preparation",
 )
 """What the server that has set up Django imports, too."""
 _ONCE = ("DJANGO_SETTINGS_MODULE", "EDITOR_API_PREFIX", "PYTHONPATH")
 """Variables that are read when Django is set up, and not again: forks must have the same ones."""
+_ALWAYS_NEW = "EDITOR_FRAMEWORK"
+"""The setting of the editor, which has read others."""
 _MAX_REQUEST = 1_000_000
 HASHERS = [f"django.contrib.auth.hashers.{name}PasswordHasher" for name in ("MD5", "PBKDF2")]
 """How passwords are hashed in tests: a good hash takes half a second of processor, for each sign-in."""
@@ -161,7 +170,8 @@ def _identity(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     kind = environment["DATABASE_URL"].partition(":")[0]
     given = {name: environment[name] for name in _ONCE if name in environment}
     read = {"DJANGO_SETTINGS_MODULE": "editor_project.settings", **given}
-    return tuple({**read, "DATABASE_URL": f"{kind}://user:secret@host/none", "SECRET_KEY": "none"}.items())
+    none = {"DATABASE_URL": f"{kind}://user:secret@host/none", "SECRET_KEY": "none", "EDITOR_FRAMEWORK": ""}
+    return tuple({**read, **none}.items())
 
 
 @cache
@@ -216,6 +226,7 @@ def virtual_environment(folder: Path, environment: Mapping[str, str]) -> tuple[d
 
 def _serve(requests: socket.socket, *, sets_up: bool) -> None:
     """Fork for every request until the socket is closed; a fork returns when it has run its program."""
+    gc.disable()  # all that is imported stays
     for name in LIBRARIES:
         import_module(name)
     assert not settings.configured, "some library has read the settings of nobody"
@@ -225,9 +236,11 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
         for name in (*SET_UP, settings.ROOT_URLCONF):
             import_module(name)
         MigrationLoader(None)
+        _warm_up()
     assert threading.active_count() == 1, "a fork would lack the other threads"
     gc.collect()
     gc.freeze()
+    gc.enable()
     while True:
         request, files, _, _ = socket.recv_fds(requests, _MAX_REQUEST, 4)
         _reap()
@@ -239,6 +252,16 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
             _supervise(json.loads(request), files)
         for file in files:
             os.close(file)
+
+
+def _warm_up() -> None:
+    """Do what nearly every program would do first, and what Python and Django then have at hand."""
+    logging.disable()
+    run_checks()
+    visitor = Client(headers={"host": "127.0.0.1"})
+    for page in ("/healthz", "/studio/login/"):
+        assert visitor.get(page).status_code == HTTPStatus.OK
+    logging.disable(logging.NOTSET)
 
 
 def _reap() -> None:
@@ -317,10 +340,11 @@ def _run(first: str, *rest: str) -> int:
 
 
 def _read_settings() -> None:
-    """Read the settings again, as every process does at first; nothing has used them since."""
+    """Read the settings again, as every process does at first, and tell those who keep something of them."""
     from versioning import conf  # noqa: PLC0415  a project may have another copy installed
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")  # as manage.py does
+    before = {name: getattr(settings, name) for name in dir(settings) if name.isupper()}
     for name in {settings.SETTINGS_MODULE, "editor_project.settings"}:
         sys.modules.pop(name, None)
     settings._wrapped = empty
@@ -331,6 +355,10 @@ def _read_settings() -> None:
     for alias in connections:
         with suppress(AttributeError):
             del connections[alias]
+    now = {name: getattr(settings, name) for name in dir(settings) if name.isupper()}
+    for name, value in now.items():
+        if name == _ALWAYS_NEW or (name != "DATABASES" and before.get(name) != value):
+            setting_changed.send(_read_settings, setting=name, value=value, enter=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ settings: `-p tests.support.machine` in pyproject.toml.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import tempfile
@@ -54,6 +55,10 @@ def _isolate() -> str:
     os.umask(_UMASK)
     return home
 
+
+# Importing and collecting the tests makes a million objects that stay. Looking for garbage among them again
+# and again took a quarter of the time; tests/conftest.py goes on from here.
+gc.set_threshold(50_000, 50, 100)
 
 _HOME = _isolate()
 _BEGINS_THE_RUN = _RUN not in os.environ

@@ -1,4 +1,4 @@
-"""Ports of this machine: free ones, and waiting until a process listens."""
+"""Ports of this machine: free ones, and waiting until a process listens, or none any more."""
 
 from __future__ import annotations
 
@@ -37,3 +37,16 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
         else:
             return
     raise AssertionError(f"nobody listens on {port}:\n{log.read_text()}")
+
+
+def wait_until_free(port: int) -> None:
+    """Wait until no process listens on the port of this machine any more."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            time.sleep(0.01)
+        else:
+            return
+    raise AssertionError(f"{port} is still taken")

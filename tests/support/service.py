@@ -22,7 +22,7 @@ import psycopg
 from django.conf import settings
 
 from tests.support import fork_server, machine
-from tests.support.ports import free_port
+from tests.support.ports import free_port, wait_until_free
 
 ROOT = fork_server.ROOT
 
@@ -74,6 +74,7 @@ class Service:
         assert self.process is not None
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        wait_until_free(int(self.url.rpartition(":")[2]))  # its workers end a moment later
 
     def stop(self) -> None:
         """Ask the server to end, as a deployment does."""
