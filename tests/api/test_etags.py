@@ -53,7 +53,6 @@ def test_answers_to_changes_carry_the_etag_of_the_record(alice: Api, kind: Kind)
     assert copy.etag == alice.get(kind.url("copy")).etag
 
 
-@pytest.mark.database
 def test_the_etag_changes_with_anything_about_the_resource(alice: Api, kind: Kind) -> None:
     history = make_history(kind, alice)
     before = etag(kind, alice)

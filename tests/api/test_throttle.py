@@ -90,7 +90,7 @@ def test_health_is_never_limited(cast: Cast, settings: Settings) -> None:
     assert [cast.alice.get("/healthz").status, cast.alice.get("/readyz").status] == [200, 200]
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_the_count_is_shared_by_all_workers_and_exact(tmp_path: Path) -> None:
     with running_service(tmp_path, "--workers", "2", EDITOR_THROTTLE=f"{LIMIT}/day") as service:
 

@@ -25,7 +25,7 @@ from versioning.models.keys import digest_of
 from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from versioning.models import ApiKey
 from versioning.models.events import position
 from versioning.models.keys import digest_of
 
-pytestmark = pytest.mark.database
-
 PUBLIC = {"workspaceId": "team", "visibility": "public"}
 
 

@@ -107,7 +107,6 @@ def all_delivered(api: Api, webhook: dict[str, Any], number: int) -> bool:
     return [one["state"] for one in deliveries(api, webhook)] == ["delivered"] * number
 
 
-@pytest.mark.database
 def test_a_worker_killed_between_the_answer_and_the_mark_loses_nothing(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:
@@ -130,7 +129,7 @@ def test_a_worker_killed_between_the_answer_and_the_mark_loses_nothing(
         assert api.delete(path(webhook)).status == 200
 
 
-@pytest.mark.database
+@pytest.mark.postgresql
 def test_several_workers_send_each_event_once(service: Service, receiver: Receiver, tmp_path: Path) -> None:
     number = 20
     with connected(service) as api:
@@ -172,7 +171,6 @@ def test_a_receiver_that_does_not_answer_delays_no_other_receiver(
             answered.set()
 
 
-@pytest.mark.database
 def test_a_workspace_with_only_slow_receivers_does_not_delay_other_workspaces(
     service: Service, receiver: Receiver, tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from tests.support.browsing import SIGN_IN, sign_in, visiting
 from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 WELCOME = "/studio/versioning/workspace/welcome/"
 ROUNDS = 2

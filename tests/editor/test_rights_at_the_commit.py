@@ -19,8 +19,6 @@ from versioning import editor
 from versioning.domain.access import APPLICATION, Caller, Right, RightsChanged
 from versioning.models import Workspace, caller_for, events
 
-pytestmark = pytest.mark.database
-
 WRITERS = 16
 MAKE = """
 import json
@@ -101,6 +99,7 @@ def writer(
     return Writer(live_service, api, tmp_path, next(people))
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("write", "change", "answer"),
     [
@@ -121,6 +120,7 @@ def test_a_right_that_is_lost_before_the_commit_saves_nothing(
     assert writer.stored() == before
 
 
+@pytest.mark.postgresql
 def test_an_account_switched_off_before_the_commit_has_to_sign_in(writer: Writer) -> None:
     before = writer.stored()
     answer = writer.write("publish in the studio", SWITCHED_OFF)
@@ -129,6 +129,7 @@ def test_an_account_switched_off_before_the_commit_has_to_sign_in(writer: Writer
     assert writer.stored() == before
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize(
     ("write", "change"),
     [("save and publish", ELSEWHERE), ("save", EDITOR)],

@@ -16,7 +16,7 @@ from tests.support.runs import agent, run
 from tests.support.served import served
 from tests.support.service import Service, running_service
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 CALLERS, RUNS_OF_EACH = 4, 20
 LOST_AT_MOST = 5

@@ -15,7 +15,7 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.reviews import ask, path
 from tests.support.service import Service
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 PEOPLE = """
 import json

@@ -16,7 +16,7 @@ from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.reviews import REVIEWS, approve, ask, listed, path, read, reference, say
 from tests.support.service import Service
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 HOME = "raced"
 ROLES = {"ann": "admin", "ed": "editor", "pat": "publisher", "pia": "publisher", "rita": "publisher"}

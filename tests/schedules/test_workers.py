@@ -21,8 +21,6 @@ from tests.support.remote import RemoteApi, at_once, connected
 from tests.support.reviews import reference
 from tests.support.service import Service, running_service
 
-pytestmark = pytest.mark.database
-
 MANY = 10
 PUNCTUAL = 30
 """Seconds within which something happens after its minute, on a machine that has much else to do."""
@@ -121,6 +119,7 @@ def published(api: RemoteApi, ids: list[str]) -> Counter[str]:
     return Counter({one: counted[one] for one in ids if counted[one]})
 
 
+@pytest.mark.database
 def test_two_workers_run_each_schedule_once_and_punctually(
     service: Service, begun: list[fork_server.Program], tmp_path: Path
 ) -> None:
@@ -133,6 +132,7 @@ def test_two_workers_run_each_schedule_once_and_punctually(
         assert published(api, ids) == Counter(ids)
 
 
+@pytest.mark.postgresql
 def test_another_worker_continues_after_a_killed_one_within_seconds(
     service: Service, begun: list[fork_server.Program], tmp_path: Path
 ) -> None:
@@ -169,6 +169,7 @@ def _delete(api: RemoteApi, kind: Kind, made: dict[str, Any]) -> Answer:
     return api.delete(kind.url(made["resource"]["id"]))
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("act", [_cancel, _postpone, _delete])
 def test_a_concurrent_change_takes_effect_either_before_or_after_the_run(
     service: Service, begun: list[fork_server.Program], act: Act
@@ -227,6 +228,7 @@ def test_a_restarted_worker_runs_late_schedules_and_misses_those_too_late(
     assert [one == made[number]["versionId"] for number, one in enumerate(live)] == [True, False] * 2
 
 
+@pytest.mark.postgresql
 def test_cancelling_a_pair_while_its_resource_is_deleted_gets_an_answer(service: Service) -> None:
     """Both requests end the two schedules: one succeeds, and the other finds them ended."""
     turns = 6

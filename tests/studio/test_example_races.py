@@ -19,7 +19,7 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
 from tests.support.studio_cast import PASSWORD, make_cast
 
-pytestmark = pytest.mark.database
+pytestmark = pytest.mark.postgresql
 
 PEOPLE = ("alice", "paula", "edgar")
 ROUNDS = 3

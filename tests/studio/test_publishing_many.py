@@ -134,7 +134,6 @@ def test_a_change_after_the_confirmation_page_is_not_undone(cast: Cast, kind: Ki
             assert before in {first, None} or change == "a publication"
 
 
-@pytest.mark.database
 def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kind) -> None:
     paula = Window.of("paula")
     number = 0
