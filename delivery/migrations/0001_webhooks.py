@@ -49,6 +49,13 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name_plural": "deliveries",
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(
+                        condition=models.Q(("leased_until__isnull", False)),
+                        fields=["leased_until"],
+                        name="delivery_being_sent",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -129,6 +136,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(fields=["workspace", "-created_at"], name="webhook_of_workspace"),
+                ],
             },
         ),
         migrations.AddField(
@@ -139,20 +149,8 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddIndex(
-            model_name="webhook",
-            index=models.Index(fields=["workspace", "-created_at"], name="webhook_of_workspace"),
-        ),
-        migrations.AddIndex(
             model_name="delivery",
             index=models.Index(fields=["webhook", "-created_at"], name="delivery_of_webhook"),
-        ),
-        migrations.AddIndex(
-            model_name="delivery",
-            index=models.Index(
-                condition=models.Q(("leased_until__isnull", False)),
-                fields=["leased_until"],
-                name="delivery_being_sent",
-            ),
         ),
         migrations.AddConstraint(
             model_name="delivery",

@@ -67,6 +67,14 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "id"],
                 "abstract": False,
+                "indexes": [
+                    models.Index(fields=["-created_at", "id"], name="scorer_newest_first"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("id", ""), _negated=True), name="scorer_id_not_empty"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -134,6 +142,14 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-number"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("resource", "number"), name="scorer_version_number_unique"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="scorer_version_number_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -180,6 +196,9 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["name"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(fields=("resource", "name"), name="scorer_label_unique"),
+                ],
             },
         ),
         migrations.AddField(
@@ -259,33 +278,13 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="scorerversion",
-            constraint=models.UniqueConstraint(
-                fields=("resource", "number"), name="scorer_version_number_unique"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="scorerversion",
             constraint=models.UniqueConstraint(fields=("resource", "id"), name="scorer_version_owned"),
-        ),
-        migrations.AddConstraint(
-            model_name="scorerversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="scorer_version_number_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="scorerlabel",
-            constraint=models.UniqueConstraint(fields=("resource", "name"), name="scorer_label_unique"),
         ),
         migrations.AddConstraint(
             model_name="scorerlabel",
             constraint=versioning.models.constraints.OwnVersion(
                 name="scorer_label_version_is_own", owner="resource", pointer="version"
             ),
-        ),
-        migrations.AddIndex(
-            model_name="scorer",
-            index=models.Index(fields=["-created_at", "id"], name="scorer_newest_first"),
         ),
         migrations.AddConstraint(
             model_name="scorer",
@@ -297,12 +296,6 @@ class Migration(migrations.Migration):
             model_name="scorer",
             constraint=versioning.models.constraints.OwnVersion(
                 name="scorer_latest_version_is_own", owner="id", pointer="latest_version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="scorer",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("id", ""), _negated=True), name="scorer_id_not_empty"
             ),
         ),
         words_of("evaluation_scorerdocument"),

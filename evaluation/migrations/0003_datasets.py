@@ -52,6 +52,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("workspace", "name"), name="dataset_name_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -75,6 +78,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-version"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("dataset", "version"), name="dataset_version_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -95,6 +101,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("dataset", "external_id"), name="item_external_id_once")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Revision",
@@ -128,28 +139,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-version"],
+                "indexes": [
+                    models.Index(fields=["dataset", "until"], name="revision_of_dataset"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("item", "version"), name="revision_once"),
+                ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="dataset",
-            constraint=models.UniqueConstraint(fields=("workspace", "name"), name="dataset_name_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="datasetversion",
-            constraint=models.UniqueConstraint(fields=("dataset", "version"), name="dataset_version_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="item",
-            constraint=models.UniqueConstraint(
-                fields=("dataset", "external_id"), name="item_external_id_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="revision",
-            index=models.Index(fields=["dataset", "until"], name="revision_of_dataset"),
-        ),
-        migrations.AddConstraint(
-            model_name="revision",
-            constraint=models.UniqueConstraint(fields=("item", "version"), name="revision_once"),
         ),
     ]

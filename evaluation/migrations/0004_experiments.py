@@ -129,6 +129,12 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(fields=["workspace", "-created_at"], name="experiment_of_workspace"),
+                    models.Index(
+                        fields=["target_digest", "dataset", "-created_at"], name="experiment_of_target"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -196,6 +202,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["experiment", "state", "id"], name="cell_of_experiment"),
+                    models.Index(
+                        condition=models.Q(("due_at__isnull", False)),
+                        fields=["experiment", "due_at", "id"],
+                        name="cell_due_of_experiment",
+                    ),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("experiment", "item_id", "attempt"), name="cell_once"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -224,6 +241,11 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["position"],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("experiment", "scorer_id"), name="experiment_scorer_once"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -260,6 +282,15 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(fields=["name", "-created_at"], name="label_of_name"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("experiment", "item_id", "attempt", "name", "author"),
+                        name="label_once_a_person",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -305,64 +336,14 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(fields=["run_id", "scorer_id", "-created_at"], name="score_of_run"),
+                    models.Index(fields=["scorer_id", "-created_at"], name="score_of_scorer"),
+                    models.Index(fields=["entity_type", "entity_id", "-created_at"], name="score_of_entity"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(fields=("cell", "scorer_id"), name="score_once"),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="experiment",
-            index=models.Index(fields=["workspace", "-created_at"], name="experiment_of_workspace"),
-        ),
-        migrations.AddIndex(
-            model_name="experiment",
-            index=models.Index(
-                fields=["target_digest", "dataset", "-created_at"], name="experiment_of_target"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="cell",
-            index=models.Index(fields=["experiment", "state", "id"], name="cell_of_experiment"),
-        ),
-        migrations.AddIndex(
-            model_name="cell",
-            index=models.Index(
-                condition=models.Q(("due_at__isnull", False)),
-                fields=["experiment", "due_at", "id"],
-                name="cell_due_of_experiment",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="cell",
-            constraint=models.UniqueConstraint(fields=("experiment", "item_id", "attempt"), name="cell_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="experimentscorer",
-            constraint=models.UniqueConstraint(
-                fields=("experiment", "scorer_id"), name="experiment_scorer_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="label",
-            index=models.Index(fields=["name", "-created_at"], name="label_of_name"),
-        ),
-        migrations.AddConstraint(
-            model_name="label",
-            constraint=models.UniqueConstraint(
-                fields=("experiment", "item_id", "attempt", "name", "author"), name="label_once_a_person"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="score",
-            index=models.Index(fields=["run_id", "scorer_id", "-created_at"], name="score_of_run"),
-        ),
-        migrations.AddIndex(
-            model_name="score",
-            index=models.Index(fields=["scorer_id", "-created_at"], name="score_of_scorer"),
-        ),
-        migrations.AddIndex(
-            model_name="score",
-            index=models.Index(fields=["entity_type", "entity_id", "-created_at"], name="score_of_entity"),
-        ),
-        migrations.AddConstraint(
-            model_name="score",
-            constraint=models.UniqueConstraint(fields=("cell", "scorer_id"), name="score_once"),
         ),
     ]

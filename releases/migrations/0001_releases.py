@@ -77,6 +77,21 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "pk"],
+                "indexes": [
+                    models.Index(fields=["workspace", "-created_at"], name="release_of_workspace"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("published_at", None), ("state", "draft")),
+                            models.Q(
+                                models.Q(("state", "draft"), _negated=True), ("published_at__isnull", False)
+                            ),
+                            _connector="OR",
+                        ),
+                        name="release_published_at_known",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -112,46 +127,23 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["release", "place"],
+                "indexes": [
+                    models.Index(fields=["version_id"], name="release_item_version"),
+                    models.Index(fields=["resource_id", "kind"], name="release_item_resource"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("release", "kind", "resource_id"), name="release_item_once"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("action", "unpublish"), ("version_id", None)),
+                            models.Q(("action", "publish"), ("version_id__isnull", False)),
+                            _connector="OR",
+                        ),
+                        name="release_item_version_to_publish",
+                    ),
+                ],
             },
-        ),
-        migrations.AddIndex(
-            model_name="release",
-            index=models.Index(fields=["workspace", "-created_at"], name="release_of_workspace"),
-        ),
-        migrations.AddConstraint(
-            model_name="release",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("published_at", None), ("state", "draft")),
-                    models.Q(models.Q(("state", "draft"), _negated=True), ("published_at__isnull", False)),
-                    _connector="OR",
-                ),
-                name="release_published_at_known",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="releaseitem",
-            index=models.Index(fields=["version_id"], name="release_item_version"),
-        ),
-        migrations.AddIndex(
-            model_name="releaseitem",
-            index=models.Index(fields=["resource_id", "kind"], name="release_item_resource"),
-        ),
-        migrations.AddConstraint(
-            model_name="releaseitem",
-            constraint=models.UniqueConstraint(
-                fields=("release", "kind", "resource_id"), name="release_item_once"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="releaseitem",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("action", "unpublish"), ("version_id", None)),
-                    models.Q(("action", "publish"), ("version_id__isnull", False)),
-                    _connector="OR",
-                ),
-                name="release_item_version_to_publish",
-            ),
         ),
     ]

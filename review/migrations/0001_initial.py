@@ -81,6 +81,16 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["-created_at", "id"],
+                "indexes": [
+                    models.Index(fields=["resource_id", "kind", "created_at"], name="review_about"),
+                ],
+                "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(("closed_at", None), ("published_at", None)),
+                        fields=("identity", "resource_id", "kind"),
+                        name="review_open_once",
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -161,6 +171,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["pk"],
+                "indexes": [
+                    models.Index(fields=["identity", "digest"], name="verdict_on_configuration"),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -217,21 +230,5 @@ class Migration(migrations.Migration):
                     models.Index(fields=["identity", "resource_id", "created_at"], name="comment_about")
                 ],
             },
-        ),
-        migrations.AddConstraint(
-            model_name="review",
-            constraint=models.UniqueConstraint(
-                condition=models.Q(("closed_at", None), ("published_at", None)),
-                fields=("identity", "resource_id", "kind"),
-                name="review_open_once",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="review",
-            index=models.Index(fields=["resource_id", "kind", "created_at"], name="review_about"),
-        ),
-        migrations.AddIndex(
-            model_name="verdict",
-            index=models.Index(fields=["identity", "digest"], name="verdict_on_configuration"),
         ),
     ]

@@ -38,7 +38,7 @@ ALTER TABLE {APP}_agent ADD COLUMN mood varchar(9);
 INSERT INTO django_migrations (app, name, applied) VALUES ('{APP}', '9999_mood', '2030-01-01 00:00:00');
 """
 # In the middle of the first migration, and near its end: the later ones are made of the same transactions.
-WORDS_OF_STATEMENTS = ["versioning_auditentry", "membership_role_known"]
+WORDS_OF_STATEMENTS = ["versioning_auditentry", "agent_latest_version_is_own"]
 # Ends the process before a statement, as a machine that fails would.
 KILLED_MIGRATION = """
 import os, signal

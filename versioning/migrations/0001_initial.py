@@ -68,6 +68,18 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "id"],
                 "abstract": False,
+                "indexes": [
+                    models.Index(fields=["-created_at", "id"], name="agent_newest_first"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("visibility__in", ["private", "public"])),
+                        name="agent_visibility_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("id", ""), _negated=True), name="agent_id_not_empty"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -108,6 +120,15 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-number"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("resource", "number"), name="agent_version_number_unique"
+                    ),
+                    models.UniqueConstraint(fields=("resource", "id"), name="agent_version_owned"),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="agent_version_number_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -153,6 +174,12 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["name"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(fields=("resource", "name"), name="agent_label_unique"),
+                    versioning.models.constraints.OwnVersion(
+                        name="agent_label_version_is_own", owner="resource", pointer="version"
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -265,6 +292,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("version", "target_id"), name="block_reference_once")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="PromptBlock",
@@ -300,6 +332,14 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-created_at", "id"],
                 "abstract": False,
+                "indexes": [
+                    models.Index(fields=["-created_at", "id"], name="block_newest_first"),
+                ],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("id", ""), _negated=True), name="block_id_not_empty"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -340,6 +380,15 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["-number"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("resource", "number"), name="block_version_number_unique"
+                    ),
+                    models.UniqueConstraint(fields=("resource", "id"), name="block_version_owned"),
+                    models.CheckConstraint(
+                        condition=models.Q(("number__gte", 1)), name="block_version_number_positive"
+                    ),
+                ],
             },
         ),
         migrations.CreateModel(
@@ -385,6 +434,12 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ["name"],
                 "abstract": False,
+                "constraints": [
+                    models.UniqueConstraint(fields=("resource", "name"), name="block_label_unique"),
+                    versioning.models.constraints.OwnVersion(
+                        name="block_label_version_is_own", owner="resource", pointer="version"
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -429,6 +484,11 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(fields=("version", "target_id"), name="sub_agent_reference_once")
+                ],
+            },
         ),
         migrations.CreateModel(
             name="Workspace",
@@ -491,6 +551,17 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "constraints": [
+                    models.UniqueConstraint(
+                        fields=("user", "workspace"), name="membership_once_per_workspace"
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["viewer", "editor", "publisher", "admin"])),
+                        name="membership_role_known",
+                    ),
+                ],
+            },
         ),
         migrations.CreateModel(
             name="ApiKey",
@@ -544,6 +615,18 @@ class Migration(migrations.Migration):
             options={
                 "verbose_name": "API key",
                 "ordering": ["-created_at"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("digest",), name="api_key_digest_unique"),
+                    models.UniqueConstraint(fields=("prefix",), name="api_key_prefix_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            ("role", None),
+                            ("role__in", ["viewer", "editor", "publisher", "admin"]),
+                            _connector="OR",
+                        ),
+                        name="api_key_role_known",
+                    ),
+                ],
             },
         ),
         migrations.AddField(
@@ -552,72 +635,6 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(
                 on_delete=django.db.models.deletion.PROTECT, related_name="+", to="versioning.workspace"
             ),
-        ),
-        migrations.AddConstraint(
-            model_name="agentversion",
-            constraint=models.UniqueConstraint(
-                fields=("resource", "number"), name="agent_version_number_unique"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="agentversion",
-            constraint=models.UniqueConstraint(fields=("resource", "id"), name="agent_version_owned"),
-        ),
-        migrations.AddConstraint(
-            model_name="agentversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="agent_version_number_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="agentlabel",
-            constraint=models.UniqueConstraint(fields=("resource", "name"), name="agent_label_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="agentlabel",
-            constraint=versioning.models.constraints.OwnVersion(
-                name="agent_label_version_is_own", owner="resource", pointer="version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="blockreference",
-            constraint=models.UniqueConstraint(fields=("version", "target_id"), name="block_reference_once"),
-        ),
-        migrations.AddConstraint(
-            model_name="promptblockversion",
-            constraint=models.UniqueConstraint(
-                fields=("resource", "number"), name="block_version_number_unique"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="promptblockversion",
-            constraint=models.UniqueConstraint(fields=("resource", "id"), name="block_version_owned"),
-        ),
-        migrations.AddConstraint(
-            model_name="promptblockversion",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("number__gte", 1)), name="block_version_number_positive"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="promptblocklabel",
-            constraint=models.UniqueConstraint(fields=("resource", "name"), name="block_label_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="promptblocklabel",
-            constraint=versioning.models.constraints.OwnVersion(
-                name="block_label_version_is_own", owner="resource", pointer="version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="subagentreference",
-            constraint=models.UniqueConstraint(
-                fields=("version", "target_id"), name="sub_agent_reference_once"
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="promptblock",
-            index=models.Index(fields=["-created_at", "id"], name="block_newest_first"),
         ),
         migrations.AddConstraint(
             model_name="promptblock",
@@ -632,46 +649,6 @@ class Migration(migrations.Migration):
             ),
         ),
         migrations.AddConstraint(
-            model_name="promptblock",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("id", ""), _negated=True), name="block_id_not_empty"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.UniqueConstraint(
-                fields=("user", "workspace"), name="membership_once_per_workspace"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="membership",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["viewer", "editor", "publisher", "admin"])),
-                name="membership_role_known",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.UniqueConstraint(fields=("digest",), name="api_key_digest_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.UniqueConstraint(fields=("prefix",), name="api_key_prefix_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="apikey",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    ("role", None), ("role__in", ["viewer", "editor", "publisher", "admin"]), _connector="OR"
-                ),
-                name="api_key_role_known",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="agent",
-            index=models.Index(fields=["-created_at", "id"], name="agent_newest_first"),
-        ),
-        migrations.AddConstraint(
             model_name="agent",
             constraint=versioning.models.constraints.OwnVersion(
                 name="agent_active_version_is_own", owner="id", pointer="active_version"
@@ -681,18 +658,6 @@ class Migration(migrations.Migration):
             model_name="agent",
             constraint=versioning.models.constraints.OwnVersion(
                 name="agent_latest_version_is_own", owner="id", pointer="latest_version"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="agent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("visibility__in", ["private", "public"])), name="agent_visibility_known"
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="agent",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("id", ""), _negated=True), name="agent_id_not_empty"
             ),
         ),
     ]

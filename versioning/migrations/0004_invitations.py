@@ -42,6 +42,13 @@ class Migration(migrations.Migration):
             ],
             options={
                 "ordering": ["username"],
+                "constraints": [
+                    models.UniqueConstraint(fields=("digest",), name="invitation_digest_unique"),
+                    models.CheckConstraint(
+                        condition=models.Q(("role__in", ["viewer", "editor", "publisher", "admin"])),
+                        name="invitation_role_known",
+                    ),
+                ],
             },
         ),
         migrations.RemoveConstraint(
@@ -121,21 +128,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="invitation",
-            constraint=models.UniqueConstraint(fields=("digest",), name="invitation_digest_unique"),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
             constraint=models.UniqueConstraint(
                 condition=models.Q(("accepted_at", None)),
                 fields=("workspace", "username"),
                 name="invitation_pending_once",
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="invitation",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("role__in", ["viewer", "editor", "publisher", "admin"])),
-                name="invitation_role_known",
             ),
         ),
     ]
