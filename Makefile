@@ -134,7 +134,7 @@ var/secret_key:
 
 # uv does not read pip's configuration, so where it fails pip may still know the way.
 install = @echo 'Installing $(1) into .venv'; \
-	{ command -v uv >/dev/null && uv pip install --quiet --python $(PY) --require-hashes -r $(1); } \
+	{ command -v $(UV) >/dev/null && $(UV) pip install --quiet --python $(PY) --require-hashes -r $(1); } \
 	|| $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
 
 .venv/.server: requirements.txt | .venv/.made .venv/.client
