@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.browser.library import Library, make_library
 from tests.support.override_files import Repository, repository
@@ -45,11 +45,19 @@ class Watched:
     errors: list[str] = field(default_factory=list)
     hosts: set[str] = field(default_factory=set)
 
-    def watch(self, page: Page) -> None:
+    @contextmanager
+    def watching(self, page: Page) -> Iterator[None]:
         """Note errors of scripts and of the Content-Security-Policy, and every request."""
-        page.on("pageerror", lambda problem: self.errors.append(f"{page.url}: {problem}"))
-        page.on("console", lambda message: self._heard(page, message))
-        page.on("request", lambda request: self.hosts.add(urlsplit(request.url).netloc))
+        listeners: dict[Any, Callable[[Any], None]] = {
+            "pageerror": lambda problem: self.errors.append(f"{page.url}: {problem}"),
+            "console": lambda message: self._heard(page, message),
+            "request": lambda request: self.hosts.add(urlsplit(request.url).netloc),
+        }
+        for event, listener in listeners.items():
+            page.on(event, listener)
+        yield
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
 
     def _heard(self, page: Page, message: Any) -> None:
         if message.type in {"error", "warning"} and not message.text.startswith(REFUSED):
@@ -128,47 +136,50 @@ def sessions() -> dict[str, Session]:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of a browser: what one has loaded, the next one on the same service need not load again."""
+    """The windows of a browser, which tests use one after the other.
+
+    A page that stays is one process of Chromium that knows the scripts already; a new one would take a new
+    process, which takes more time than most pages.
+    """
 
     browser: Browser
-    kept: dict[tuple[object, ...], list[BrowserContext]] = field(default_factory=lambda: defaultdict(list))
-    """Those that can be used again, by what they were opened with."""
+    kept: dict[tuple[object, ...], list[Page]] = field(default_factory=lambda: defaultdict(list))
+    """The pages of those that can be used again, by what they were opened with."""
 
     @contextmanager
     def opened(self, url: str, theme: str, zone: str, *, has_scripts: bool, is_kept: bool) -> Iterator[Page]:
         """Have a window that knows nothing of other tests."""
         kept = self.kept[url, theme, zone, has_scripts]
-        if kept:
-            page = self._forget(kept.pop())
-        else:
-            page = self.browser.new_context(
-                base_url=f"{url}/studio/",
-                color_scheme=theme,  # type: ignore[arg-type]
-                timezone_id=zone,
-                java_script_enabled=has_scripts,
-                reduced_motion="reduce",  # so that nothing is measured half-way through a change
-            ).new_page()
-        context = page.context
+        page = kept.pop() if kept else self._new(url, theme, zone, has_scripts)
         yield page
         if is_kept:
-            for opened in context.pages:
-                opened.close()
-            kept.append(context)
+            self._forget(page)
+            kept.append(page)
         else:
-            context.close()
+            page.context.close()
 
-    def _forget(self, context: BrowserContext) -> Page:
-        """Forget all that a test has left in a window, but for the files of the studio; return a new page.
+    def _new(self, url: str, theme: str, zone: str, has_scripts: bool) -> Page:
+        return self.browser.new_context(
+            base_url=f"{url}/studio/",
+            color_scheme=theme,  # type: ignore[arg-type]
+            timezone_id=zone,
+            java_script_enabled=has_scripts,
+            reduced_motion="reduce",  # so that nothing is measured half-way through a change
+        ).new_page()
 
-        The test itself goes on in that page, for each page of its own takes Chromium a process.
-        """
+    def _forget(self, page: Page) -> None:
+        """Close all other pages, and forget all that a test has left, except for the files of the studio."""
+        context = page.context
+        for opened in context.pages:
+            if opened != page:
+                opened.close()
         context.set_offline(False)
         context.unroute_all()
-        context.clear_cookies()
-        page = context.new_page()
+        page.unroute_all()
         page.goto("/healthz")
-        page.evaluate("localStorage.clear()")
-        return page
+        page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        page.mouse.move(0, 0)
+        context.clear_cookies()
 
 
 @pytest.fixture(scope="session")
@@ -197,7 +208,7 @@ def window(
 ) -> Iterator[Page]:
     """A window of alice in which the tests of a module open one page after the other."""
     with entering(windows, studio_service, sessions) as open_window:
-        yield open_window("alice")
+        yield open_window("alice", is_kept=False)
 
 
 @contextmanager
@@ -223,7 +234,7 @@ def entering(windows: Windows, service: Service, sessions: dict[str, Session]) -
         page = stack.enter_context(windows.opened(service.url, theme, zone, **how))
         page.set_viewport_size({"width": width, "height": 900})
         if is_watched:
-            watched.watch(page)
+            stack.enter_context(watched.watching(page))
         if known:
             page.context.add_cookies(known.cookies)
         elif name:

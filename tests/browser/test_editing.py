@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import flaws
 from tests.browser.prompts import control, editor
-from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
@@ -176,7 +176,7 @@ def test_an_override_of_a_code_defined_agent_starts_from_the_code(enter: Enter, 
 def test_leaving_asks_while_there_are_unsaved_changes(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     asked = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     text_of(page).fill("Write best.")
     expect(page.get_by_text("Not saved yet.")).to_be_visible()
     page.get_by_role("link", name="Home").click()

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import flaws
+from tests.browser.flaws import flaws
 from tests.support.api import AGENTS
 from tests.support.override_files import Repository
 from tests.support.remote import RemoteApi

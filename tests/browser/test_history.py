@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import MISPLACED, flaws
+from tests.browser.flaws import MISPLACED, flaws
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi
 

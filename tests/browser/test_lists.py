@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import MISPLACED, serious_problems
 from tests.browser.prompts import editor
-from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.service import Service
 
 _MANY = """

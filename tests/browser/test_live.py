@@ -8,8 +8,8 @@ from typing import Any
 from playwright.sync_api import Page, Request, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import flaws
 from tests.browser.prompts import control, editor
-from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.flaws import MISPLACED, serious_problems
 from tests.browser.prompts import editor
-from tests.browser.test_pages import MISPLACED, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 from tests.support.service import Service

@@ -11,9 +11,9 @@ from editor_client.shared import instructions
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
+from tests.browser.flaws import MISPLACED, flaws, serious_problems
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save
-from tests.browser.test_pages import MISPLACED, flaws, serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 
 __all__ = ["made"]

@@ -11,8 +11,8 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, WIDE, Enter
+from tests.browser.flaws import MISPLACED, flaws
 from tests.browser.library import Library
-from tests.browser.test_pages import MISPLACED, flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 from tests.support.served import reference, text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import flaws, serious_problems
 from tests.browser.prompts import control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, save, text_of
-from tests.browser.test_pages import flaws, serious_problems
 from tests.browser.test_unsaved import copies
 from tests.support.api import AGENTS
 from tests.support.service import Service

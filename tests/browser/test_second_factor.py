@@ -10,8 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from company.sign_in.factors import totp
 from tests.browser.conftest import sign_in, sign_out
+from tests.browser.flaws import serious_problems
 from tests.browser.test_editing import made, text_of
-from tests.browser.test_pages import serious_problems
 from tests.support.service import Service
 from tests.support.studio_cast import PASSWORD
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import serious_problems
 from tests.browser.library import Library
 from tests.browser.prompts import editor
-from tests.browser.test_pages import serious_problems
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 

@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.conftest import NARROW, Enter, sign_in, sign_out
+from tests.browser.flaws import flaws
 from tests.browser.prompts import block_control, control, editor
 from tests.browser.test_editing import ApiOf, draft, edit, made, make, save, text_of
-from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS
 from tests.support.remote import connected
 from tests.support.service import running_service
@@ -125,11 +125,11 @@ def restore(page: Page) -> None:
 
 
 def test_text_survives_the_end_of_its_tab(enter: Enter, api_of: ApiOf, made: str) -> None:
-    page = edit(enter, "edgar", made)
+    page = edit(enter, "edgar", made, is_kept=False)
     typing(page)
-    again = page.context.new_page()
     with page.expect_event("crash"), suppress(Error):  # it is gone before it answers
         page.goto("chrome://crash")
+    again = page.context.new_page()
     again.goto(f"versioning/agent/{made}/change/")
     restore(again)
     save(again)
@@ -246,7 +246,7 @@ def test_a_copy_is_visible_to_its_author_only_and_removed_by_signing_out(enter: 
 
 @pytest.mark.parametrize("problem", ["full", "off"])
 def test_without_storage_for_copies_everything_else_works(enter: Enter, made: str, problem: str) -> None:
-    page = enter("edgar")
+    page = enter("edgar", is_kept=False)
     page.add_init_script(
         """Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };"""
         if problem == "full"

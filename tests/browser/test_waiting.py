@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import flaws
 from tests.browser.library import Library
-from tests.browser.test_pages import flaws
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.test_pages import flaws
+from tests.browser.flaws import flaws
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service
