@@ -56,7 +56,10 @@ CONTRAST = """async (part, [rules, judged]) => {
   const root = document.documentElement, before = root.className;
   const show = (theme) => root.className = `${before.replace(/\\b(dark|light)\\b/g, "")} ${theme}`;
   const texts = document.createTreeWalker(part, NodeFilter.SHOW_TEXT), looks = new Map();
-  while (texts.nextNode()) if (texts.currentNode.data.trim()[1]) looks.set(texts.currentNode.parentElement, "");
+  while (texts.nextNode()) {
+    const {data, parentElement} = texts.currentNode;
+    if (data.trim()[1]) looks.set(parentElement, "");
+  }
   for (const input of part.querySelectorAll("input, textarea, select")) if (input.value) looks.set(input, "");
   const notJudged = ".unseen, .skip, .material-symbols-outlined, :disabled, [type=checkbox], [type=radio]";
   for (const node of looks.keys())

@@ -33,7 +33,9 @@ PAGE = "account/second-factor/"
 def page(browser: Browser, studio_service: Service, keys: dict[str, str]) -> Iterator[Page]:
     """A window in which tess has signed in; security keys need the name of a host."""
     studio_service.manage("shell", "--no-imports", "-c", TESS)
-    context = browser.new_context(base_url=f"{studio_service.url}/studio/".replace("127.0.0.1", "localhost"))
+    context = browser.new_context(
+        base_url=f"{studio_service.url}/studio/".replace("127.0.0.1", "localhost"), reduced_motion="reduce"
+    )
     page = context.new_page()
     sign_in(page, "tess")
     yield page

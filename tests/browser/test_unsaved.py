@@ -194,7 +194,7 @@ def test_a_copy_is_offered_over_later_saves_and_can_be_discarded(
 
 
 def test_two_tabs_store_separate_copies_and_do_not_offer_those_of_open_tabs(enter: Enter, made: str) -> None:
-    first = edit(enter, "edgar", made)
+    first = edit(enter, "edgar", made, is_kept=False)
     text_of(first).fill("In the first tab.")
     copies(first, 1)
     second = first.context.new_page()

@@ -20,7 +20,7 @@ KEYS = "versioning/workspace/acme/keys/"
 
 def newcomer(browser: Browser, service: Service, link: str, password: str) -> Page:
     """Follow a link as an invited person, and choose a password."""
-    page = browser.new_context(base_url=f"{service.url}/studio/").new_page()
+    page = browser.new_context(base_url=f"{service.url}/studio/", reduced_motion="reduce").new_page()
     page.goto(link)
     assert flaws(page) == []
     page.get_by_label("New password", exact=True).fill(password)
