@@ -17,6 +17,8 @@ from django.test import Client
 from editor_client.shared.arms import Arm
 
 from schedules.verbs import Times
+from studio import sites
+from studio.navigation import MainPage
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history, undone
@@ -30,6 +32,7 @@ from tests.support.studio import Visitor, words_of, workspace_page
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
 from tests.support.window import Seen, distinct_routes, seen_in
 from versioning.conf import get_editor
+from versioning.domain.access import Caller
 from versioning.models import ApiKey
 
 HOSTILE = ("\x00", "\ud800", "9999-12-31", "9" * 400, "[" * 500, '{"a": 1e999, "b": NaN}')
@@ -157,6 +160,21 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
             "content_type_id": str(ContentType.objects.get_for_model(User).pk),
             "comment": str(get_editor().comments.add("agent", "writer", history.draft, body="Why?").pk),
         }
+
+
+@pytest.fixture(autouse=True)
+def counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count what waits for a person once for all pages: that is remembered, but not in a transaction."""
+    counted: dict[tuple[str, str | None], int] = {}
+    count = sites._waiting
+
+    def once(page: MainPage, caller: Caller) -> int:
+        asked = page.page, caller.username
+        if asked not in counted:
+            counted[asked] = count(page, caller)
+        return counted[asked]
+
+    monkeypatch.setattr(sites, "_waiting", once)
 
 
 @pytest.fixture
