@@ -69,15 +69,26 @@ class Collector(makemessages.Command):
 
 def collect(top: Path = ROOT) -> None:
     """Add the texts of the sources below a folder to its catalogs, preserving existing translations."""
+    # Without settings it collects the texts below the folder, wherever that is.
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    command = [sys.executable, __file__, str(top)]
+    subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+
+
+def _collect_here(top: Path) -> None:
+    """Do that in this process, which has no settings, and changes its folder."""
     for app in APPS:
         for language in LANGUAGES:
             (top / app / "locale" / language / "LC_MESSAGES").mkdir(parents=True, exist_ok=True)
+        os.chdir(top / app)
         for domain, extensions in DOMAINS.items():
-            _makemessages(
-                *("--domain", domain, "--extension", extensions, "--no-location", "--no-wrap"),
-                *(part for language in LANGUAGES for part in ("--locale", language)),
-                *("--no-obsolete", *(part for name in IGNORED for part in ("--ignore", name))),
-                folder=top / app,
+            Collector().run_from_argv(
+                [
+                    *("manage.py", "makemessages", "--domain", domain, "--extension", extensions),
+                    *("--no-location", "--no-wrap", "--no-obsolete"),
+                    *(part for language in LANGUAGES for part in ("--locale", language)),
+                    *(part for name in IGNORED for part in ("--ignore", name)),
+                ]
             )
 
 
@@ -92,16 +103,9 @@ def compiled(top: Path = ROOT) -> dict[Path, bytes]:
     }
 
 
-def _makemessages(*arguments: str, folder: Path) -> None:
-    # Without settings it collects the texts below the folder, wherever that is.
-    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-    command = [sys.executable, __file__, "makemessages", *arguments]
-    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, text=True)
-
-
 if __name__ == "__main__":
-    if "makemessages" in sys.argv:
-        Collector().run_from_argv(sys.argv)
+    if sys.argv[1:]:
+        _collect_here(Path(sys.argv[1]))
         sys.exit()
     if shutil.which("xgettext") is None:
         sys.exit("xgettext is missing; on Debian: apt-get install gettext")
