@@ -47,6 +47,9 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
     """
     if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
         return Waiting()
+    # Every page says how many there are, and often no review is open: then the rest need not be asked.
+    if not Review.objects.open().exists():
+        return Waiting()
     readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
     own_first = Case(When(author_id=caller.user_id, then=Value(0)), default=Value(1))
     rows: Sequence[Review] = list(readable.order_by(own_first, "-created_at", "id")[:MAX_OPEN])

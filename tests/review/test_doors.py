@@ -116,18 +116,12 @@ def test_only_admins_bypass_a_review_and_only_if_the_policy_allows_it(
 
 
 def test_a_bypass_needs_a_reason(cast: Cast, kind: Kind) -> None:
+    draft = make_draft(cast, kind)  # where nothing is required it is checked as well
+    before = state()
     for door in OVER_HTTP:
-        for given, field in [
-            ("  ", "bypassReview.reason"),
-            ("x" * 501, "bypassReview.reason"),
-            (7, "bypassReview.reason"),
-            ({"of": "admins"}, "bypassReview.reason"),
-        ]:
-            with undone():
-                draft = make_draft(cast, kind)  # where nothing is required it is checked as well
-                before = state()
-                answer = OVER_HTTP[door](cast, kind, draft, given)
-                assert (answer.status, answer.fields, state()) == (400, [field], before)
+        for given in ("  ", "x" * 501, 7, {"of": "admins"}):
+            answer = OVER_HTTP[door](cast, kind, draft, given)
+            assert (answer.status, answer.fields, state()) == (400, ["bypassReview.reason"], before)
 
 
 def test_a_bypass_accepts_only_a_reason(cast: Cast, kind: Kind, draft: str) -> None:
