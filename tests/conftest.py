@@ -247,7 +247,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the garbage collector leave alone what stays until the end, and look less often at the rest."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 50, 100)
+    gc.set_threshold(200_000, 50, 100)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tests.support.factories import (
     PromptBlockVersionFactory,
 )
 from versioning.conf import get_editor
-from versioning.models import BlockReference, SubAgentReference
+from versioning.models import ApiKey, BlockReference, SubAgentReference
 
 pytestmark = pytest.mark.database
 
@@ -147,6 +147,7 @@ def counts(api: Api, kind: Kind) -> dict[str, int]:
 
 
 def test_authentication_takes_three_queries_at_most(alice: Api) -> None:
+    ApiKey.objects.update(last_used_at=None)
     with CaptureQueriesContext(connection) as first:
         assert alice.get("/stored/agents", surprise="1").status == 400
     with CaptureQueriesContext(connection) as second:

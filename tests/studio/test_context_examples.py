@@ -169,6 +169,7 @@ def test_the_tag_of_one_example_does_not_allow_saving_another(greeting: Kind) ->
 
 
 def test_bad_examples_are_refused_by_name(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
     for typed, word in [
         ({"example_name": " "}, "needs a name"),
         ({"example_name": "x" * 81}, "up to 80 characters"),
@@ -177,11 +178,9 @@ def test_bad_examples_are_refused_by_name(cast: Cast) -> None:
         ({"example_name": "Gold", "context": "[]"}, "must be a JSON object"),
         ({"example_name": "Gold", "context": json.dumps({"x": "y" * stored.MAX_CONTEXT})}, "50000"),
     ]:
-        with undone():
-            PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
-            answer = send("edgar", PROMPT_BLOCKS, "save_as", **typed)
-            assert answer.status == 400 and word in answer.text
-            assert not Example.objects.exists()
+        answer = send("edgar", PROMPT_BLOCKS, "save_as", **typed)
+        assert answer.status == 400 and word in answer.text
+        assert not Example.objects.exists()
 
 
 def test_the_number_of_examples_is_limited(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -159,7 +159,7 @@ def test_a_version_saved_during_publishing_never_goes_live(cast: Cast, kind: Kin
 
 
 def test_the_confirmation_takes_as_many_queries_for_many_drafts_as_for_one(cast: Cast) -> None:
-    chosen = [one for kind in (AGENTS, PROMPT_BLOCKS) for one in drafts(cast, kind, *map(str, range(20)))]
+    chosen = [one for kind in (AGENTS, PROMPT_BLOCKS) for one in drafts(cast, kind, "a", "b", "c")]
     paula, counts = Window.of("paula"), []
     for some in ([chosen[0], chosen[-1]], [chosen[0], chosen[-1]], chosen):
         with CaptureQueriesContext(connection) as queries:

@@ -10,7 +10,6 @@ from studio.models import SavedFilter
 from studio.resources.saved_filters import MAX_FILTERS
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.calls import undone
 from tests.support.window import KINDS, Seen, Window
 
 
@@ -69,6 +68,8 @@ def test_a_filter_is_renamed_and_deleted(cast: Cast, kind: Kind) -> None:
 
 
 def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
+    edgar = Window.of("edgar")
+    save(edgar, AGENTS, "twice")
     for name, query, why in [
         ("", "tag=red", "Give it a name."),
         ("a\x00b", "tag=red", "Give it a name."),
@@ -78,11 +79,8 @@ def test_an_invalid_filter_is_refused_with_the_reason(cast: Cast) -> None:
         ("fine", "page=2&unknown=1", "there is nothing to save"),
         ("fine", f"q={'%C3%A9' * 190}&author={'%C3%A9' * 190}", "there is nothing to save"),
     ]:
-        with undone():
-            edgar = Window.of("edgar")
-            save(edgar, AGENTS, "twice")
-            seen = save(edgar, AGENTS, name, query)
-            assert (seen.status, why in seen.text, names("edgar", AGENTS)) == (400, True, ["twice"])
+        seen = save(edgar, AGENTS, name, query)
+        assert (seen.status, why in seen.text, names("edgar", AGENTS)) == (400, True, ["twice"])
 
 
 def test_the_number_of_saved_filters_is_limited(cast: Cast) -> None:

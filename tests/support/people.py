@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
+from django.utils import timezone
 
 from tests.support.api import Api
 from tests.support.factories import UserFactory
@@ -29,7 +30,8 @@ HOMES = {
 def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
     """Make the workspaces, the cast, root, and `more` people without a membership; return the keys of all.
 
-    A few statements for all of them: nearly every test begins with it.
+    A few statements for all of them: nearly every test begins with it. The keys count as used just now, which
+    the first request of each would otherwise record.
     """
     homes = sorted({workspace_id for workspace_id, _ in HOMES.values()})
     Workspace.objects.bulk_create(Workspace(id=one, name=one.title()) for one in homes)
@@ -42,8 +44,9 @@ def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
         for user, (home, role) in zip(users, HOMES.values(), strict=False)
     )
     keys = {name: f"ek_{name}-{token_urlsafe(16)}" for name in names}
+    now = timezone.now()
     ApiKey.objects.bulk_create(
-        ApiKey(owner=user, prefix=text[:PREFIX_LENGTH], digest=digest_of(text))
+        ApiKey(owner=user, prefix=text[:PREFIX_LENGTH], digest=digest_of(text), last_used_at=now)
         for user, text in zip(users, keys.values(), strict=True)
     )
     return keys
