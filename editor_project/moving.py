@@ -85,17 +85,23 @@ def _one_moment() -> Iterator[None]:
         yield
 
 
+def refuse_if_in_use() -> None:
+    """Raise `Refused` if the database `TARGET` holds more than `migrate` makes; it may lack tables."""
+    tables = connections[TARGET].introspection.table_names()
+    for model in map(apps.get_model, _IN_USE):
+        if model._meta.db_table in tables and _rows(model, TARGET).exists():
+            raise Refused("The other database holds an installation already: name an empty one.")
+
+
 def _empty(target: BaseDatabaseWrapper, moved: Iterable[type[models.Model]]) -> None:
     """Remove what `migrate` has made; raises `Refused` if there is more."""
-    for model in moved:
-        if model._meta.label in _IN_USE and _rows(model, TARGET).exists():
-            raise Refused("The other database holds an installation already: name an empty one.")
+    refuse_if_in_use()
     with target.cursor() as cursor:
         for model in moved:
             cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
 
 
-_IN_USE: Final = frozenset({"auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock"})
+_IN_USE: Final = ("auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock")
 
 
 def _rows(model: type[models.Model], alias: str) -> models.QuerySet[Any]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -14,7 +16,7 @@ import pytest
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.browsing import sign_in, visiting
 from tests.support.calls import PUBLISHED_WORDS
-from tests.support.installation import SET_UP, Installation, installation
+from tests.support.installation import Installation, installation
 from tests.support.lived import KINDS, PASSWORD, SETTINGS, Life, live_a_life
 from tests.support.locks import by_lock
 from tests.support.pages import ADMINISTRATION, commands
@@ -35,6 +37,16 @@ LEFT_BEHIND = {
 }
 WITHOUT_ROWS = {"versioning.KnownOverride"}
 """Only an installation whose overrides are files has any."""
+# The first steps of an administrator, between which another database without an installation is put aside.
+SET_UP = """
+import shutil
+from django.core.management import call_command
+from django.db import connection
+call_command("migrate", verbosity=0, skip_checks=True)
+connection.close()
+shutil.copyfile(connection.settings_dict["NAME"], {back!r})
+call_command("create_api_key", "robot", workspace="default", role="admin")
+"""
 COUNTS = """
 import json
 from django.apps import apps
@@ -60,22 +72,24 @@ class Moving:
     answers: dict[str, Any]
     """What was served before."""
     receiver: Receiver
+    back: Path
+    """Another database on SQLite, which has its tables already."""
 
 
 @pytest.fixture(scope="module")
 def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moving]:
     """An installation on SQLite that has been in use."""
     folder = tmp_path_factory.mktemp("moving") / "old"
-    database = f"sqlite:///{folder}/var/editor.sqlite3"
+    database, back = f"sqlite:///{folder}/var/editor.sqlite3", folder / "back.sqlite3"
     with receiving() as receiver, installation(folder, DATABASE_URL=database, **SETTINGS) as old:
-        old.service.key = old.python(SET_UP)
+        old.service.key = old.python(SET_UP.format(back=str(back)))
         old.service.start()
         life = live_a_life(old, receiver)
         old.service.start()
         with connected(old.service) as api:
             before = answers(api)
         old.service.stop()
-        yield Moving(old, life, before, receiver)
+        yield Moving(old, life, before, receiver, back)
 
 
 @pytest.fixture
@@ -112,10 +126,12 @@ def test_everything_moves_and_work_continues(old_service: Moving, new_service: I
     there = old.run(MOVE, NEW_DATABASE_URL=new_service.service.environment["DATABASE_URL"])
     *tables, _ = there.splitlines()
     assert len(tables) >= len(counts.keys() - LEFT_BEHIND)  # those between two models, too
-    back = new_service.run(MOVE, NEW_DATABASE_URL=f"sqlite:///{new_service.folder}/back.sqlite3")
+    back = new_service.run(MOVE, NEW_DATABASE_URL=f"sqlite:///{old_service.back}")
     assert back == there
+    with closing(sqlite3.connect(old_service.back)) as database, database:  # as an earlier release left it
+        database.execute("DELETE FROM django_migrations WHERE app = 'mail'")
     with pytest.raises(AssertionError, match="holds an installation already"):
-        old.run(MOVE, NEW_DATABASE_URL=new_service.service.environment["DATABASE_URL"])
+        old.run(MOVE, NEW_DATABASE_URL=f"sqlite:///{old_service.back}")
 
     service = new_service.service
     service.key, rita = old_service.life.keys

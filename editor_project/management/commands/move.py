@@ -50,11 +50,12 @@ class Command(BaseCommand):
 
 
 def _make_tables(url: str) -> None:
-    """Migrate the other database, in a process that knows no other; raises `CommandError`."""
+    """Migrate the other database, in a process that knows no other; raises `CommandError` or `Refused`."""
     target = connections[moving.TARGET]
     tables = target.introspection.table_names()
     if tables and not MigrationRecorder(target).has_table():
         raise CommandError("The other database is that of another program: name an empty one.")
+    moving.refuse_if_in_use()
     done = subprocess.run(  # noqa: S603  this very program
         [sys.executable, sys.argv[0], "migrate", "--verbosity=0", "--skip-checks"],
         env={**os.environ, "DATABASE_URL": url},
