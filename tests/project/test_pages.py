@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.pages import PAGES, RUN, Block, to_run
 from tests.support.reader import NPM_CLIENT, Reader, reader
-from tests.support.service import ROOT, Service, environment_of, running_service
+from tests.support.service import ROOT, Service, demo_database, environment_of, running_service
 
 ELSEWHERE = {"administration.md", "deployment.md"}
 """What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
@@ -39,12 +39,13 @@ def follow(page: Path, folder: Path, shell: str, languages: Collection[str]) -> 
     checkout = folder / "checkout"
     written = SETTINGS.get(name(page), {})
     settings = {key: value.format(checkout=checkout, root=ROOT) for key, value in written.items()}
-    with running_service(folder, **settings) as service:
-        key = next(word for word in service.manage("demo").split() if word.startswith("ek_"))
-        with reader(checkout, service, key, shell) as follower:
-            for block in to_run(page):
-                if block.language in languages:
-                    follower.follow(block)
+    with (
+        running_service(folder, template=demo_database(), **settings) as service,
+        reader(checkout, service, service.key, shell) as follower,
+    ):
+        for block in to_run(page):
+            if block.language in languages:
+                follower.follow(block)
 
 
 @pytest.mark.parametrize("page", FOLLOWED, ids=name)

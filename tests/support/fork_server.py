@@ -42,12 +42,15 @@ from django.test import Client
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = (
+    "anyio._backends._asyncio",
+    "cryptography.fernet",
     "django.contrib.admin",
     "django.core.management.commands.migrate",
     "django.db.backends.postgresql.base",
     "django.db.backends.sqlite3.base",
     "django.template.backends.django",
     "granian",
+    "httpcore",
     "jsonschema",
     "openai",
     "psycopg_pool",
@@ -63,8 +66,11 @@ LIBRARIES = (
 SET_UP = (
     "django.core.management.commands.shell",
     "django.test.signals",
+    "editor_client.commands",
+    "editor_project.management.commands.demo",
     "editor_project.management.commands.serve",
     "editor_project.urls",
+    "versioning.models.sealing",
     "versioning.runtime.preparation",
 )
 """What the server that has set up Django imports, too."""
@@ -274,15 +280,16 @@ def _reap() -> None:
 
 
 def _supervise(request: dict[str, Any], files: list[int]) -> NoReturn:
-    """Start the program, tell its process id and then its status."""
+    """Start the program, which tells its process id, and tell its status."""
     news = socket.socket(fileno=files[3])
     program = os.fork()
     if not program:
+        os.setsid()
+        news.send(str(os.getpid()).encode())  # now its group can be ended, too
         news.close()
         _become(request, files[:3])
     for file in files[:3]:
         os.close(file)
-    news.send(str(program).encode())
     if hasattr(os, "pidfd_open"):
         ended = os.pidfd_open(program)
         if ended not in select.select([ended, news], [], [])[0]:  # no process waits for the program any more
@@ -295,7 +302,6 @@ def _supervise(request: dict[str, Any], files: list[int]) -> NoReturn:
 
 def _become(request: dict[str, Any], files: list[int]) -> NoReturn:
     """Be the program, until it ends."""
-    os.setsid()
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)

@@ -8,12 +8,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from tests.support import fork_server
 from tests.support.pages import Block
@@ -52,30 +52,19 @@ class Session:
     """A program that is given one block after the other, and keeps their state."""
 
     def __init__(
-        self, command: list[str], folder: Path, environment: Mapping[str, str], inherited: int
+        self, process: fork_server.Program | subprocess.Popen[str], stdin: IO[str], stdout: IO[str]
     ) -> None:
-        self._process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            pass_fds=[inherited],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        self._process, self._stdin, self._stdout = process, stdin, stdout
 
     def run(self, text: str) -> str:
         """Give it a block and return the output; fail if the program ends."""
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(text)
-        self._process.stdin.flush()
+        self._stdin.write(text)
+        self._stdin.flush()
         printed: list[str] = []
         watchdog = threading.Timer(SECONDS, self.close)
         watchdog.start()
         try:
-            for line in self._process.stdout:
+            for line in self._stdout:
                 if line.endswith(f"{MARK}\n"):
                     return "".join([*printed, line.removesuffix(f"{MARK}\n")])
                 printed.append(line)
@@ -88,9 +77,34 @@ class Session:
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe
+        for pipe in (self._stdin, self._stdout):
             pipe.close()
+
+
+def _shell(name: str, folder: Path, environment: Mapping[str, str], inherited: int) -> Session:
+    process = subprocess.Popen(
+        [name, "-e"],
+        cwd=folder,
+        env=environment,
+        pass_fds=[inherited],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout
+    return Session(process, process.stdin, process.stdout)
+
+
+def _interpreter(folder: Path, environment: Mapping[str, str]) -> Session:
+    """Start Python; it is a fork, because most pages import what the fork server has imported."""
+    (its_stdin, given), (printed, its_stdout) = os.pipe(), os.pipe()
+    with open(its_stdin, "rb") as stdin, open(its_stdout, "wb") as stdout:  # noqa: PTH123  these are no paths
+        command = ("-c", _INTERPRETER)
+        files = {"stdin": stdin, "stdout": stdout, "stderr": stdout}
+        process = fork_server.start(*command, env=environment, cwd=folder, **files)
+    return Session(process, os.fdopen(given, "w"), os.fdopen(printed))
 
 
 @dataclass(frozen=True)
@@ -161,7 +175,6 @@ def reader(folder: Path, service: Service, key: str, shell: str = "sh") -> Itera
     added, inherited = fork_server.virtual_environment(folder / ".venv", service.environment)
     environment = {
         **service.environment,
-        **added,
         **IDENTITY,
         "HOME": str(folder / "var"),
         "PATH": os.pathsep.join([str(folder / ".venv/bin"), os.environ["PATH"]]),
@@ -170,8 +183,8 @@ def reader(folder: Path, service: Service, key: str, shell: str = "sh") -> Itera
         "API": f"{service.url}/api",
     }
     sessions = [
-        Session([*command], folder, environment, inherited)
-        for command in ([shell, "-e"], [sys.executable, "-c", _INTERPRETER])
+        _shell(shell, folder, {**environment, **added}, inherited),
+        _interpreter(folder, environment),
     ]
     try:
         yield Reader(folder, environment, written, *sessions)

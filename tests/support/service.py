@@ -88,12 +88,14 @@ class Service:
 
 
 @contextmanager
-def running_service(folder: Path, *options: str, **environment: str) -> Iterator[Service]:
+def running_service(
+    folder: Path, *options: str, template: Template | None = None, **environment: str
+) -> Iterator[Service]:
     """Start a server on a free loopback port with a new database; `environment` is added to its own.
 
-    The database is of the kind that the tests themselves run on.
+    The database is a copy of `template`, and of the kind that the tests themselves run on.
     """
-    template = template_database()
+    template = template or template_database()
     with new_database(folder / "live.sqlite3", template.url) as database_url:
         service = Service(
             url=f"http://127.0.0.1:{free_port()}",
@@ -111,7 +113,7 @@ def running_service(folder: Path, *options: str, **environment: str) -> Iterator
 
 @dataclass(frozen=True)
 class Template:
-    """A database with all tables, and a key of an admin of the workspace `default` in it."""
+    """A database with all tables, and the key of an admin of the workspace `default` in it."""
 
     url: str
     key: str
@@ -132,17 +134,28 @@ def migrated_database() -> str:
 
 @cache
 def template_database() -> Template:
-    """Return the initial database of every service.
+    """Return the initial database of most services.
 
     Made once in a run of the tests, by the first process that needs it, because making it takes longer
     than starting the server. It does not depend on the settings of a service.
     """
-    with machine.once_in_a_run("template") as (folder, is_first):
+    return _template("template", "create_api_key", "tester", "--workspace", "default", "--role", "admin")
+
+
+@cache
+def demo_database() -> Template:
+    """Return a database as `make run` leaves it, with the demo; made once, too."""
+    return _template("demo", "demo")
+
+
+def _template(name: str, *command: str) -> Template:
+    """Return the database that has gone through a command, which prints the key."""
+    with machine.once_in_a_run(name) as (folder, is_first):
         made = folder / "template.json"
         if is_first:
             url = _made_database(folder / "live.sqlite3", migrated_database())
             service = Service(url="", environment={**os.environ, "DATABASE_URL": url}, folder=folder)
-            key = service.manage("create_api_key", "tester", "--workspace", "default", "--role", "admin")
+            key = next(word for word in service.manage(*command).split() if word.startswith("ek_"))
             made.write_text(json.dumps([url, key]))
         return Template(*json.loads(made.read_text()))
 
