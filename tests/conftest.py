@@ -245,7 +245,6 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Let the garbage collector leave alone what stays until the end, and look less often at the rest."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 50, 100)
 

@@ -18,6 +18,7 @@ from tests.support.api import AGENTS, Answer, Api
 from tests.support.git_histories import LONG, merge, moment, put_first_on_path, raw_commit, save
 from tests.support.override_files import Folder, Repository, define, repository
 from versioning.sources import git, histories
+from versioning.sources.files import MAX_BYTES
 
 pytestmark = pytest.mark.processes  # of Git, which may hang
 
@@ -322,9 +323,9 @@ def link_to_itself(path: Path) -> None:
 
 
 def huge(path: Path) -> None:
-    """Make the file larger than any memory should have to hold."""
+    """Make the file larger than one that is read."""
     path.touch()
-    os.truncate(path, 100 * 1024 * 1024)
+    os.truncate(path, MAX_BYTES + 1)
 
 
 THINGS = [pipe, link_to_a_pipe, link_to_itself, huge]
