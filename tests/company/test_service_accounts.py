@@ -38,7 +38,7 @@ def test_a_name_that_is_taken_or_none_is_refused_at_its_field(alice: Visitor, ta
 
 
 def test_a_service_account_goes_with_its_keys(alice: Visitor) -> None:
-    alice.post(PAGE, username="deploy-bot", role="editor")
+    alice.send(PAGE, username="deploy-bot", role="editor")
     key = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", owner="deploy-bot"))
     delete = workspace_page("service-accounts/deploy-bot/delete")
     assert "All its keys stop working" in words_of(alice.get(delete))
@@ -49,7 +49,7 @@ def test_a_service_account_goes_with_its_keys(alice: Visitor) -> None:
 
 
 def test_people_and_accounts_of_other_workspaces_are_no_service_accounts(alice: Visitor) -> None:
-    Visitor("charlie").post(
+    Visitor("charlie").send(
         workspace_page("service-accounts", "elsewhere"), username="other-bot", role="viewer"
     )
     for name in ("vera", "other-bot", "nobody"):

@@ -159,7 +159,7 @@ def test_event_types_are_offered_in_words_and_as_patterns(alice: Visitor, receiv
         "Everything",
     ):
         assert words in shown
-    alice.post(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])
+    alice.send(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])
     assert sorted(Webhook.objects.get().event_types) == ["agent.*", "key.revoked"]
     assert "Agent: anything; API key: revoked" in words_of(alice.get(LIST))
 
@@ -168,7 +168,7 @@ def test_a_webhook_is_changed(alice: Visitor, receiver: Receiver) -> None:
     webhook = make(url=receiver.url, description="Before", event_types=["agent.*"])
     shown = alice.get(page(webhook, "change"))
     assert 'value="agent.*" checked' in shown.content.decode() and "Before" in shown.content.decode()
-    alice.post(page(webhook, "change"), url=receiver.url, description="After", event_types=["key.created"])
+    alice.send(page(webhook, "change"), url=receiver.url, description="After", event_types=["key.created"])
     webhook.refresh_from_db()
     assert (webhook.description, webhook.event_types) == ("After", ["key.created"])
     assert "webhook.changed" in Event.objects.values_list("type", flat=True)
@@ -176,7 +176,7 @@ def test_a_webhook_is_changed(alice: Visitor, receiver: Receiver) -> None:
 
 def test_other_fields_can_be_changed_while_the_host_does_not_resolve(alice: Visitor) -> None:
     webhook = make(url="http://10.0.0.1/", event_types=["agent.*"])
-    alice.post(page(webhook, "change"), url=webhook.url, description="Known", event_types=["agent.*"])
+    alice.send(page(webhook, "change"), url=webhook.url, description="Known", event_types=["agent.*"])
     webhook.refresh_from_db()
     assert webhook.description == "Known"
 
@@ -186,7 +186,7 @@ def test_a_type_that_is_no_longer_declared_can_be_deselected(alice: Visitor, rec
     assert 'value="pilot.ended" checked' in alice.get(page(webhook, "change")).content.decode()
     kept = alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*", "pilot.ended"])
     assert kept.status_code == 400 and "is not a type of event" in words_of(kept)
-    alice.post(page(webhook, "change"), url=receiver.url, event_types=["agent.*"])
+    alice.send(page(webhook, "change"), url=receiver.url, event_types=["agent.*"])
     webhook.refresh_from_db()
     assert webhook.event_types == ["agent.*"]
 
@@ -211,7 +211,7 @@ def test_a_new_secret_is_shown_once_and_the_old_one_signs_for_some_hours(
     second = secret_on(answer)
     assert first and second and first != second and "The old one also signs until" in words_of(answer)
     assert secret_on(alice.get(page(webhook))) is None
-    alice.post(page(webhook, "ping"))
+    alice.send(page(webhook, "ping"))
     work()
     [message] = receiver.messages
     assert verify(message, first) == verify(message, second)
@@ -230,7 +230,7 @@ def test_without_the_key_no_webhook_is_created_and_the_page_shows_the_reason(
     alice: Visitor, receiver: Receiver, settings: Any
 ) -> None:
     settings.EDITOR_WEBHOOK_KEY = "a key"
-    alice.post(NEW, url=receiver.url, **TYPED)
+    alice.send(NEW, url=receiver.url, **TYPED)
     settings.EDITOR_WEBHOOK_KEY = "another key, of which nobody was told"
     answer = alice.post(NEW, url=receiver.url, **TYPED)
     assert (answer.status_code, Webhook.objects.count()) == (503, 1)

@@ -132,8 +132,8 @@ def test_a_hotfix_is_shown_as_a_warning_and_a_failure_with_its_reason(
     assert "Version 2 did not go live" in shown
     assert "Something else has gone live since this was scheduled." in shown
     # Only its author finds it on the home page.
-    homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar", "charlie")]
-    assert ["was to go live" in home for home in homes] == [True, False, False]
+    homes = [Window.of(name).get("/studio/").text for name in ("paula", "edgar")]
+    assert ["was to go live" in home for home in homes] == [True, False]
     kind.publish(cast.paula, "writer", draft)
     assert "did not go live" not in paula.get(page).text
 

@@ -57,14 +57,14 @@ def shown(name: str, page: str, **query: str) -> list[str]:
 
 def test_everybody_sees_their_own_workspaces_and_nothing_of_others(both: None) -> None:
     give_role("charlie", "acme", "viewer")  # and admin of the other
-    home = Window.of("vera").get("/studio/").links
+    links = Window.of("vera").get("/studio/name/").links
     for page in PAGES:
         assert shown("edgar", page) == ["acme"]
         assert shown("charlie", page) == ["elsewhere"]
         assert shown("root", page) == ["acme", "elsewhere"]
         vera = Window.of("vera").get(f"/studio/{page}/")
         assert vera.status == 403 and NAMES["acme"] not in vera.text
-        assert f"/studio/{page}/" not in home
+        assert f"/studio/{page}/" not in links
 
 
 def test_with_several_workspaces_each_line_names_its_own_and_one_can_be_chosen(both: None) -> None:
@@ -124,7 +124,7 @@ def test_the_number_of_queries_does_not_grow(cast: Cast) -> None:
             assert alice.get(page).status == 200
         return len(queries)
 
-    alice.get("/studio/")
+    alice.get("/studio/name/")
     before = {page: count(page) for page in pages}
     for number in range(1, 3):
         fill(cast.alice, "acme", number)

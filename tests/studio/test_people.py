@@ -121,7 +121,7 @@ def test_all_people_of_a_page_are_found_with_one_query(cast: Cast, kind: Kind) -
 def test_a_person_sets_their_name(cast: Cast, kind: Kind) -> None:
     kind.make(cast.edgar)
     edgar = Visitor("edgar")
-    assert f'href="{NAME_PAGE}"' in edgar.get("/studio/").content.decode()
+    assert f'href="{NAME_PAGE}"' in edgar.get("/studio/preferences/").content.decode()
     answer = edgar.post(NAME_PAGE, first_name=" Edgar ", last_name="Allan Poe")
     assert "You are now shown as Edgar Allan Poe." in words_of(answer)
     assert User.objects.get(username="edgar").get_full_name() == "Edgar Allan Poe"

@@ -20,10 +20,12 @@ from versioning.domain.zones import offered_zones
 from versioning.models import AgentVersion, Event, PromptBlockVersion
 
 LIST = "/studio/versioning/agent/"
+NAME_PAGE = "/studio/name/"
+"""One of the smallest pages."""
 NAMES = {role: name for name, (home, role) in HOMES.items() if home == "acme"}
 
 
-def density(window: Window, address: str = LIST) -> str:
+def density(window: Window, address: str = NAME_PAGE) -> str:
     """Return the class of the page, which determines its first rendering."""
     return window.get(address).markup.partition('<html lang="en" class="')[2].partition('"')[0]
 
