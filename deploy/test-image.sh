@@ -15,8 +15,10 @@ step="Debian's packages are fetched from the mirrors of this machine"
 deploy/base-image.sh
 step='Wheels are fetched as pip is configured on this machine'
 python=3.11 # of Debian bookworm
-.venv/bin/python -m pip download -qq --no-deps --require-hashes --python-version "$python" --only-binary :all: \
-    --dest "$work/wheels" -r requirements.txt
+# A newer pip than Debian's takes a third of the processor time. Where uv cannot have it, Debian's does.
+.venv/bin/uv pip install --quiet --python .venv/bin/python --target "$work/pip" pip 2>/dev/null || true
+PYTHONPATH="$work/pip" .venv/bin/python -m pip download -qq --no-deps --require-hashes --python-version "$python" \
+    --only-binary :all: --dest "$work/wheels" -r requirements.txt
 step='The image is built'
 buildah build --quiet --format docker --pull=never --volume "$work/wheels:/wheels:ro" --build-arg PIP_NO_INDEX=1 \
     --build-arg PIP_FIND_LINKS=/wheels --tag editor-test . >/dev/null

@@ -37,7 +37,7 @@ LEFT_BEHIND = {
 }
 WITHOUT_ROWS = {"versioning.KnownOverride"}
 """Only an installation whose overrides are files has any."""
-# The first steps of an administrator, between which another database without an installation is put aside.
+# An administrator's first steps. In between it copies the database, which holds no installation yet.
 SET_UP = """
 import shutil
 from django.core.management import call_command

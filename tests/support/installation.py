@@ -14,12 +14,6 @@ from tests.support.postgres import programs
 from tests.support.service import ROOT, Service, environment_of, is_sqlite, new_database, template_database
 from tests.support.streams import beside
 
-# The first steps of an administrator, in one program: starting Python takes longer than all of them.
-SET_UP = """
-from django.core.management import call_command
-call_command("migrate", verbosity=0, skip_checks=True)
-call_command("create_api_key", "robot", workspace="default", role="admin")
-"""
 SQLITE = is_sqlite()
 """Whether the tests run on SQLite; else on PostgreSQL."""
 
