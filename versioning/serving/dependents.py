@@ -96,6 +96,10 @@ def count_of_dependents(
     """Return the number of agents that `dependents_of` finds in live versions, hidden ones included."""
     if target.referred_by is None:
         return 0
+    # Every page of a resource says the number, and nothing refers to most: then the rest need not be asked.
+    references: Any = target.referred_by
+    if not (code.agents or unstored or references.objects.filter(target_id=target.pk).exists()):
+        return 0
     found = _referring(target, code, Status.PUBLISHED, caller, unstored)
     elsewhere, rows = found.in_code, found.rows
     if target.visibility_by(code) != Visibility.PUBLIC:
