@@ -117,7 +117,6 @@ def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Ki
     assert 'value="customer.id"' in paula.get(page_of(kind, "share", "next")).markup
 
 
-@pytest.mark.both_kinds
 def test_pages_and_forms_need_the_rights_of_each_role(cast: Cast, kind: Kind) -> None:
     live, draft = with_draft(cast.alice, kind)
     made = started(cast.paula, kind, arm(draft, weight=500))

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -29,7 +28,6 @@ def call(username: str, first: str, last: str) -> None:
     User.objects.filter(username=username).update(first_name=first, last_name=last)
 
 
-@pytest.mark.both_kinds
 def test_a_person_is_shown_by_name_and_face_to_others_and_as_you_to_themselves(
     cast: Cast, kind: Kind
 ) -> None:
