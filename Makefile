@@ -47,7 +47,7 @@ test: .venv/.dev ## Run the tests that start no server, worker or command, on SQ
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m 'not processes'
 
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
-	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m processes
+	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -p no:hypothesispytest -m processes
 
 test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what it may say otherwise
 	$(PY) -m tests.support.postgres -- $(PYTEST) $(AGAIN) $(NO_BROWSER)

@@ -31,11 +31,13 @@ CODE_DEFINED = {"support", "supervisor"}
 # Starting
 
 
-def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run(
+    folder: Path, *arguments: str, is_set_up: bool = False, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command with an empty database and only the given settings; it must end by itself."""
     inherited = {name: value for name, value in os.environ.items() if name not in {"SECRET_KEY", "DEBUG"}}
     env = {**inherited, "DATABASE_URL": f"sqlite:///{folder / 'db.sqlite3'}", **environment}
-    return fork_server.run("manage.py", *arguments, env=env)
+    return fork_server.run("manage.py", *arguments, env=env, is_set_up=is_set_up)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_without_a_secret_key_the_start_fails_with_one_sentence(
 
 
 def test_with_debugging_it_starts_without_a_secret_key(tmp_path: Path) -> None:
-    done = run(tmp_path, "check", DEBUG="on")
+    done = run(tmp_path, "check", is_set_up=True, DEBUG="on")
     assert done.returncode == 0, done.stderr
 
 

@@ -136,11 +136,14 @@ def test_a_malformed_value_is_refused_with_its_name(
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"), [("EDITOR_STREAMS", "some"), ("EDITOR_THROTLE", "600"), ("EDITOR_THROTTLE", "600")]
+    ("setting", "value", "is_readable"),
+    [("EDITOR_STREAMS", "some", False), ("EDITOR_THROTLE", "600", True), ("EDITOR_THROTTLE", "600", True)],
 )
-def test_the_server_does_not_start_with_values_that_the_check_refuses(setting: str, value: str) -> None:
+def test_the_server_does_not_start_with_values_that_the_check_refuses(
+    setting: str, value: str, is_readable: bool
+) -> None:
     environment = {**os.environ, "DATABASE_URL": "sqlite://:memory:", setting: value}
-    done = fork_server.run("manage.py", "serve", env=environment)
+    done = fork_server.run("manage.py", "serve", env=environment, is_set_up=is_readable)
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     [_sentence] = [line for line in done.stderr.splitlines() if setting in line]

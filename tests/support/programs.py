@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,11 +29,9 @@ def flask_application(
 ) -> Iterator[str]:
     """Run a Flask application of the examples and yield its host and port."""
     port = port or free_port()
-    command = [sys.executable, "-m", "flask", "--app", app, "run", "--port", str(port)]
+    command = ("-m", "flask", "--app", app, "run", "--port", str(port))
     with log.open("ab") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env={**os.environ, **environment}, stdout=output, stderr=output
-        )
+        process = fork_server.start(*command, env={**os.environ, **environment}, stdout=output, stderr=output)
     try:
         wait_for(port, process, log)
         yield f"http://127.0.0.1:{port}"
