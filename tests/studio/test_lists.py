@@ -79,14 +79,13 @@ def test_a_list_is_narrowed_to_a_state(cast: Cast, three: Kind) -> None:
 
 def test_a_row_distinguishes_never_published_from_unpublished(cast: Cast, three: Kind) -> None:
     edgar = Window.of("edgar")
-    words = {
-        "live": "live words Published",
-        "changed": "draft words Unpublished changes",
-        "fresh": "fresh words Never published",
-    }
-    for name, word in words.items():
-        (row,) = edgar.list(three, q=name if name != "changed" else "draft words")
-        assert f" {name} {word} " in row
+    rows = " ".join(edgar.list(three))
+    for words in (
+        "live live words Published",
+        "changed draft words Unpublished changes",
+        "fresh fresh words Never published",
+    ):
+        assert f" {words} " in rows
     assert cast.edgar.post(three.url("live", "clone"), {"newId": "copy"}).status == 201
     assert cast.paula.post(three.url("live", "unpublish")).status == 200
     (row,) = edgar.list(three, state="unpublished")
@@ -232,7 +231,7 @@ def test_an_unknown_filter_value_is_refused_next_to_its_field(three: Kind) -> No
         assert (seen.status, "Select a valid choice" in seen.text) == (200, True)
 
 
-def test_a_viewer_sees_only_live_versions_in_lists(cast: Cast, three: Kind) -> None:
+def test_a_viewer_sees_and_finds_only_live_versions_in_lists(cast: Cast, three: Kind) -> None:
     vera = Window.of("vera")
     rows = vera.list(three)
     assert named(rows) == ["changed", "live"]
@@ -241,11 +240,7 @@ def test_a_viewer_sees_only_live_versions_in_lists(cast: Cast, three: Kind) -> N
     assert "stable" in changed and "first" not in changed
     assert vera.list(three, state="changed") == vera.list(three, state="not_live") == []
     assert named(vera.list(three, state="published")) == ["changed", "live"]
-
-
-def test_filters_do_not_match_drafts_for_a_viewer(cast: Cast, three: Kind) -> None:
     three.save(cast.edgar, "live", "secret words", name="Secretname")
-    vera = Window.of("vera")
     assert vera.list(three, q="secret") == vera.list(three, author="edgar") == []
     assert vera.list(three, label="first") == []
     assert named(vera.list(three, author="paula")) == ["live"]
@@ -259,15 +254,6 @@ def test_a_non_member_sees_published_public_agents_only(cast: Cast, three: Kind)
         make_history(AGENTS, cast.alice, "open", visibility="public")
         (row,) = charlie.list(AGENTS)
         assert "open" in row and "Published" in row
-
-
-def test_only_editors_are_offered_to_create_a_resource(cast: Cast, kind: Kind) -> None:
-    address = KINDS[kind].address("add")
-    offered = {
-        name: address in Window.of(name).get(KINDS[kind].address("changelist")).links
-        for name in ("edgar", "vera", "root")
-    }
-    assert offered == {"edgar": True, "vera": False, "root": True}
 
 
 @pytest.fixture
@@ -303,9 +289,9 @@ def test_code_defined_agents_come_first_and_show_their_origin(team: Cast) -> Non
 def test_an_empty_list_shows_editors_an_example_and_a_button(cast: Cast, kind: Kind) -> None:
     example = "{{ shop.name || 'our shop' }}" if kind is AGENTS else "Write plainly and warmly."
     address = KINDS[kind].address("changelist")
-    editors, viewers = (Window.of(name).get(address) for name in ("edgar", "vera"))
+    editors, roots, viewers = (Window.of(name).get(address) for name in ("edgar", "root", "vera"))
     assert example in editors.text
-    assert KINDS[kind].address("add") in editors.links
+    assert KINDS[kind].address("add") in editors.links and KINDS[kind].address("add") in roots.links
     assert "nothing here yet that you may read" in viewers.text
     assert KINDS[kind].address("add") not in viewers.links
     kind.make(cast.alice)
