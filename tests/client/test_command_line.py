@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +14,9 @@ import pytest
 from editor_client import Client, NotFound
 from editor_client.__main__ import main
 
+from tests.support import fork_server
 from tests.support.relay import relay_to
-from tests.support.service import ROOT, Service
+from tests.support.service import Service
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
 
@@ -419,15 +418,7 @@ class TestTheCommand:
     def command(self, *arguments: str, **environment: str) -> Outcome:
         """Run the command in a separate process."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("EDITOR_")}
-        done = subprocess.run(
-            [sys.executable, "-m", "editor_client", *arguments],
-            cwd=ROOT,
-            env={**inherited, **environment},
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = fork_server.run("-m", "editor_client", *arguments, env={**inherited, **environment})
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     def test_the_server_comes_from_options_or_the_environment(self, live_service: Service) -> None:
