@@ -122,7 +122,9 @@ def test_a_condition_is_built_and_previewed(enter: Enter, api_of: ApiOf) -> None
     ]
 
 
-def test_blocks_are_picked_moved_and_removed(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_blocks_tools_and_sub_agents_are_picked_and_leaving_asks_until_they_are_saved(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
     make(PROMPT_BLOCKS, api_of("paula"), "picked/manners", name="Good manners", content="Be polite.")
     page = edit(enter, "edgar", made)
     page.get_by_role("radio", name="Blocks").check()
@@ -140,15 +142,6 @@ def test_blocks_are_picked_moved_and_removed(enter: Enter, api_of: ApiOf, made: 
     page.keyboard.press("Enter")
     page.locator(".block").nth(2).get_by_role("button", name="Remove this block").focus()
     page.keyboard.press("Enter")
-    save(page)
-    assert draft(api_of, made)["instructions"] == [
-        {"type": "prompt_block_ref", "id": "picked/manners"},
-        {"type": "text", "content": "Write well."},
-    ]
-
-
-def test_tools_and_sub_agents_are_picked_with_a_description(enter: Enter, api_of: ApiOf, made: str) -> None:
-    page = edit(enter, "edgar", made)
     page.get_by_role("button", name="Add tool").click()
     page.get_by_label("Tool", exact=True).fill("search")
     page.get_by_label("Description of your own").fill("Look it up")
@@ -158,7 +151,19 @@ def test_tools_and_sub_agents_are_picked_with_a_description(enter: Enter, api_of
     save(page)
     expect(page.locator(".notice-warning")).to_contain_text("search")  # no such tool is known
     saved = draft(api_of, made)
+    assert saved["instructions"] == [
+        {"type": "prompt_block_ref", "id": "picked/manners"},
+        {"type": "text", "content": "Write well."},
+    ]
     assert (saved["tools"], saved["agents"]) == ({"search": {"description": "Look it up"}}, {"support": {}})
+
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    editor(page.locator(".block").nth(1), "Text").fill("Write best.")
+    expect(page.get_by_text("Not saved yet.")).to_be_visible()
+    page.get_by_role("link", name="Home").click()
+    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
+    assert asked == ["beforeunload"]
 
 
 def test_an_override_of_a_code_defined_agent_starts_from_the_code(enter: Enter, api_of: ApiOf) -> None:
@@ -171,14 +176,3 @@ def test_an_override_of_a_code_defined_agent_starts_from_the_code(enter: Enter, 
     save(page)
     saved = api_of("root").get(AGENTS.url("supervisor"), status="draft").body
     assert saved["instructions"] == "You lead a big team." and "name" not in saved
-
-
-def test_leaving_asks_while_there_are_unsaved_changes(enter: Enter, made: str) -> None:
-    page = edit(enter, "edgar", made)
-    asked = []
-    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
-    text_of(page).fill("Write best.")
-    expect(page.get_by_text("Not saved yet.")).to_be_visible()
-    page.get_by_role("link", name="Home").click()
-    expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
-    assert asked == ["beforeunload"]

@@ -69,7 +69,7 @@ def test_a_change_goes_live_by_keyboard_alone(enter: Enter, api_of: Callable[[st
     assert api_of("edgar").get(AGENTS.url("clerk")).body["description"] == "Files what comes in."
 
 
-def test_on_a_phone_the_save_button_is_always_visible_and_covers_no_focused_element(
+def test_on_a_phone_the_save_button_and_its_message_are_in_view_and_cover_no_focused_element(
     enter: Enter, api_of: Callable[[str], RemoteApi]
 ) -> None:
     page = enter("paula", agent(api_of, "phone"), width=NARROW)
@@ -84,6 +84,13 @@ def test_on_a_phone_the_save_button_is_always_visible_and_covers_no_focused_elem
         assert not is_below or field.evaluate("node => Boolean(node.closest('.dock'))"), field
     page.keyboard.press("End")
     expect(page.get_by_role("button", name="Save draft")).to_be_in_viewport()
+    page.get_by_text("Name and description").click()
+    page.get_by_label("Description", exact=True).fill("Files what comes in.")
+    page.get_by_role("button", name="Save draft").click()
+    message = page.locator(".messages[role=status] .notice")
+    expect(message).to_be_in_viewport(ratio=1)
+    message.get_by_role("button", name="Dismiss").click()
+    expect(message).to_have_count(0)
 
 
 TABS = ["Edit", "History", "Preview", "Try", "Compare", "Used by", "Activity", "On a share", "Usage"]
@@ -134,19 +141,6 @@ def test_the_pages_at_the_top_fit_every_width_and_their_numbers_stay_in_sight(
     row.locator("summary").click()
     row.get_by_role("link", name=re.compile("^Calendar")).click()
     expect(page).to_have_url(re.compile("/studio/calendar/"))
-
-
-def test_a_message_appears_in_view_and_can_be_dismissed(
-    enter: Enter, api_of: Callable[[str], RemoteApi]
-) -> None:
-    page = enter("paula", agent(api_of, "told"), width=NARROW)
-    page.get_by_text("Name and description").click()
-    page.get_by_label("Description", exact=True).fill("Files what comes in.")
-    page.get_by_role("button", name="Save draft").click()
-    message = page.locator(".messages[role=status] .notice")
-    expect(message).to_be_in_viewport(ratio=1)
-    message.get_by_role("button", name="Dismiss").click()
-    expect(message).to_have_count(0)
 
 
 def test_the_density_changes_immediately_and_typed_text_is_preserved(

@@ -214,9 +214,7 @@ def test_find_replace_and_the_full_window_with_the_keyboard(enter: Enter, made: 
     expect(control(page)).to_have_value("Write fine. fine done, all is fine.Now: ")
 
 
-def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textarea(
-    enter: Enter, made: str
-) -> None:
+def test_on_a_phone_the_editor_does_not_zoom(enter: Enter) -> None:
     page = enter("edgar", "versioning/promptblock/add/", width=NARROW)
     size = editor(page, "Text").evaluate("(node) => parseFloat(getComputedStyle(node).fontSize)")
     assert size >= 16
@@ -226,10 +224,21 @@ def test_on_a_phone_the_editor_does_not_zoom_and_without_scripts_it_is_a_textare
     assert serious_problems(page.locator(".cm-tooltip-autocomplete")) == []
     page.keyboard.press("Escape")
     assert page.evaluate(MISPLACED) == []
-    plain = edit(enter, "edgar", made, has_scripts=False)
-    plain.get_by_label(ONE_TEXT).fill("Typed without scripts.")
-    plain.get_by_role("button", name="Save draft").click()
-    expect(plain.get_by_label(ONE_TEXT)).to_have_value("Typed without scripts.")
+
+
+def test_without_scripts_it_is_a_textarea_and_a_field_is_shown_in_the_chosen_mode(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
+    page = edit(enter, "edgar", made, has_scripts=False)
+    page.get_by_label(ONE_TEXT).fill("Typed without scripts.")
+    tools = page.locator("[data-modes=tools]")
+    expect(tools.get_by_role("button")).to_have_count(0)
+    tools.get_by_role("radio", name="JSON").check()
+    tools.get_by_label("Tools as JSON").fill('{"search": {}}')
+    save(page)
+    expect(page.get_by_label(ONE_TEXT)).to_have_value("Typed without scripts.")
+    saved = draft(api_of, made)
+    assert (saved["instructions"], saved["tools"]) == ("Typed without scripts.", {"search": {}})
 
 
 def test_an_error_of_the_form_is_attached_to_the_editor(enter: Enter) -> None:

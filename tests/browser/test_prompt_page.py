@@ -72,7 +72,9 @@ def test_a_shared_block_is_shown_in_place_and_replaced_by_another(
     assert order(saved(page, api_of, made)) == [FIRST[:7], "policie", LAST[:7]]
 
 
-def test_adding_a_condition_takes_two_clicks(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_a_condition_takes_two_clicks_and_name_and_description_are_changed_below_the_heading(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
     page = edit(enter, made)
     person = Clicks(page)
     block = page.locator(".block").first
@@ -85,6 +87,22 @@ def test_adding_a_condition_takes_two_clicks(enter: Enter, api_of: ApiOf, made: 
     rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
     draft = api_of("edgar").get(AGENTS.url(made), status="draft").body
     assert draft["instructions"][0] == {"type": "prompt_block", "content": FIRST, "rules": rules}
+
+    about = page.locator("#about")
+    about.locator("summary").click()
+    about.get_by_label("Name", exact=True).fill("")
+    about.get_by_label("Name", exact=True).press("Enter")  # saves nothing
+    about.get_by_label("Description", exact=True).fill("Writes letters.")
+    page.get_by_role("button", name="Save draft").click()
+    # The error is in sight at once.
+    expect(about.locator(".error")).to_be_visible()
+    expect(about.get_by_label("Name", exact=True)).to_be_focused()
+    page.keyboard.type("Secretary")
+    draft = saved(page, api_of, made)
+    assert (draft["name"], draft["description"]) == ("Secretary", "Writes letters.")
+    page.reload()
+    expect(about.get_by_label("Name", exact=True)).to_be_hidden()
+    expect(about).to_contain_text("Writes letters.")
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -178,15 +196,6 @@ def test_readers_get_a_read_only_page(enter: Enter, made: str) -> None:
     assert flaws(page) == []
 
 
-def test_without_scripts_the_chosen_mode_of_a_field_is_shown(enter: Enter, api_of: ApiOf, made: str) -> None:
-    page = edit(enter, made, has_scripts=False)
-    tools = page.locator("[data-modes=tools]")
-    expect(tools.get_by_role("button")).to_have_count(0)
-    tools.get_by_role("radio", name="JSON").check()
-    tools.get_by_label("Tools as JSON").fill('{"search": {}}')
-    assert saved(page, api_of, made)["tools"] == {"search": {}}
-
-
 def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(enter: Enter, api_of: ApiOf) -> None:
     long, content = "An unusually long name of a prompt " * 5, {"instructions": [text(LAST * 20)]}
     made = {"id": "above-the-fold", "workspaceId": "acme", "name": long, "autoPublish": True, **content}
@@ -209,24 +218,3 @@ def test_the_prompt_begins_above_the_fold_and_the_buttons_stay_in_view(enter: En
     covered = page.locator(".head").bounding_box(), page.locator(".dock").bounding_box()
     assert sum(box["height"] + min(box["y"], 0) for box in covered if box) < 130, covered
     assert page.evaluate(MISPLACED) == []
-
-
-def test_the_name_and_the_description_are_changed_below_the_heading(
-    enter: Enter, api_of: ApiOf, made: str
-) -> None:
-    page = edit(enter, made)
-    about = page.locator("#about")
-    about.locator("summary").click()
-    about.get_by_label("Name", exact=True).fill("")
-    about.get_by_label("Name", exact=True).press("Enter")  # saves nothing
-    about.get_by_label("Description", exact=True).fill("Writes letters.")
-    page.get_by_role("button", name="Save draft").click()
-    # The error is in sight at once.
-    expect(about.locator(".error")).to_be_visible()
-    expect(about.get_by_label("Name", exact=True)).to_be_focused()
-    page.keyboard.type("Secretary")
-    draft = saved(page, api_of, made)
-    assert (draft["name"], draft["description"]) == ("Secretary", "Writes letters.")
-    page.reload()
-    expect(about.get_by_label("Name", exact=True)).to_be_hidden()
-    expect(about).to_contain_text("Writes letters.")

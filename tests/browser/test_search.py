@@ -93,17 +93,6 @@ def test_suggestions_are_chosen_by_keyboard(enter: Enter, pilots: None) -> None:
     sees(page, "Zeppelin pil")
 
 
-def test_a_slash_in_a_text_field_does_not_open_the_search(enter: Enter, pilots: None) -> None:
-    page = enter("edgar", "versioning/promptblock/pilots-block/change/")
-    page.locator(".cm-content").first.click()
-    page.keyboard.type("and/or")
-    expect(page.locator(".cm-content").first).to_be_focused()
-    page.get_by_text("Name and description").click()
-    page.get_by_label("Name", exact=True).fill("a")
-    page.keyboard.type("/b")
-    expect(page.get_by_label("Name", exact=True)).to_have_value("a/b")
-
-
 def test_without_scripts_the_field_is_a_form(enter: Enter, pilots: None) -> None:
     page = enter("edgar", has_scripts=False)
     page.get_by_label("Search everything").fill("zeppelin")

@@ -79,16 +79,6 @@ def test_text_survives_the_end_of_the_session_during_typing(enter: Enter, api_of
     expect(offer(page)).to_have_count(0)
 
 
-def test_a_second_click_does_not_save_twice(enter: Enter, api_of: ApiOf, made: str) -> None:
-    page = edit(enter, "edgar", made)
-    typing(page)
-    page.get_by_role("button", name="Save draft").dblclick()
-    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
-    assert draft(api_of, made)["resolvedVersionId"] is not None
-    versions = api_of("edgar").get(AGENTS.url(made, "versions")).body["versions"]
-    assert [version["versionNumber"] for version in versions] == [2, 1]
-
-
 def test_back_and_forward_after_a_refused_save_show_the_page_and_offer_the_text(
     enter: Enter, made: str
 ) -> None:
@@ -124,7 +114,9 @@ def restore(page: Page) -> None:
     expect(editor(page)).to_have_text(TYPED)
 
 
-def test_text_survives_the_end_of_its_tab(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_text_survives_the_end_of_its_tab_and_a_double_click_saves_it_once(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
     page = edit(enter, "edgar", made, is_kept=False)
     typing(page)
     with page.expect_event("crash"), suppress(Error):  # it is gone before it answers
@@ -132,8 +124,11 @@ def test_text_survives_the_end_of_its_tab(enter: Enter, api_of: ApiOf, made: str
     again = page.context.new_page()
     again.goto(f"versioning/agent/{made}/change/")
     restore(again)
-    save(again)
+    again.get_by_role("button", name="Save draft").dblclick()
+    expect(again.get_by_text("is saved as a draft.")).to_be_visible()
     assert draft(api_of, made)["instructions"] == TYPED
+    versions = api_of("edgar").get(AGENTS.url(made, "versions")).body["versions"]
+    assert [version["versionNumber"] for version in versions] == [2, 1]
 
 
 def test_text_survives_a_server_that_is_killed(browser: Browser, tmp_path: Path) -> None:
@@ -260,7 +255,9 @@ def test_without_storage_for_copies_everything_else_works(enter: Enter, made: st
     save(page)
 
 
-def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: ApiOf, made: str) -> None:
+def test_blocks_are_converted_to_one_text_restored_and_saved_meanwhile(
+    enter: Enter, api_of: ApiOf, made: str
+) -> None:
     page = edit(enter, "edgar", made)
     ways = {name: page.get_by_role("radio", name=name) for name in ("One text", "Blocks")}
     ways["Blocks"].check()
@@ -276,6 +273,9 @@ def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: Api
     page.keyboard.type("Write anew.")
     expect(control(page)).to_have_value("Write anew.")
     ways["Blocks"].check()
+    page.keyboard.press("Control+s")  # before the field is converted, and after that it is saved
+    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
+    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Write anew."}]
     expect(page.locator(".block")).to_have_count(1)
     expect(block_control(page.locator(".block"))).to_have_value("Write anew.")
     page.get_by_role("button", name="Add prompt block").click()
@@ -287,15 +287,6 @@ def test_blocks_are_converted_to_one_text_and_restored(enter: Enter, api_of: Api
     expect(page.locator(".block")).to_have_count(2)
     expect(page.locator("[aria-busy=true]")).to_have_count(0)  # outdated content is dimmed
     assert flaws(page, refused) == []
-
-
-def test_saving_during_a_conversion_saves_the_converted_field(enter: Enter, api_of: ApiOf, made: str) -> None:
-    page = edit(enter, "edgar", made)
-    text_of(page).fill("Typed just now.")
-    page.get_by_role("radio", name="Blocks").check()
-    page.keyboard.press("Control+s")
-    expect(page.get_by_text("is saved as a draft.")).to_be_visible()
-    assert draft(api_of, made)["instructions"] == [{"type": "text", "content": "Typed just now."}]
 
 
 def test_a_removed_block_is_restored_with_the_keyboard(enter: Enter, api_of: ApiOf, made: str) -> None:
