@@ -67,7 +67,9 @@ def test_an_older_version_is_restored_and_published(
     assert live_text(api_of, agent_with_versions) == TEXTS[0]
 
 
-def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, agent_with_versions: str) -> None:
+def test_any_two_versions_are_compared_from_the_keyboard_also_side_by_side_which_is_remembered(
+    enter: Enter, agent_with_versions: str
+) -> None:
     page = history(enter, "edgar", agent_with_versions)
     page.get_by_label("Compare from Version 2").focus()
     page.keyboard.press("ArrowDown")
@@ -79,6 +81,22 @@ def test_any_two_versions_are_chosen_from_the_keyboard(enter: Enter, agent_with_
     expect(page.locator("ins", has_text="page")).to_be_visible()
     page.get_by_role("link", name="Swap").click()
     expect(page.locator("del", has_text="page")).to_be_visible()
+
+    page.goto(f"versioning/agent/{agent_with_versions}/compare/")
+    page.get_by_role("link", name="Side by side").focus()
+    page.keyboard.press("Enter")
+    cells = page.get_by_role("table", name="Instructions").get_by_role("cell")
+    expect(cells.filter(has_text="sentence").locator("del")).to_be_visible()
+    expect(cells.filter(has_text="page").locator("ins")).to_be_visible()
+    left, right = (page.get_by_role("columnheader", name=f"Version {number}") for number in (2, 3))
+    assert (left.bounding_box() or {})["x"] < (right.bounding_box() or {})["x"]
+    assert flaws(page, page.get_by_role("table", name="Instructions")) == []
+    page.goto(f"versioning/agent/{agent_with_versions}/compare/")
+    expect(page.get_by_role("table", name="Instructions")).to_be_visible()
+    page.set_viewport_size({"width": NARROW, "height": 900})
+    expect(page.get_by_role("table", name="Instructions")).to_be_hidden()
+    expect(page.get_by_role("group", name="Instructions").locator("del")).to_be_visible()
+    assert page.evaluate(MISPLACED) == []
 
 
 def test_last_weeks_version_is_live_again_with_three_clicks(
@@ -96,23 +114,3 @@ def test_last_weeks_version_is_live_again_with_three_clicks(
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
     assert live_text(api_of, agent_with_versions) == TEXTS[1]
     assert person.count <= 3
-
-
-def test_two_versions_are_compared_side_by_side_and_the_layout_is_remembered(
-    enter: Enter, agent_with_versions: str
-) -> None:
-    page = enter("edgar", f"versioning/agent/{agent_with_versions}/compare/")
-    page.get_by_role("link", name="Side by side").focus()
-    page.keyboard.press("Enter")
-    cells = page.get_by_role("table", name="Instructions").get_by_role("cell")
-    expect(cells.filter(has_text="sentence").locator("del")).to_be_visible()
-    expect(cells.filter(has_text="page").locator("ins")).to_be_visible()
-    left, right = (page.get_by_role("columnheader", name=f"Version {number}") for number in (2, 3))
-    assert (left.bounding_box() or {})["x"] < (right.bounding_box() or {})["x"]
-    assert flaws(page, page.get_by_role("table", name="Instructions")) == []
-    page.goto(f"versioning/agent/{agent_with_versions}/compare/")
-    expect(page.get_by_role("table", name="Instructions")).to_be_visible()
-    page.set_viewport_size({"width": NARROW, "height": 900})
-    expect(page.get_by_role("table", name="Instructions")).to_be_hidden()
-    expect(page.get_by_role("group", name="Instructions").locator("del")).to_be_visible()
-    assert page.evaluate(MISPLACED) == []

@@ -25,7 +25,9 @@ def edit(enter: Enter, agent_id: str, width: int = WIDE) -> Page:
     return enter("edgar", f"versioning/agent/{agent_id}/change/", width=width)
 
 
-def test_a_block_is_picked_by_its_name_with_the_keyboard(enter: Enter, api_of: ApiOf) -> None:
+def test_a_block_is_picked_by_its_name_with_the_keyboard_and_an_unknown_id_is_refused(
+    enter: Enter, api_of: ApiOf
+) -> None:
     api, own = api_of("alice"), "picking"
     for name, content in (("Greeting", "Say hello."), ("Farewell", "Say goodbye.")):
         block = {"id": f"{own}/{name.lower()}", "name": f"{name} of pickers", "content": content}
@@ -65,6 +67,14 @@ def test_a_block_is_picked_by_its_name_with_the_keyboard(enter: Enter, api_of: A
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
 
+    page.get_by_role("button", name="Add sub-agent").click()
+    page.keyboard.type("nobody-at-all")
+    sentence = "There is no agent with the id nobody-at-all that you may use here"
+    expect(page.locator("[data-picked]").filter(has_text=sentence)).to_be_visible()
+    page.get_by_role("button", name="Save draft").click()
+    expect(page.locator(".error").filter(has_text=sentence)).to_be_visible()
+    expect(page.get_by_role("combobox", name="Sub-agent")).to_have_value("nobody-at-all")
+
 
 def test_a_late_answer_does_not_reopen_the_list_and_a_name_is_found_without_waiting_for_one(
     enter: Enter, api_of: ApiOf
@@ -95,18 +105,6 @@ def test_a_late_answer_does_not_reopen_the_list_and_a_name_is_found_without_wait
     type_and_hold_the_answer("l")
     page.keyboard.press("Tab")
     expect(page.get_by_role("combobox", name="Prompt block")).to_have_value("late/arrival")
-
-
-def test_an_id_that_leads_nowhere_is_refused_and_kept(enter: Enter, api_of: ApiOf) -> None:
-    make(api_of("alice"), "leads-nowhere", [{"type": "text", "content": "Be brief."}])
-    page = edit(enter, "leads-nowhere")
-    page.get_by_role("button", name="Add sub-agent").click()
-    page.keyboard.type("nobody-at-all")
-    sentence = "There is no agent with the id nobody-at-all that you may use here"
-    expect(page.locator("[data-picked]").filter(has_text=sentence)).to_be_visible()
-    page.get_by_role("button", name="Save draft").click()
-    expect(page.locator(".error").filter(has_text=sentence)).to_be_visible()
-    expect(page.get_by_role("combobox", name="Sub-agent")).to_have_value("nobody-at-all")
 
 
 def test_one_text_with_placeholders_becomes_blocks_with_one_click(enter: Enter, api_of: ApiOf) -> None:

@@ -241,19 +241,6 @@ def test_without_scripts_it_is_a_textarea_and_a_field_is_shown_in_the_chosen_mod
     assert (saved["instructions"], saved["tools"]) == ("Typed without scripts.", {"search": {}})
 
 
-def test_an_error_of_the_form_is_attached_to_the_editor(enter: Enter) -> None:
-    page = enter("edgar", "versioning/agent/add/")
-    page.get_by_role("button", name="Create", exact=True).click()
-    text = editor(page, "Instructions")
-    expect(text).to_have_attribute("aria-invalid", "true")
-    assert "text-note" in str(text.get_attribute("aria-describedby")).split()
-    assert flaws(page) == []
-    page.locator("label", has_text="Instructions").click()
-    expect(text).to_be_focused()
-    page.keyboard.type("Words.")
-    expect(control(page, "text")).to_have_value("Words.")
-
-
 def test_the_editor_recognizes_the_placeholders_of_the_service(enter: Enter, made: str) -> None:
     page = edit(enter, "edgar", made)
     source = page.locator("script[src*='prompt-editor']").get_attribute("src")

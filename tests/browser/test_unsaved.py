@@ -205,12 +205,22 @@ def test_two_tabs_store_separate_copies_and_do_not_offer_those_of_open_tabs(ente
     copies(second, 0)
 
 
-def test_the_text_of_a_new_resource_is_stored_until_saved(enter: Enter) -> None:
+def test_an_error_of_a_new_resource_is_attached_to_its_editor_and_its_text_is_stored_until_saved(
+    enter: Enter,
+) -> None:
     page = enter("edgar", "versioning/agent/add/")
+    page.get_by_role("button", name="Create", exact=True).click()
+    text = editor(page, "Instructions")
+    expect(text).to_have_attribute("aria-invalid", "true")
+    assert "text-note" in str(text.get_attribute("aria-describedby")).split()
+    assert flaws(page) == []
+    page.locator("label", has_text="Instructions").click()
+    expect(text).to_be_focused()
+    page.keyboard.type("Typed words.")
     page.get_by_label("Name", exact=True).fill("Kept agent")
-    page.get_by_label("Instructions").fill("Typed words.")
+    expect(control(page, "text")).to_have_value("Typed words.")
     copies(page, 1)
-    page.goto("versioning/agent/add/")
+    leave(page, "versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
     expect(control(page, "text")).to_have_value("Typed words.")
     page.get_by_role("button", name="Create", exact=True).click()
