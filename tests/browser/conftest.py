@@ -28,7 +28,12 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None
 )
 """The one that has no window takes half the time of the one that only hides it."""
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--js-flags=--single-threaded",  # helpers that compile and collect take more time than they save
+]
 WIDE, NARROW = 1280, 390
 REFUSED = "Failed to load resource: the server responded with a status of 4"
 """What Chromium writes for an answer such as 404 or 409, which a test may be about."""
