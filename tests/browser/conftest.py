@@ -201,7 +201,7 @@ def enter(
 
     `enter()` opens an empty one, in which no person has signed in. At the end of the test, no page that
     is watched may have had an error or have sent a request to another host. A test that changes a window for
-    good, such as its clock, says `is_kept=False`.
+    good, by its clock, a script of its own or by closing its first page, says `is_kept=False`.
     """
     with entering(windows, studio_service, sessions) as open_window:
         yield open_window
