@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from urllib.parse import urlsplit
 from urllib.request import urlopen
 
@@ -178,6 +179,9 @@ def test_a_replica_that_is_late_is_left_alone_and_comes_back(machines: Machines)
         AGENTS.save(api, "late", "two")
     assert read(machines, "/agents/later")[1] == "replica"
     wait_for(lambda: machines.state() == "late")
+    # A process counts from when it has heard of the change; what it read from the replica stays in memory.
+    pages = (f"{AGENTS.url('latest', 'versions')}?perPage={size}" for size in count(1))
+    wait_for(lambda: read(machines, next(pages))[1] == "primary")
     assert read(machines, "/agents/latest")[1] == "primary"
     assert "late" in machines.here.manage("status")
     machines.resume()
