@@ -11,6 +11,8 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
 from tests.support.writing import DELICATE, Job, Record, history, writing
 
+pytestmark = pytest.mark.database
+
 SAVES_BEFORE_THE_CRASH = 40
 
 
