@@ -46,6 +46,7 @@ tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing el
 test: .venv/.dev ## Run the tests that start no server, worker or command, on SQLite
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -m 'not processes'
 
+# None of these is about a property, for which Hypothesis would read all sources for constants.
 test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers and commands, on SQLite
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) $(NO_BROWSER) -p no:hypothesispytest -m processes
 
@@ -76,7 +77,7 @@ check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	$(MANAGE) check
 	$(PY) -m tests.support.docs_lint
 
-bench: .venv/.dev ## Measure the real server and write docs/performance.md (needs wrk, PostgreSQL)
+bench: .venv/.dev ## Measure the real server, for the figures of docs/performance.md (needs wrk, PostgreSQL)
 	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
 	$(PY) -m benchmarks $(SECONDS)
 

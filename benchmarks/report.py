@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
@@ -34,10 +33,11 @@ def page(text: str, figures: Mapping[str, str]) -> str:
     Raises `KeyError` for a name that the page does not have.
     """
     for name, figure in figures.items():
-        block = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        if not block.search(text):
+        before, mark, rest = text.partition(f"<!-- {name} -->\n")
+        if not mark:
             raise KeyError(name)
-        text = block.sub(lambda found: f"{found[1]}\n{figure}\n\n{found[2]}", text)  # noqa: B023  called here
+        _, end, after = rest.partition("<!-- end -->")
+        text = f"{before}{mark}\n{figure}\n\n{end}{after}"
     return text
 
 
