@@ -14,7 +14,7 @@ MORE = [["main :is(li, tr):nth-child(n + 9)"]]
 """The rest of a long list, which is like its beginning."""
 
 # Every visible control lies within the window; the element in its middle is the control, a part of it or
-# its parent. Every icon is rendered as an icon, not as a word.
+# its parent. Every icon is rendered as an icon, not as a word. No text is narrower than its words.
 MISPLACED = """async () => {
   if (document.readyState !== "complete") await new Promise((done) => addEventListener("load", done));
   const found = [];
@@ -43,6 +43,17 @@ MISPLACED = """async () => {
     const names = [one, other].map((box) => buttons[boxes.indexOf(box)].textContent.trim());
     const gap = Math.max(across, down);
     if (gap < 4 && gap > -2) found.push(`${names.join(" and ")}: touch`);
+  }
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let text; (text = texts.nextNode());) {
+    range.selectNodeContents(text);
+    if (range.getClientRects().length < 2 || !seen(text.parentElement)) continue;
+    for (const {0: word, index} of text.data.matchAll(/(?<!\\S)\\p{L}{2,20}(?![^\\s\\p{P}]|\\p{P}\\S)/gu)) {
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const tops = new Set([...range.getClientRects()].map(({top}) => Math.round(top)));
+      if (tops.size > 1) found.push(`${word}: broken into ${tops.size} lines`);
+    }
   }
   const overflow = document.documentElement.scrollWidth - innerWidth;
   if (overflow > 0) found.push(`the page is ${overflow} pixels too wide`);

@@ -112,14 +112,14 @@ def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(
 
 
 def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, api_of: Everybody) -> None:
-    text = "Be brief.\nNever  lie.\nBe brief."
+    text = "- Be brief.\nNever  lie.\n- Be brief."
     draft = PROMPT_BLOCKS.make(api_of("edgar"), "marked", text)["latestVersionId"]
     about = {"resource": {"kind": "promptBlock", "id": "marked"}, "versionId": draft, "field": "content"}
-    said = {**about, "line": 3, "quote": "Be brief", "body": "<b>How brief?</b>"}
+    said = {**about, "line": 3, "quote": "- Be brief", "body": "<b>How brief?</b>"}
     assert api_of("paula").post("/comments", said).status == 201
     page = enter("edgar", "versioning/promptblock/marked/change/")
     marked = page.locator(".prompt-mark")
-    expect(marked).to_have_text("Be brief")
+    expect(marked).to_have_text("- Be brief")
     expect(page.locator(".cm-line").nth(2).locator(".prompt-mark")).to_be_visible()
     marked.hover()
     expect(page.locator(".prompt-about")).to_contain_text("paula")
@@ -129,7 +129,7 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, ap
     editor(page, "Text").focus()
     page.keyboard.press("Control+Home")
     page.keyboard.type("Hello!\n")
-    expect(page.locator(".cm-line").nth(3).locator(".prompt-mark")).to_have_text("Be brief")
+    expect(page.locator(".cm-line").nth(3).locator(".prompt-mark")).to_have_text("- Be brief")
     page.keyboard.press("Control+End")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".cm-announced")).to_contain_text("paula: <b>How brief?</b>")
@@ -143,7 +143,7 @@ def test_the_words_that_a_comment_quotes_are_marked_in_the_text(enter: Enter, ap
     page.get_by_label("About these words").fill("Never lie")
     page.get_by_label("Comment on version 1").fill("Why not?")
     page.locator("#comments").get_by_role("button", name="Comment", exact=True).click()
-    expect(marked).to_have_text(["Never  lie", "Be brief"])
+    expect(marked).to_have_text(["Never  lie", "- Be brief"])
     thread.first.get_by_role("button", name="Resolve").click()
     expect(marked).to_have_text(["Never  lie"])
 

@@ -14,7 +14,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
 LINES = "\n".join(f"Line {number} of many that say nothing." for number in range(300))
-TEXT = f"{LINES}\nNever promise a voucher to a Zeppelin pilot.\n{LINES}"
+TEXT = f"{LINES}\nNever promise a day-voucher to a Zeppelin pilot.\n{LINES}"
 IN_VIEW = """() => {
   const highlight = CSS.highlights?.get("find");
   const selection = getSelection();
@@ -55,12 +55,12 @@ def test_a_phrase_is_found_and_shown_in_its_text_with_two_clicks(enter: Enter, p
     page = enter("vera")  # who has no editor of prompts, as edgar has in the next test
     person = Clicks(page)
     person.click(page.get_by_role("combobox", name="Search everything"))
-    page.keyboard.type('"voucher to a zeppelin"')
+    page.keyboard.type('"day-voucher to a zeppelin"')
     page.keyboard.press("Enter")
     excerpt = page.get_by_role("listitem").filter(has_text="Pilots pilots-block").locator("mark")
-    expect(excerpt.last).to_have_text("voucher to a Zeppelin")
+    expect(excerpt.last).to_have_text("day-voucher to a Zeppelin")
     person.click(page.get_by_role("link", name="Pilots pilots-block"))
-    sees(page, "voucher to a Zeppelin")
+    sees(page, "day-voucher to a Zeppelin")
     assert person.count <= 2
 
 

@@ -13,7 +13,8 @@ const renewed = StateEffect.define();
 // Lets an editor know that those of the page have changed.
 export const tellMarks = (view) => view.dispatch({ effects: renewed.of(null) });
 
-const patternOf = (words) => new RegExp(words.trim().split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("\\s+"), "gu");
+// With the flag `u` only syntax characters may be escaped: an escaped hyphen is an error.
+const patternOf = (words) => new RegExp(words.trim().split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("\\s+"), "gu");
 
 // The place of the words, with anything between them; of several the one that is nearest to their line.
 function placeOf(doc, { words, line }) {

@@ -4,7 +4,8 @@
 // ends, and shows it instead. Elsewhere on the page it is highlighted.
 
 const sought = new URLSearchParams(location.search).get("find").trim();
-const words = sought.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+// With the flag `u` only syntax characters may be escaped: an escaped hyphen is an error.
+const words = sought.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
 const pattern = new RegExp(words.join("\\s+"), "iu");
 const main = document.getElementById("content") ?? document.body;
 
