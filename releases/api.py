@@ -27,8 +27,9 @@ from releases.schemas import (
 )
 from releases.verbs import Releases
 from versioning.api import errors, parameters
-from versioning.api.base import EditorViewSet, content_etag, expected_etags, with_etag
+from versioning.api.base import EditorViewSet, expected_etags, with_etag
 from versioning.api.paging import Page
+from versioning.api.rendering import content_etag
 from versioning.api.resources import options_of
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success

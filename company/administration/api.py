@@ -26,8 +26,9 @@ from company.administration.schemas import (
 from company.administration.verbs import as_seen, identity_of, members_as_seen
 from studio.workspaces.base import invitation_address
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, content_etag, with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
+from versioning.api.rendering import content_etag
 from versioning.api.schemas.base import Json
 from versioning.api.schemas.common import Nothing, Success
 from versioning.conf import get_editor

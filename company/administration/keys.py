@@ -21,8 +21,9 @@ from company.administration.schemas import (
     ServiceAccountPage,
 )
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, content_etag, with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
+from versioning.api.rendering import content_etag
 from versioning.api.schemas.common import Nothing, Success
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role

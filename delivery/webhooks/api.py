@@ -23,8 +23,9 @@ from delivery.webhooks.schemas import (
     WebhookUpdate,
 )
 from versioning.api import parameters
-from versioning.api.base import EditorViewSet, content_etag, with_etag
+from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
+from versioning.api.rendering import content_etag
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength, together

@@ -83,6 +83,8 @@ class CachedReads:
         found = cached_answers.cache_entry(self._cache, read.asked, read.key)
         if found is None:
             return self._make(read)
+        if found.content is None:
+            return False
         with self._lock:
             self._waiting.append((read, found))
             if self._is_answering:
@@ -105,8 +107,8 @@ class CachedReads:
         path = scope["raw_path"]
         if b"%" in path:
             path = unquote_to_bytes(path)
-        others = scope["scheme"].encode(), b"", scope["query_string"]
-        asked = Asked.of(others, map(headers.get, self._headers), path)
+        asked_headers = map(headers.get, self._headers)
+        asked = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
         trace = _trace_of(headers) if telemetry.is_traced() else {}
         return Read(watcher, scope, asked, key, request_id, begun, trace)

@@ -6,6 +6,7 @@ import base64
 import json
 from itertools import product
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -31,7 +32,6 @@ NO_CONTEXTS = {
     "empty": "",
     "plain JSON": '{"a": 1}',
     "not base64": "a*b=",
-    "a line break": base64_of(b'{"a": 1}') + "\n",
     "half of it": base64_of(b'{"a": 1}')[:-3],
     "a list": encoded([1]),
     "null": encoded(None),
@@ -119,6 +119,25 @@ def test_a_context_that_is_not_an_object_in_base64_is_refused(alice: Api) -> Non
     assert (twice.status, twice.fields) == (400, ["requestContext"])
     for allowed in ({}, {"a": "\U0001f600"}, {"deep": json.loads("[" * 63 + "]" * 63)}):
         assert ask(alice, context=allowed).status == 200
+
+
+def test_a_context_is_read_in_every_form_that_base64_has(alice: Api) -> None:
+    published_agent(alice, "writer", [text("{{ word }}")])
+    context = {"word": "~?>ÿ?~>ÿþ", "more": "1"}
+    exact = base64_of(json.dumps(context, ensure_ascii=False).encode())
+    assert {"+", "/", "="} <= set(exact)
+    url_safe = exact.replace("+", "-").replace("/", "_")
+    forms = [
+        quote(exact),
+        exact,
+        quote(url_safe),
+        url_safe.rstrip("="),
+        quote(f"{exact[:8]}\r\n{exact[8:]}\n"),
+    ]
+    for form in forms:
+        answer = alice.get(f"/agents/writer?requestContext={form}")
+        assert (answer.status, answer.body.get("instructions")) == (200, context["word"]), form
+    assert alice.get("/stored/agents?requestContext=!").fields == ["requestContext"]
 
 
 def test_a_context_grants_nothing(cast: Cast) -> None:

@@ -44,7 +44,8 @@ MISPLACED = """async () => {
     const gap = Math.max(across, down);
     if (gap < 4 && gap > -2) found.push(`${names.join(" and ")}: touch`);
   }
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), range = document.createRange();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
   for (let text; (text = texts.nextNode());) {
     range.selectNodeContents(text);
     if (range.getClientRects().length < 2 || !seen(text.parentElement)) continue;

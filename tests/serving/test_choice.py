@@ -204,25 +204,26 @@ def test_reads_of_other_agents_cost_no_more_than_without_a_choice(
     assert (min(firsts) > 0, repeated, after_a_change_elsewhere) == (True, [0, 0, 0], 0)
 
 
-def test_answers_are_cached_for_each_arm(cast: Cast, rule: dict[str, Any]) -> None:
+def test_all_arms_are_cached_together(cast: Cast, rule: dict[str, Any]) -> None:
     published_block(cast.alice, "tone", "Be brief.")
     of_block = start(
         PROMPT_BLOCK, "tone", PROMPT_BLOCKS.save(cast.alice, "tone", "Be kind.")["latestVersionId"]
     )
     published_agent(cast.alice, "greeter", BY_NAME)
     greeter = start(AGENT, "greeter", AGENTS.save(cast.alice, "greeter", BY_NAME[:1])["latestVersionId"])
-    known: set[Any] = set()
+    first = statements(partial(served, cast.edgar, "greeter", {"userId": "ada"}))
+    assert first > 0
+    seen = set()
     for user in toy_choice.USERS:
         context = {"userId": user}
         arm = arm_of(greeter, context) is None, arm_of(of_block, context) is None
         arm = arm if arm[0] else (False, True)  # that version shows no block
-        assert (statements(partial(served, cast.edgar, "greeter", context)) == 0) == (arm in known)
-        known.add(arm)
+        assert statements(partial(served, cast.edgar, "greeter", context)) == 0
+        seen.add(arm)
         shown = ["Be brief." if arm[1] else "Be kind."] if arm[0] else []
         whole = "\n\n".join([f"Hello, {user}.", *shown])
         assert served(cast.edgar, "greeter", context)["instructions"] == whole
-    assert len(known) == 3
-    assert [statements(lambda: served(cast.edgar, "greeter")) for _ in range(2)][1] == 0
+    assert len(seen) == 3
 
 
 def test_the_next_read_reflects_a_change_of_the_rule(cast: Cast, rule: dict[str, Any]) -> None:

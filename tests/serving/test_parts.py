@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import override_settings
 from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
 from editor_client.parts import UNCHECKED, evaluate
@@ -48,9 +49,14 @@ def evaluated(parts: dict[str, Any], context: Any) -> tuple[int, str]:
 
 
 def agree(api: Api, context: Any, agent_id: str = "writer", **query: str) -> Answer:
-    """Evaluate an agent on both sides, and return the server's answer."""
+    """Evaluate an agent on both sides, and return the server's answer, which equals the uncached one."""
     parts, answer = parts_of(api, agent_id, **query), ask(api, agent_id, context, **query)
-    assert evaluated(parts, context) == (answer.status, json.dumps(answer.body))
+    with override_settings(EDITOR_CACHE_BYTES=0):
+        uncached = ask(api, agent_id, context, **query)
+    assert evaluated(parts, context) == (uncached.status, json.dumps(uncached.body))
+    for again in (answer, ask(api, agent_id, context, **query)):
+        assert (again.status, json.dumps(again.body)) == (uncached.status, json.dumps(uncached.body))
+        assert again.headers.get("ETag") == uncached.headers.get("ETag")
     return answer
 
 

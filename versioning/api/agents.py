@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +11,7 @@ from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import parameters
+from versioning.api import contexts, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.agents import (
     AgentAnswer,
@@ -24,6 +25,7 @@ from versioning.api.schemas.base import Json
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Caller
 from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid, PartsUnavailable
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Selector
@@ -58,10 +60,16 @@ class ServedAgentViewSet(EditorViewSet):
         """Return the selected agent, resolved or in parts; by default the published version."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
-        if "form" not in request.query_params and context:
-            agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
-            return with_etag(request, ResolvedAgentAnswer.dump(agent))
-        return self.about(id, partial(_in_parts if "form" in request.query_params else _resolved, selector))
+        if "form" in request.query_params:
+            return self.about(id, partial(_in_parts, selector))
+        if contexts.PARAMETER not in request.query_params:
+            return self.about(id, partial(_resolved, selector))
+        with suppress(PartsUnavailable, Invalid):
+            answer = self.in_context(id, partial(_in_parts, selector))
+            if answer is not None:
+                return answer
+        agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
+        return with_etag(request, ResolvedAgentAnswer.dump(agent))
 
 
 def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,7 +13,6 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
-from django.utils.http import parse_etags
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared import canonical, ids
 from pydantic import BaseModel
@@ -33,10 +31,16 @@ from versioning.api.authentication import (
     PersonAuthentication,
     confirm,
 )
-from versioning.api.cached_answers import depends_on, leave_template
+from versioning.api.cached_answers import (
+    declare_context_use,
+    depends_on,
+    evaluate_in_context,
+    leave_template,
+)
 from versioning.api.middleware import set_private
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
+from versioning.api.rendering import content_etag, etags_in, is_known
 from versioning.api.schemas.base import (
     CompactJSONRenderer,
     ExactJSONParser,
@@ -123,6 +127,10 @@ class EditorViewSet(ViewSet):
             self._read_from_replica()
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
+        if parameters.CONTEXT in self.query.get(self.action, ()):
+            declare_context_use(request._request)  # noqa: SLF001  what the middleware sees
+        else:
+            parameters.context(request.query_params)  # has to be one, although nothing depends on it
         if request.method == "POST":
             idempotency.begin(request, self.caller)
 
@@ -194,14 +202,20 @@ class EditorViewSet(ViewSet):
 
     def about(self, resource_id: str, make: Make) -> Response:
         """Return the answer about a resource; `make` makes those about others for the same request."""
-        renderer, media_type = self.request.accepted_renderer, self.request.accepted_media_type
-
-        def render(data: Json) -> tuple[bytes, str]:
-            return cast("bytes", renderer.render(data, media_type)), content_etag(data)
-
         data = make(resource_id, self.caller, self.depends_on)
-        leave_template(self.request._request, Template(resource_id, make, render))  # noqa: SLF001
+        leave_template(self.request._request, Template(resource_id, make, self.request.accepted_media_type))  # noqa: SLF001
         return with_etag(self.request, data)
+
+    def in_context(self, resource_id: str, make: Make) -> Response | None:
+        """Return the answer about a resource in the request's context, evaluated from what `make` returns.
+
+        Returns None, and raises, as `evaluate_in_context` does.
+        """
+        request = self.request._request  # noqa: SLF001  what the middleware sees
+        template = Template(resource_id, make, self.request.accepted_media_type, is_in_parts=True)
+        parts = partial(make, resource_id, self.caller, self.depends_on)
+        answer = evaluate_in_context(request, parts, template)
+        return None if answer is None else with_etag(self.request, answer)
 
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
         """Return the answer with a page of a list, built as in `Page.of`; raises `PageTooLarge`."""
@@ -245,18 +259,12 @@ class EditorViewSet(ViewSet):
 
 def with_etag(request: Request, data: Any, *, etag: str | None = None, **response: Any) -> Response:
     """Return an answer with its `ETag`, or 304 to a read if the caller already has it."""
-    quoted = f'"{etag or content_etag(data)}"'
-    known = _given_etags(request.headers.get("If-None-Match", ""))
-    if request.method in SAFE_METHODS and (quoted in known or known == ["*"]):
-        return Response(status=304, headers={"ETag": quoted})
+    etag = etag or content_etag(data)
+    if request.method in SAFE_METHODS and is_known(request.headers.get("If-None-Match", ""), etag):
+        return Response(status=304, headers={"ETag": f'"{etag}"'})
     answer = Response(data, **response)
-    answer["ETag"] = quoted
+    answer["ETag"] = f'"{etag}"'
     return answer
-
-
-def content_etag(data: Any) -> str:
-    """Return an entity tag that is the same for equal answers."""
-    return hashlib.sha256(canonical.dump(data).encode()).hexdigest()[:32]
 
 
 def expected_etags(request: Request) -> frozenset[str] | None:
@@ -264,12 +272,7 @@ def expected_etags(request: Request) -> frozenset[str] | None:
     given = request.headers.get("If-Match")
     if given is None:
         return None
-    return frozenset(etag.strip('"').partition("-")[0] for etag in _given_etags(given))
-
-
-def _given_etags(header: str) -> list[str]:
-    # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
-    return [etag.removeprefix("W/") for etag in parse_etags(header)]
+    return frozenset(etag.strip('"').partition("-")[0] for etag in etags_in(given))
 
 
 def check_query(given: QueryDict, declared: Parameters, *, raw: str = "") -> None:

@@ -4,12 +4,15 @@ A view declares the dependencies of its answer (`depends_on`), and the finished 
 headers. The next identical request with the same rights costs one statement, which reads the position of the
 log. Anything unusual takes the ordinary path: so every answer, every refusal and every header is made in only
 one place.
+
+The request context is no part of a request's identity. An answer that depends on it is cached in parts,
+before evaluation, once for all contexts (`evaluate_in_context`).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from http import HTTPStatus
@@ -19,19 +22,24 @@ from typing import Any, Final, NamedTuple
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
+from editor_client.shared import canonical
 
 from versioning.api import similar_answers
 from versioning.api.authentication import bearer_key
+from versioning.api.contexts import split_context
 from versioning.api.middleware import GetResponse
+from versioning.api.rendering import is_known, rendered
 from versioning.api.request_log import log_request, request_id_for, trace_of
 from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain import telemetry
 from versioning.domain.access import Caller
+from versioning.domain.errors import Invalid
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
 from versioning.serving.followed_keys import TimedKey, keys, rights_digest
 from versioning.serving.followed_log import Dependency, Moment, log
+from versioning.serving.parts import answer_in
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -42,7 +50,10 @@ _ABSENT: Final = b"\n"  # occurs in no header
 _DIGEST_BYTES: Final = 20
 _CACHED_STATUSES: Final = frozenset({200, 304})
 _OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
-
+_OF_CONTENT: Final = frozenset({*_OF_ONE_ANSWER, "Content-Type"})
+"""The headers that an answer with content has, and a 304 lacks."""
+_MAX_PARTS: Final = 1 << 20
+"""Larger parts, in bytes, are evaluated by the ordinary path, which counts what is read for a request."""
 
 MAX_USUAL_HEADERS: Final = 64
 _usual_headers: Final[list[Headers]] = []
@@ -65,18 +76,58 @@ class CachedResponse(NamedTuple):
         return [*_usual_headers[self.usual], *self.own]
 
 
+class Parts(NamedTuple):
+    """An answer before evaluation in a request context."""
+
+    path: str
+    usual: int
+    """As in `CachedResponse`."""
+    media_type: str
+    parts: Mapping[str, Any]
+
+    def response(self, asked: Asked) -> tuple[Any, ...] | None:
+        """Return the values of a `CachedResponse` to a request with a context.
+
+        None if the evaluation is refused: the ordinary path says why.
+        """
+        try:
+            content, etag = rendered(answer_in(self.parts, asked.context or {}), self.media_type)
+        except Invalid:
+            return None
+        if is_known(asked.known_etags, etag):
+            own = [("ETag", f'"{etag}"')]
+            return HTTPStatus.NOT_MODIFIED.value, self.path, self.usual, _as_bytes(own), b""
+        own = [
+            ("Content-Type", self.media_type),
+            ("ETag", f'"{etag}"'),
+            ("Content-Length", str(len(content))),
+        ]
+        return HTTPStatus.OK.value, self.path, self.usual, _as_bytes(own), content
+
+
 class Asked(NamedTuple):
     """Everything that an answer can depend on besides the caller and the database."""
 
     others: bytes
     path: bytes
     """The part after the root of the application, not percent-encoded."""
+    context: Mapping[str, Any] | None = None
+    """The request context; None if the query has none, or one that the ordinary path has to refuse."""
+    known_etags: str = ""
+    """`If-None-Match` of a request with a context: without one, it is among the others."""
 
     @classmethod
-    def of(cls, others: Sequence[bytes], headers: Iterable[bytes | None], path: bytes) -> Asked:
-        """Return the request's identity: scheme, root and query; the values of `asked_headers`; the path."""
-        values = [_ABSENT if value is None else value for value in headers]
-        return cls(b"\0".join([*others, *values]), path)
+    def of(
+        cls, scheme: bytes, root: bytes, query: bytes, headers: Iterable[bytes | None], path: bytes
+    ) -> Asked:
+        """Return the request's identity; `headers` are the values of `asked_headers`."""
+        host, accept, known, *proxy = (_ABSENT if value is None else value for value in headers)
+        split = split_context(query)
+        if split is None:
+            return cls(b"\0".join([scheme, root, query, host, accept, known, *proxy]), path)
+        rest, context = split
+        others = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
+        return cls(others, path, context, "" if known == _ABSENT else known.decode("latin-1"))
 
     @property
     def digest(self) -> bytes:
@@ -98,6 +149,8 @@ class CacheEntry(NamedTuple):
 
     key: TimedKey
     answer: CachedAnswer
+    content: tuple[Any, ...] | None
+    """The values of its `CachedResponse`; None if it cannot be evaluated here."""
 
     def response(
         self,
@@ -109,9 +162,11 @@ class CacheEntry(NamedTuple):
 
         `fingerprint` is as in `AnswerCache.is_right`.
         """
+        if self.content is None:
+            return None
         if not keys.is_right(self.key, now) or not cache.is_right(self.answer, now, fingerprint):
             return None
-        return CachedResponse._make(self.answer.content)
+        return CachedResponse._make(self.content)
 
 
 class CacheMiss:
@@ -122,18 +177,26 @@ class CacheMiss:
         self.asker = b""
         self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
+        self.parts: Mapping[str, Any] | None = None
+        """What was evaluated in the context of the request."""
+        self.uses_context = False
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer if a view has declared its dependencies."""
         if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
+        if self.uses_context and self.parts is None:
+            return
         headers = [header for header in response.items() if header[0] != REQUEST_ID]
-        usual = _number_of(_as_bytes(header for header in headers if header[0] not in _OF_ONE_ANSWER))
-        own = _as_bytes(header for header in headers if header[0] in _OF_ONE_ANSWER)
+        of_one = _OF_ONE_ANSWER if self.parts is None else _OF_CONTENT
+        usual = _number_of(_as_bytes(header for header in headers if header[0] not in of_one))
+        own = _as_bytes(header for header in headers if header[0] in of_one)
         if usual is None:
             return
-        answer = (response.status_code, path, usual, own, response.content)
-        self.pending.finish(self.asked.digest + self.asker, answer)
+        answer: tuple[Any, ...] = (response.status_code, path, usual, own, response.content)
+        if self.parts is not None and self.template is not None:
+            answer = Parts(path, usual, self.template.media_type, self.parts)
+        self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
             similar_answers.store(about[0] + self.asker, self.pending.begun, usual, self.template)
@@ -185,10 +248,18 @@ def timed_key(authorization: str) -> TimedKey | None:
 
 
 def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
-    """Return the cached answer for a request and the rights of a key, valid or not."""
+    """Return the cached answer for a request and the rights of a key, valid or not.
+
+    Parts are evaluated in the context of the request, unless the key is known not to be usable any more.
+    """
     key, digest = timed[0], asked.digest
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
-    return CacheEntry(timed, found) if found else None
+    if found is None:
+        return None
+    content = found.content
+    if len(content) == len(Parts._fields):
+        content = Parts._make(content).response(asked) if keys.is_right(timed, log.reached) else None
+    return CacheEntry(timed, found, content)
 
 
 def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
@@ -201,13 +272,24 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
         if found := similar_answers.find(about_digest + asker, now):
             usual, template = found
             pending = PendingAnswer(cache, now)
+            path = asked.path.decode()
             try:
-                content, etag = template.render(_made(template, resource_id, key.caller, pending))
+                made = _made(template, resource_id, key.caller, pending)
+                if template.is_in_parts:
+                    if not _is_cached_in_parts(made):
+                        return None
+                    parts = Parts(path, usual, template.media_type, made)
+                    answer = parts.response(asked)
+                else:
+                    parts = None
+                    content, etag = rendered(made, template.media_type)
+                    own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
+                    answer = (HTTPStatus.OK.value, path, usual, own, content)
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None
-            own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
-            answer = (HTTPStatus.OK.value, asked.path.decode(), usual, own, content)
-            pending.finish(asked.digest + asker, answer)
+            if answer is None:
+                return None
+            pending.finish(asked.digest + asker, tuple(parts or answer))
             return CachedResponse._make(answer)
     return None
 
@@ -238,8 +320,40 @@ def leave_template(request: HttpRequest, template: Template) -> None:
     """Store how the same request is answered for other resources."""
     miss: CacheMiss | None = getattr(request, "cache_miss", None)
     # With an entity tag of the caller, the content decides the status.
-    if miss is not None and "If-None-Match" not in request.headers:
+    if miss is not None and (template.is_in_parts or "If-None-Match" not in request.headers):
         miss.template = template
+
+
+def evaluate_in_context(
+    request: HttpRequest, make: Callable[[], Mapping[str, Any]], template: Template
+) -> dict[str, Any] | None:
+    """Return the answer to a request in its context, and cache its parts for all contexts.
+
+    `make` returns the parts and declares their dependencies; `template` makes those of others. Returns None
+    if nothing is cached for this request, or if the parts are too large. Raises as `make` does, and
+    `Invalid` as the evaluation does.
+    """
+    miss: CacheMiss | None = getattr(request, "cache_miss", None)
+    if miss is None or miss.asked.context is None:
+        return None
+    parts = make()
+    if not _is_cached_in_parts(parts):
+        return None
+    answer = answer_in(parts, miss.asked.context)
+    miss.parts = parts
+    leave_template(request, template)
+    return answer
+
+
+def declare_context_use(request: HttpRequest) -> None:
+    """Declare that the answer depends on the request context, so that it is cached in parts or not at all."""
+    miss: CacheMiss | None = getattr(request, "cache_miss", None)
+    if miss is not None:
+        miss.uses_context = miss.asked.context is not None
+
+
+def _is_cached_in_parts(parts: Mapping[str, Any]) -> bool:
+    return len(canonical.dump(parts)) <= _MAX_PARTS
 
 
 def _asked(request: HttpRequest) -> Asked | None:
@@ -259,8 +373,8 @@ def _asked(request: HttpRequest) -> Asked | None:
     except UnicodeEncodeError:  # servers never pass this on
         return None
     # Django has decoded the path and the root.
-    others = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode(), query
-    return Asked.of(others, given, request.path_info.encode())
+    scheme, root = environ["wsgi.url_scheme"].encode(), environ["SCRIPT_NAME"].encode()
+    return Asked.of(scheme, root, query, given, request.path_info.encode())
 
 
 @cache

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
-from editor_client.shared import canonical
 
-from versioning.domain.errors import Invalid
+from versioning.api import contexts
 from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
@@ -126,17 +123,8 @@ def selector(given: QueryDict) -> Selector:
 
 def context(given: QueryDict) -> dict[str, Any]:
     """Return the request context, an object; raises `Invalid` unless it is JSON in base64."""
-    text = given.get("requestContext")
-    if text is None:
-        return {}
-    try:
-        decoded = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise Invalid.field("requestContext", "is not base64") from None
-    value = canonical.parse(decoded, field="requestContext")
-    if not isinstance(value, dict):
-        raise Invalid.field("requestContext", "must be a JSON object")
-    return value
+    text = given.get(contexts.PARAMETER)
+    return {} if text is None else contexts.read_context(text)
 
 
 def take_down_options() -> list[OpenApiParameter]:

@@ -32,8 +32,10 @@ class Template(NamedTuple):
     resource_id: str
     """The resource of the original request."""
     make: Make
-    render: Callable[[Json], tuple[bytes, str]]
-    """Returns the content of the answer, and its entity tag."""
+    media_type: str
+    """The negotiated media type."""
+    is_in_parts: bool = False
+    """Whether `make` returns the parts of an agent, which are evaluated in the context of each request."""
 
 
 class _Stored(NamedTuple):

@@ -8,10 +8,13 @@ functions of `editor_client.shared`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
+from editor_client import context_schema
+from editor_client.errors import CannotEvaluate
+from editor_client.shared import answers
 from editor_client.shared.agents import EVALUATED_FIELDS
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
@@ -23,12 +26,12 @@ from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import PartsUnavailable
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import ResolvedAgent
+from versioning.domain.resolved_agent import CONTEXT_INVALID, ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, PromptBlock
 from versioning.serving import choice
-from versioning.serving.assembly import build, name_of, require_instructions, texts_for
+from versioning.serving.assembly import build, context_notices, name_of, require_instructions, texts_for
 from versioning.serving.blocks import Texts
 from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.choice import Chooses
@@ -85,6 +88,24 @@ class AgentParts:
         evaluation.field = "instructions"
         evaluation.read(self.characters)
         return build(self.candidate, evaluation, self.texts)
+
+
+def answer_in(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of `GET /agents/:id` in a context, from the parts as clients get them.
+
+    Raises `Invalid` if it is too long, or takes too much to evaluate.
+    """
+    return answers.answer_in(parts, context, _context_warnings)
+
+
+def _context_warnings(schema: Any, context: Mapping[str, Any]) -> list[dict[str, Any]]:
+    try:
+        # The client's check has the same messages and takes a tenth of the time, but not all keywords.
+        refused = context_schema.refusals(schema, context)
+    except CannotEvaluate:
+        notices = context_notices(schema, Evaluation(context))
+        return [asdict(notice) for notice in notices]
+    return [{"code": CONTEXT_INVALID, "message": issue.message, "field": issue.field} for issue in refused]
 
 
 def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
