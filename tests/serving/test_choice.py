@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from editor_client.parts import evaluate
@@ -252,7 +253,10 @@ def agree(api: Api, contexts: list[dict[str, Any]], agent_id: str = "writer") ->
     parts = ask(api, agent_id, form="parts").body
     for context in contexts:
         answer = ask(api, agent_id, context)
-        assert json.dumps(evaluate(parts, context)) == json.dumps(answer.body)
+        with override_settings(EDITOR_CACHE_BYTES=0):
+            uncached = ask(api, agent_id, context)
+        assert json.dumps(evaluate(parts, context)) == json.dumps(uncached.body) == json.dumps(answer.body)
+        assert answer.etag == uncached.etag
 
 
 def test_clients_choose_as_the_server_does(cast: Cast, rule: dict[str, Any]) -> None:
