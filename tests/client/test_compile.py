@@ -71,7 +71,7 @@ def test_rules_hold_exactly_as_on_the_server(rules: Any, context: dict[str, Any]
 
 
 def test_plain_text_is_not_a_template_and_other_values_are_refused() -> None:
-    assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == " {{ name }} "
+    assert compile_prompt({"instructions": " {{ name }} "}, {"name": "Ann"}) == "{{ name }}"
     assert compile_prompt({"name": "x", "content": "Hi {{ name }}."}, {"name": "Ann"}) == "Hi Ann."
     prompt: Any
     for prompt in ({}, {"name": "x"}, {"instructions": [reference("a")]}):

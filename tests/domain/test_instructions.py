@@ -228,9 +228,18 @@ def test_a_block_that_was_not_found_is_left_out_with_the_reason() -> None:
         assert [(report.id, report.reason, report.shown) for report in reports][1] == ("gone", reason, False)
 
 
+def test_white_space_is_cut_at_both_ends_of_the_result_only() -> None:
+    assert assemble(" {{ name }} \n", CONTEXT, {}) == ("{{ name }}", [])
+    blocks = [text("  a\n\n\nb  "), text("\tc\n")]
+    assert assemble(blocks, {}, {})[0] == "a\n\n\nb  \n\n\tc"
+    for untrimmed in (blocks, [text("\n {{ blank }}{{ name }} {{ blank }}")]):
+        context = {**CONTEXT, "blank": " \n"}
+        pieces, _ = traced(untrimmed, context, {})
+        assert "".join(piece.text for piece in pieces) == assemble(untrimmed, context, {})[0]
+
+
 def test_blocks_are_used_as_often_as_they_are_referenced_and_are_not_nested() -> None:
-    assert assemble(" {{ name }} \n", CONTEXT, {}) == (" {{ name }} \n", [])  # no blocks, no template
-    assert assemble([text("  a\n\n\nb  "), text("\tc")], {}, {})[0] == "  a\n\n\nb  \n\n\tc"
+    assert assemble("{{ name }}", CONTEXT, {}) == ("{{ name }}", [])  # no blocks, no template
     result, reports = assemble([reference("tone"), reference("tone")], {}, {"tone": stored("x")})
     assert (result, len(reports)) == ("x\n\nx", 2)
     _, reports = assemble([reference("gone")], {}, {"other": stored("x")})

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from editor_client.shared.canonical import dump
 from editor_client.shared.conditions import holds
@@ -36,8 +36,7 @@ class BlockText:
     config: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BlockReport:
+class BlockReport(NamedTuple):
     """The result for one block of the instructions."""
 
     type: str
@@ -108,14 +107,14 @@ def assemble(
 ) -> tuple[str, list[BlockReport]]:
     """Return the instructions as one text, and a report on every block.
 
-    A text is used unchanged. Blocks are rendered; those whose rules do not hold or that are blank are left
-    out, and the others are joined by a blank line. `found` maps the id of a referenced block to what was
+    A text is not rendered. Blocks are; those whose rules do not hold or that are blank are left out, and the
+    others are joined by a blank line. White space at both ends of the result is cut. `found` maps the id of a referenced block to what was
     found, or to the reason why there is nothing (`missing`, `unpublished`). Raises `Invalid` for a result of
     more than `MAX_LENGTH` characters, and for one that would take more work than the evaluation allows;
     `field` is the caller's name for the instructions.
     """
     if isinstance(instructions, str):
-        return instructions, []
+        return instructions.strip(), []
     evaluation = Evaluation.of(context)
     parts: list[str] = []
     reports: list[BlockReport] = []
@@ -129,7 +128,7 @@ def assemble(
         reports.append(report)
         if report.shown:
             parts.append(text)
-    return "\n\n".join(parts), reports
+    return "\n\n".join(parts).strip(), reports
 
 
 def traced(
@@ -158,7 +157,7 @@ def traced(
         target = found.get(block["id"]) if report.id is not None else None
         template = target.config["content"] if isinstance(target, BlockText) else block["content"]
         pieces.extend(_pieces(template, evaluation))
-    return pieces, reports
+    return _trimmed(pieces), reports
 
 
 def placeholders(template: str) -> Iterator[tuple[str, str | None]]:
@@ -223,6 +222,18 @@ def _pieces(template: str, evaluation: Evaluation) -> Iterator[Piece]:
         place = match.end()
     if place < len(template):
         yield Piece(template[place:])
+
+
+def _trimmed(pieces: list[Piece]) -> list[Piece]:
+    """Return the pieces without the white space at both ends of their text."""
+    while pieces and not pieces[0].text.strip():
+        del pieces[0]
+    while pieces and not pieces[-1].text.strip():
+        del pieces[-1]
+    if pieces:
+        pieces[0] = replace(pieces[0], text=pieces[0].text.lstrip())
+        pieces[-1] = replace(pieces[-1], text=pieces[-1].text.rstrip())
+    return pieces
 
 
 def _value(match: re.Match[str], evaluation: Evaluation) -> tuple[str, Origin]:
