@@ -108,10 +108,10 @@ def assemble(
     """Return the instructions as one text, and a report on every block.
 
     A text is not rendered. Blocks are; those whose rules do not hold or that are blank are left out, and the
-    others are joined by a blank line. White space at both ends of the result is cut. `found` maps the id of a referenced block to what was
-    found, or to the reason why there is nothing (`missing`, `unpublished`). Raises `Invalid` for a result of
-    more than `MAX_LENGTH` characters, and for one that would take more work than the evaluation allows;
-    `field` is the caller's name for the instructions.
+    others are joined by a blank line. White space at both ends of the result is cut. `found` maps the id of a
+    referenced block to what was found, or to the reason why there is nothing (`missing`, `unpublished`).
+    Raises `Invalid` for a result of more than `MAX_LENGTH` characters, and for one that would take more work
+    than the evaluation allows; `field` is the caller's name for the instructions.
     """
     if isinstance(instructions, str):
         return instructions.strip(), []
