@@ -12,14 +12,9 @@ from releases.models import ReleaseItem
 from releases.models.releases import State
 from versioning.domain.access import Caller
 from versioning.domain.errors import NotFound
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
 from versioning.serving.overlays import Overlay, OverlaySelector
-
-_UNPUBLISHED: Final = Notice(
-    code="no_published_version", message="The release unpublishes it; this is the latest version instead."
-)
 
 
 def open_release(release_id: str, caller: Caller) -> Overlay:
@@ -27,11 +22,7 @@ def open_release(release_id: str, caller: Caller) -> Overlay:
     release = find(release_id, by=caller)
     if release.state != State.DRAFT:
         raise NotFound("The release is published: only a draft can be selected.")
-    return Overlay(
-        selector=SELECTOR.name,
-        unpublished=_UNPUBLISHED,
-        versions=moves_of(release.items.all()),
-    )
+    return Overlay(selector=SELECTOR.name, versions=moves_of(release.items.all()))
 
 
 SELECTOR: Final = OverlaySelector(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from editor_client.shared.gates import target_digest
@@ -17,14 +17,11 @@ from versioning.domain.agents import AGENT, Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE, code_config
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, AgentVersion
 from versioning.serving.grants import ids_named, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
-
-_UNPUBLISHED: Final = Notice(code="no_published_version", message="It would not be published.")
 
 Lock = Mapping[str, Any]
 Key = tuple[str, str]
@@ -121,7 +118,7 @@ def _overlaid_lock(request: PublishRequest, agent_id: str, by: Caller) -> Lock |
 @contextmanager
 def overlaid(versions: Versions) -> Iterator[Selector]:
     """Give a selector of what would be served if these versions were live, within the block."""
-    overlay = Overlay(selector="versionId", versions=versions, unpublished=_UNPUBLISHED)
+    overlay = Overlay(selector="versionId", versions=versions)
     with counted_as_live(overlay) as name:
         yield Selector(overlay=name)
 

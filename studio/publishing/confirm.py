@@ -116,8 +116,24 @@ class UnpublishPage(ConfirmPage):
             _("Applications that ask for what is published find nothing."),
             _("Every version stays in the history and can be published again."),
             *([_("Agents that refer to it are served without it.")] if self.kind.is_shown else []),
+            *self._of_released_labels,
             self._of_locks,
         ]
+
+    @property
+    def _of_released_labels(self) -> list[str]:
+        """Return a sentence about the labels by which applications still get a version, if there are any."""
+        released = self.record.labels.filter(released=True).order_by("name").values_list("name", flat=True)
+        if not released:
+            return []
+        sentence = ngettext(
+            "Applications that ask for the label %(labels)s still get its version. "
+            "Removing the label ends that.",
+            "Applications that ask for the labels %(labels)s still get their versions. "
+            "Removing the labels ends that.",
+            len(released),
+        )
+        return [sentence % {"labels": ", ".join(released)}]
 
     @property
     def _of_locks(self) -> str:

@@ -73,8 +73,8 @@ def test_an_agent_with_only_required_fields_has_every_member_too(alice: Api) -> 
 
 
 def test_plain_text_instructions_are_served_unchanged(alice: Api) -> None:
-    published_agent(alice, instructions="  Hi {{ name || 'you' }}\n")
-    assert served(alice, context={"name": "Ann"})["instructions"] == "  Hi {{ name || 'you' }}\n"
+    published_agent(alice, instructions="Hi {{ name || 'you' }}")
+    assert served(alice, context={"name": "Ann"})["instructions"] == "Hi {{ name || 'you' }}"
 
 
 def test_the_context_fills_the_placeholders_and_affects_the_etag(alice: Api) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.database
 
 PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
-AFTER = [("versioning", "0020_published_updated_at")]
+AFTER = [("versioning", "0026_ever_published")]
 
 
 @pytest.fixture
@@ -59,6 +59,14 @@ def test_new_columns_and_tables_are_filled_from_stored_data(earlier_release: Sta
     apps.get_model("versioning", "Favorite").objects.create(agent_id="team/writer", user=user)
     apps.get_model("versioning", "Workspace").objects.create(id="acme", name="Acme")
     down = {kind: stored_and_unpublished(apps, kind, text) for kind, text in kinds.items()}
+    for name in ("granted", "labelled"):  # by a publish that the log does not know, and by a released label
+        store(apps, "Agent", name, live=False, metadata={})
+        version = apps.get_model("versioning", "AgentVersion").objects.get(resource_id=name)
+        references = apps.get_model("versioning", "BlockReference").objects
+        references.create(version=version, target_id="tone", target_uuid=uuid.uuid4())
+    apps.get_model("versioning", "AgentLabel").objects.create(
+        resource_id="labelled", version=version, name="stable", released=True
+    )
 
     apps = migrating.migrate(AFTER)
 
@@ -75,6 +83,7 @@ def test_new_columns_and_tables_are_filled_from_stored_data(earlier_release: Sta
             "never": False,
             "pruned": False,
             "drafted": True,
+            **({"granted": True, "labelled": False} if kind == "Agent" else {}),
         }
         assert {name: one.published_updated_at for name, one in resources.items()} == {
             "live": resources["live"].updated_at,
@@ -82,6 +91,7 @@ def test_new_columns_and_tables_are_filled_from_stored_data(earlier_release: Sta
             "never": None,
             "pruned": None,
             "drafted": PUBLISHED_AT,
+            **(dict.fromkeys(("granted", "labelled")) if kind == "Agent" else {}),
         }
         assert {name for name, one in resources.items() if one.unpublished_version_id == version} == {"was"}
         assert {name for name, one in resources.items() if one.unpublished_version_id} == {"was"}

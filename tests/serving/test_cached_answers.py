@@ -358,7 +358,7 @@ def test_a_restored_database_is_noticed_immediately(cast: Cast, history: History
     assert cast.alice.get("/agents/writer").status == 200
     position = events.position()
     with connection.cursor() as cursor:
-        cursor.execute("UPDATE versioning_agent SET active_version_id = NULL, metadata = '{\"old\": 1}'")
+        cursor.execute("UPDATE versioning_agent SET metadata = '{\"old\": 1}'")
         cursor.execute("UPDATE versioning_logposition SET position = %s", [position - 1])
     assert cast.alice.get("/agents/writer").body["metadata"] == {"old": 1}
 

@@ -157,7 +157,7 @@ def test_no_version_is_chosen_for_an_unpublished_agent(cast: Cast, rule: dict[st
     [context, *_], _ = in_arms(rule)
     assert cast.alice.post("/stored/agents/writer/unpublish").status == 200
     assert ask(cast.vera, context=context).status == 404
-    assert served(cast.alice, context=context)["fallback"]["code"] == "no_published_version"
+    assert ask(cast.alice, context=context).code == "unpublished"
 
 
 def test_a_chosen_version_that_the_gate_refuses_or_that_is_missing_is_not_served(

@@ -27,6 +27,9 @@ ROUTES_OF_KINDS = {
 }
 
 
+NO_VERSION = str(uuid.uuid4())
+
+
 class Writer:
     """A resource `writer` with three versions: `one`, labelled blue; `two`, published; `three`, a draft."""
 
@@ -80,16 +83,47 @@ def test_each_selector_finds_the_version_that_it_names(cast: Cast, writer: Write
         assert (refused.status, refused.code) == (403, "forbidden")
 
 
-def test_without_a_published_version_only_readers_of_drafts_get_the_latest(
-    cast: Cast, writer: Writer
-) -> None:
-    cast.alice.post(writer.kind.url("writer", "unpublish"))
-    for reader in (cast.vera, cast.charlie):
-        for query in ({}, {"status": "published"}, {"label": "production"}, {"status": "draft"}):
-            missing = writer.ask(reader, **query)
-            assert (missing.status, missing.code) == (404, "not_found")
-    assert writer.ask(cast.alice, label="production").status == 404
-    assert writer.text(cast.edgar) == "three"
+def test_what_was_never_published_gives_readers_of_drafts_the_latest(cast: Cast, writer: Writer) -> None:
+    assert cast.alice.delete(writer.kind.url("writer")).status == 200
+    writer.kind.make(cast.alice, text="a namesake")
+    for query in ({}, {"status": "published"}):
+        assert writer.ask(cast.vera, **query).code == "not_found"
+        with undone():
+            assert writer.text(cast.edgar, **query) == "a namesake"
+
+
+def test_unpublishing_what_was_never_published_changes_nothing(alice: Api, one_route: Writer) -> None:
+    kind = one_route.kind
+    kind.make(alice, "never")
+    before = alice.get(kind.url("never"))
+    position = alice.get("/events", after="now").body["next"]
+    assert alice.post(kind.url("never", "unpublish")).status == 200
+    assert alice.get("/events", after=position).body["events"] == []
+    after = alice.get(kind.url("never"))
+    assert (after.status, after.body, after.etag) == (200, before.body, before.etag)
+
+
+def test_what_was_unpublished_is_out_of_service_for_all_callers(cast: Cast, writer: Writer) -> None:
+    released = cast.alice.put(
+        writer.kind.url("writer", "labels", "blue"), {"versionId": writer.one, "released": True}
+    )
+    assert released.status == 200
+    assert cast.alice.post(writer.kind.url("writer", "unpublish")).status == 200
+    for query in ({}, {"status": "published"}):
+        for reader in (cast.alice, cast.edgar):
+            answer = writer.ask(reader, **query)
+            assert (answer.status, answer.code) == (404, "unpublished")
+        for stranger in (cast.vera, cast.charlie):
+            missing = writer.ask(stranger, **query)
+            assert (missing.status, missing.body) == (404, writer.ask(stranger, versionId=NO_VERSION).body)
+    assert writer.ask(cast.alice, label="production").code == "not_found"
+    for query in ({"status": "draft"}, {"versionId": writer.three}, {"label": "latest"}):
+        with undone():
+            assert writer.text(cast.edgar, **query) == "three"
+    with undone():
+        assert writer.text(cast.edgar, label="blue") == "one"
+    writer.kind.publish(cast.alice, "writer", writer.two)
+    assert writer.text(cast.edgar) == "two"
 
 
 def test_selectors_follow_changes_of_status_and_labels(alice: Api, one_route: Writer) -> None:

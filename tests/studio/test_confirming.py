@@ -19,9 +19,13 @@ def record(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 
 def test_unpublishing_stops_serving_and_retains_every_version(cast: Cast, kind: Kind) -> None:
-    make_history(kind, cast.alice)
+    history = make_history(kind, cast.alice)
     paula = Window.of("paula")
+    assert "still get" not in paula.get(page_of(kind, "unpublish")).text
+    stable = {"versionId": history.published, "released": True}
+    assert cast.alice.put(kind.url("writer", "labels", "stable"), stable).status == 200
     asked = paula.get(page_of(kind, "unpublish"))
+    assert "Applications that ask for the label stable still get its version." in asked.text
     assert "Applications that hold a lock keep" in asked.text and "Deleting it" in asked.text
     seen = paula.confirm(page_of(kind, "unpublish"), asked)
     assert seen.headers["Location"] == page_of(kind, "change")

@@ -49,7 +49,7 @@ def make_one_of_everything(keys: dict[str, str]) -> dict[Kind, list[str]]:
     alice = User.objects.get(username="alice")
     comment = get_editor().comments.add("agent", "writer", made[AGENTS][0], body="Why?", by=alice)
     Comment.objects.filter(pk=comment.pk).update(id=COMMENT)
-    make_releases(made[PROMPT_BLOCKS][1])
+    make_releases(Api(keys["alice"]))
     soon = Times(local_time="2028-12-24T09:00", time_zone="Europe/Berlin")
     later = get_editor().schedules.create("agent", "writer", soon, version_id=made[AGENTS][0], by=alice)
     Schedule.objects.filter(pk=later.pk).update(id=SCHEDULE)
@@ -132,10 +132,11 @@ def versions_of(resource_id: str) -> dict[str, str]:
     return {"active": str(agent.active_version_id), "latest": str(agent.latest_version_id)}
 
 
-def make_releases(version_id: str) -> None:
-    """Make a release that can be published, and one that is."""
-    block = PromptBlock.objects.get(pk="writer")
-    for release_id in (RELEASE, PUBLISHED):
+def make_releases(api: Api) -> None:
+    """Make a release that can be published, and one that is, of another prompt block."""
+    PROMPT_BLOCKS.make(api, "released")
+    for release_id, block_id in ((RELEASE, "writer"), (PUBLISHED, "released")):
+        block = PromptBlock.objects.get(pk=block_id)
         release = Release.objects.create(pk=release_id, workspace_id="acme", title="Autumn")
         release.items.create(
             place=0,
@@ -143,11 +144,10 @@ def make_releases(version_id: str) -> None:
             resource_id=block.pk,
             identity=block.uuid,
             action="publish",
-            version_id=version_id,
-            version_number=2,
+            version_id=block.latest_version_id,
+            version_number=block.last_number,
         )
     get_editor().releases.publish(PUBLISHED)
-    get_editor().prompt.unpublish("writer")
 
 
 def make_writer(api: Api, kind: Kind) -> list[str]:

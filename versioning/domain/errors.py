@@ -83,6 +83,15 @@ class NotFound(VersioningError):
         super().__init__(message, code=code)
 
 
+class Unpublished(NotFound):
+    """The resource was published once, and is out of service: nothing takes the place of what was live."""
+
+    code = "unpublished"
+
+    def __init__(self) -> None:
+        super().__init__(Message("It was unpublished: nothing is served until a version is published again."))
+
+
 class NoInstructions(NotFound):
     """An agent leaves its instructions to the editor, and none are published."""
 

@@ -169,7 +169,9 @@ def get(
 ) -> Resolved[R]:
     """Return a resource with the version that the selector names; raises what `select` raises."""
     by = caller_of(by)
-    return select(resources.backend.find(resource_id, by, label=selector.label), selector, by)
+    resource = resources.backend.find(resource_id, by, label=selector.label)
+    overrides_code = resources.ownership.overridden_by(resource) is not None
+    return select(resource, selector, by, overrides_code=overrides_code)
 
 
 def versions(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> History[R]:

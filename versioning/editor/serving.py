@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +14,7 @@ from editor_client.shared.evaluation import Evaluation
 from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import AGENT
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import NotFound, Unpublished
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import ResolvedAgent
@@ -167,13 +168,16 @@ def _all_served(resources: Resources[Agent], evaluation: Evaluation, by: Caller)
     stored = with_versions(resources.backend.readable(by).select_related(None)).order_by()
     rows = [*stored, *resources.backend.unstored(by)]
     chosen = choice.chosen(rows, evaluation.context)
-    resolved = {row.pk: select(row, PUBLISHED, by, chosen=chosen.get(row.pk)) for row in rows}
+    resolved = {}
+    for agent_row in rows:
+        with suppress(Unpublished):
+            resolved[agent_row.pk] = select(agent_row, PUBLISHED, by, chosen=chosen.get(agent_row.pk))
     candidates = [Candidate.stored(found) for agent_id, found in resolved.items() if not code.get(agent_id)]
     # A row stored elsewhere before the code took its id is not an override.
     overrides = {row.pk: row for row in rows if row.workspace_id == code.workspace_id}
     for agent_id, agent in code.readable_by(by).items():
         row = overrides.get(agent_id)
-        override = resolved[agent_id] if row and row.active_id else None
+        override = resolved.get(agent_id) if row and row.active_id else None
         candidates.append(
             Candidate.code(agent, PUBLISHED, workspace_id=code.workspace_id, row=row, override=override)
         )

@@ -17,7 +17,6 @@ from versioning.domain import selectors
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid
 from versioning.domain.registering import require_callable, require_instance
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import OverlayName
 from versioning.models import VersionedResource
 
@@ -43,8 +42,6 @@ class Overlay:
     selector: str
     """The name of the selector, for errors."""
     versions: Versions
-    unpublished: Notice
-    """The warning with the latest version of a resource that would have no live version."""
 
     def of(self, resource: VersionedResource) -> OverlaidVersion | None:
         """Return the effect on a resource; None if it has none.

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from editor_client.shared import ids
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import NotFound, Unpublished
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
@@ -69,12 +69,20 @@ NEVER_PUBLISHED = Notice(
 )
 
 
-def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot | None = None) -> Resolved[R]:
+def select(
+    resource: R,
+    selector: Selector,
+    caller: Caller,
+    *,
+    chosen: Snapshot | None = None,
+    overrides_code: bool = False,
+) -> Resolved[R]:
     """Return the version of a readable resource that the selector names.
 
     `chosen` replaces the active version for this request. Raises `NotFound` if the version, the label or a
-    published version does not exist. A version that is neither published nor selected by a released label
-    requires the right to read drafts; without it, raises as `require_drafts` does.
+    published version does not exist, and `Unpublished` if the published version was taken out of service,
+    unless the resource `overrides_code`, which then serves. A version that is neither published nor selected
+    by a released label requires the right to read drafts; without it, raises as `require_drafts` does.
     """
     if resource.gone and selector.version_id is None:
         raise NotFound
@@ -90,6 +98,8 @@ def select(resource: R, selector: Selector, caller: Caller, *, chosen: Snapshot 
     if version is None and selector.status is Status.PUBLISHED:
         # Only callers who may read drafts get here; for others a resource without a published version is
         # missing.
+        if resource.was_ever_published and not overrides_code:
+            raise Unpublished
         version, fallback = resource.latest, NEVER_PUBLISHED
     if version is None:
         raise NotFound
@@ -104,7 +114,9 @@ def _in_overlay(resource: R, selector: Selector, overlay: Overlay, caller: Calle
     overlaid = overlay.of(resource)
     if overlaid is None:
         return replace(select(resource, PUBLISHED, caller), selector=selector, overlay=overlay)
-    fallback = overlay.unpublished if overlaid.version_id is None else None
+    if overlaid.version_id is None and resource.was_ever_published:
+        raise Unpublished
+    fallback = NEVER_PUBLISHED if overlaid.version_id is None else None
     version = resource.latest if overlaid.version_id is None else find_version(resource, overlaid.version_id)
     return Resolved(resource=resource, version=version, selector=selector, overlay=overlay, fallback=fallback)
 

@@ -191,7 +191,7 @@ def as_one_text(blocks: Sequence[Mapping[str, Any]]) -> str:
     ]
     if issues:
         raise Invalid(issues)
-    return "\n\n".join(block["content"] for block in blocks if block["content"].strip())
+    return "\n\n".join(block["content"] for block in blocks if block["content"].strip()).strip()
 
 
 def _why_no_text(number: int, block: Mapping[str, Any]) -> str | None:

@@ -35,6 +35,13 @@ def not_found() -> Refused:
     return Refused(404, "not_found", "There is nothing here that you can read.")
 
 
+def unpublished() -> Refused:
+    """Return the refusal for what was taken out of service."""
+    return Refused(
+        404, "unpublished", "It was unpublished: nothing is served until a version is published again."
+    )
+
+
 def not_done(what: str) -> Refused:
     """Return the refusal for a feature that only a real editor has."""
     return Refused(501, "not_in_fake_editor", f"FakeEditor does not do {what}; test it with a real editor.")

@@ -18,7 +18,7 @@ from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor, Generate
-from editor_client.testing.protocol import Json, Refused, not_done, not_found
+from editor_client.testing.protocol import Json, Refused, not_done, not_found, unpublished
 from editor_client.testing.resources import Resource, Version
 from editor_client.testing.rollouts import outcomes_in, rule
 
@@ -59,6 +59,8 @@ def select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Js
         return resource.active, None
     if name is not None:
         raise not_found()
+    if resource.were_live:
+        raise unpublished()
     return resource.latest, NEVER_PUBLISHED
 
 
