@@ -78,7 +78,7 @@ def evaluated_agent(
         "selector": parts["selector"],
         "fallback": parts["fallback"],
         "warnings": [
-            *(notice._asdict() for notice in left_out(agent.blocks)),
+            *(_notice(*notice) for notice in left_out(agent.blocks)),
             *_context_notices(parts["requestContextSchema"], context, offline=offline),
         ],
         "blocks": [
@@ -105,10 +105,12 @@ def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) 
         if not offline:
             raise
         return [UNCHECKED]
-    return [
-        {"code": "request_context_invalid", "message": issue.message, "field": issue.field}
-        for issue in refused
-    ]
+    return [_notice("request_context_invalid", issue.message, issue.field) for issue in refused]
+
+
+def _notice(code: str, message: str, field: str) -> dict[str, str]:
+    """Return a notice as JSON has it: a plain text in place of a message that remembers its template."""
+    return {"code": code, "message": str(message), "field": field}
 
 
 def _texts(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, BlockText | str]:
