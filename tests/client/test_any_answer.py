@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import Client, EditorError
 from hypothesis import HealthCheck, example, given, settings
@@ -35,21 +35,21 @@ class InProcess:
     is_cut: bool = False
     clients: dict[str, Client] = field(default_factory=dict)
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         if self.is_cut:
-            raise httpx.ConnectError("cut")
+            raise httpx2.ConnectError("cut")
         path = request.url.path.removeprefix("/api")
         if path == "/events/stream":
-            return httpx.Response(404, json={"error": "no", "code": "not_found"})
+            return httpx2.Response(404, json={"error": "no", "code": "not_found"})
         if path == "/events":
-            return httpx.Response(200, json={"events": [], "next": 1, "hasMore": False, "epoch": "e"})
+            return httpx2.Response(200, json={"events": [], "next": 1, "hasMore": False, "epoch": "e"})
         raw = request.url.raw_path.decode().removeprefix("/api")
         answer = self.api.request(request.method, raw, **_conditions(request))
         content = b"" if answer.body is None else json.dumps(answer.body).encode()
-        return httpx.Response(answer.status, headers=dict(answer.headers), content=content)
+        return httpx2.Response(answer.status, headers=dict(answer.headers), content=content)
 
 
-def _conditions(request: httpx.Request) -> dict[str, str]:
+def _conditions(request: httpx2.Request) -> dict[str, str]:
     tag = request.headers.get("If-None-Match")
     return {} if tag is None else {"if_none_match": tag}
 
@@ -60,7 +60,7 @@ def way(cast: Any) -> Iterator[InProcess]:
     way = InProcess(cast.vera, cast.alice)
     with ExitStack() as clients:
         for mode in MODES:
-            http = httpx.Client(transport=httpx.MockTransport(way))
+            http = httpx2.Client(transport=httpx2.MockTransport(way))
             client = Client(
                 "http://testserver", api_key=way.api.key, updates=mode, retries=0, http_client=http
             )
