@@ -30,7 +30,7 @@ from versioning.domain import telemetry
 from versioning.domain.access import Caller
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
-from versioning.serving.followed_keys import TimedKey, keys, rights_digest
+from versioning.serving.followed_keys import RIGHTS_HEADER, TimedKey, keys, rights_digest, rights_name
 from versioning.serving.followed_log import Dependency, Moment, log
 
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -41,7 +41,7 @@ _ASKED: Final = (b"host", b"accept", b"if-none-match")
 _ABSENT: Final = b"\n"  # occurs in no header
 _DIGEST_BYTES: Final = 20
 _CACHED_STATUSES: Final = frozenset({200, 304})
-_OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
+_OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length", RIGHTS_HEADER})
 
 
 MAX_USUAL_HEADERS: Final = 64
@@ -205,7 +205,13 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
                 content, etag = template.render(_made(template, resource_id, key.caller, pending))
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None
-            own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
+            own = _as_bytes(
+                [
+                    ("ETag", f'"{etag}"'),
+                    ("Content-Length", str(len(content))),
+                    (RIGHTS_HEADER, rights_name(key.caller)),
+                ]
+            )
             answer = (HTTPStatus.OK.value, asked.path.decode(), usual, own, content)
             pending.finish(asked.digest + asker, answer)
             return CachedResponse._make(answer)
