@@ -4,7 +4,7 @@
     EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python -m benchmarks.client [REPETITIONS]
 
 The first is compared with a target of 20 µs. The second is compared with the same conditional
-request sent by httpx alone over the very same connection, which answers 304 as well; the target is
+request sent by httpx2 alone over the very same connection, which answers 304 as well; the target is
 a factor of at most 1.1. Both take turns in random order. The processor time is shown next
 to the clock time, because other load does not distort it.
 
@@ -53,7 +53,7 @@ def cached(url: str, key: str) -> None:
 
 
 def revalidated(url: str, key: str, repetitions: int) -> None:
-    """Measure reads that the server answers with 304, against httpx alone."""
+    """Measure reads that the server answers with 304, against httpx2 alone."""
     with Client(url, api_key=key) as client:
         found = client.get_agent(AGENT).details()
         http, headers = client._http, {**client._headers, "If-None-Match": found.etag or ""}  # noqa: SLF001
@@ -71,16 +71,16 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
         [sorted(one[position] * 1e3 for one in measured) for position in range(2)] for measured in times
     )
     print(
-        f"revalidated  clock      httpx {median(bare):7.0f} µs   client {median(ours):7.0f} µs   "
+        f"revalidated  clock      httpx2 {median(bare):7.0f} µs   client {median(ours):7.0f} µs   "
         f"factor {median(ours) / median(bare):4.2f} (target: at most {TARGET_FACTOR})"
     )
     tenth = quantiles(bare, n=10)[0], quantiles(ours, n=10)[0]
     print(
-        f"  the quickest tenth    httpx {tenth[0]:7.0f} µs   client {tenth[1]:7.0f} µs   "
+        f"  the quickest tenth    httpx2 {tenth[0]:7.0f} µs   client {tenth[1]:7.0f} µs   "
         f"factor {tenth[1] / tenth[0]:4.2f}"
     )
     print(
-        f"  processor             httpx {median(bare_cpu):7.0f} µs   client {median(ours_cpu):7.0f} µs   "
+        f"  processor             httpx2 {median(bare_cpu):7.0f} µs   client {median(ours_cpu):7.0f} µs   "
         "of this process alone, without the server and the wait for it"
     )
 

@@ -135,8 +135,9 @@ class OpenTelemetryTracer:
         )
         from pydantic_ai import Agent, InstrumentationSettings  # noqa: PLC0415  20 MiB
 
-        for instrumentor in (HTTPXClientInstrumentor(), HTTPX2ClientInstrumentor()):
-            instrumentor.instrument(tracer_provider=self._provider)
+        HTTPX2ClientInstrumentor().instrument(tracer_provider=self._provider)
+        if find_spec("httpx") is not None:  # what an application's tools may ask with
+            HTTPXClientInstrumentor().instrument(tracer_provider=self._provider)
         has_texts = os.environ.get(_TEXTS, "").strip().lower() == "true"
         Agent.instrument_all(
             InstrumentationSettings(

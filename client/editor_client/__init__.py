@@ -1,6 +1,6 @@
 """The Python client of the editor: typed, cached, and usable while the server is down.
 
-It requires only httpx, and nothing of the server.
+It requires only httpx2, and nothing of the server.
 """
 
 from importlib import import_module
@@ -57,7 +57,7 @@ _CLIENTS = {"AsyncClient": "editor_client.asynchronous", "Client": "editor_clien
 def __getattr__(name: str) -> Any:
     """Import a client when it is first used.
 
-    The service imports the rules in `editor_client.shared` and must not load httpx for them.
+    The service imports the rules in `editor_client.shared` and must not load httpx2 for them.
     """
     if name not in _CLIENTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

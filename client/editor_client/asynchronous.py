@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any, Self, TypeVar
 
-import httpx
+import httpx2
 
 from editor_client.agents import Agent
 from editor_client.base import (
@@ -17,6 +17,8 @@ from editor_client.base import (
     answer_of,
     is_stream,
     no_answer,
+    request_errors,
+    stream_limits,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
@@ -38,7 +40,6 @@ from editor_client.effects import (
 from editor_client.errors import ValidationFailed
 from editor_client.evaluating import Evaluated, evaluation
 from editor_client.experiments import Comparison
-from editor_client.feed import SILENCE_SECONDS
 from editor_client.methods import Awaiting
 from editor_client.pages import Pages
 from editor_client.stored import Stored
@@ -50,22 +51,22 @@ T = TypeVar("T")
 
 @asynccontextmanager
 async def in_time(seconds: float) -> AsyncIterator[None]:
-    """Limit the total time of several waits; httpx limits each wait separately."""
+    """Limit the total time of several waits; httpx2 limits each wait separately."""
     try:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise httpx.ReadTimeout("there is no time left") from None
+        raise httpx2.ReadTimeout("there is no time left") from None
 
 
-class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
+class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     """The client for coroutines: any number of them may share one, in one event loop.
 
     Its methods have the same names and arguments as those of `Client`, and are awaited. `async with
     AsyncClient(…) as client:` closes its connections, as `await client.close()` does.
     """
 
-    _http_class = httpx.AsyncClient
+    _http_class = httpx2.AsyncClient
     _is_closed: bool
 
     async def perform(self, call: Call[T]) -> T:
@@ -205,20 +206,20 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
         try:
             async with in_time(left):
                 return answer_of(await self._http.request(**sent, timeout=left))
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
 
     @asynccontextmanager
-    async def _open(self, request: Request) -> AsyncIterator[httpx.Response]:
+    async def _open(self, request: Request) -> AsyncIterator[httpx2.Response]:
         """Yield a response before its body is read; raises the error for any status other than success."""
         sent = self._as_sent(request, accept="text/event-stream")
         asked = self._http.build_request(**sent, timeout=self._timeout)
         async with in_time(self._timeout):
             response = await self._http.send(asked, stream=True)
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 await response.aread()
         async with aclosing(response):
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 await self._run(self._flows.fail(request, answer_of(response)))
             yield response
 
@@ -227,7 +228,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
     async def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
         sent = self._as_sent(effect.request, accept="text/event-stream")
         left = effect.deadline - self._clock()
-        asked = self._http.build_request(**sent, timeout=httpx.Timeout(left, read=SILENCE_SECONDS))
+        asked = self._http.build_request(**sent, timeout=stream_limits(left))
         try:
             async with in_time(left):
                 response = await self._http.send(asked, stream=True)
@@ -235,7 +236,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
                     async with aclosing(response):
                         await response.aread()
                     return answer_of(response)
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
         return OpenedStream(response, response.aiter_bytes())
 
@@ -243,7 +244,7 @@ class AsyncClient(BaseClient[httpx.AsyncClient], Awaiting):
         try:
             async with in_time(effect.deadline - self._clock()):
                 return await anext(effect.stream.pieces, b"")
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
 
     async def _close_stream(self, stream: OpenedStream) -> None:

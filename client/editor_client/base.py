@@ -1,17 +1,18 @@
-"""The common part of both clients: their methods, validated settings, and requests in httpx's form."""
+"""The common part of both clients: their methods, validated settings, and requests in httpx2's form."""
 
 from __future__ import annotations
 
 import os
 import socket
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic as clock
-from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_args
 
-import httpx
+import httpx2
 
 from editor_client.administration import WorkspaceMethods
 from editor_client.agents import Agent, AgentMethods
@@ -24,9 +25,10 @@ from editor_client.disk import DiskCache
 from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.experiments import ExperimentMethods
-from editor_client.feed import LogMethods
+from editor_client.feed import SILENCE_SECONDS, LogMethods
 from editor_client.flows import Flows
 from editor_client.gates import GateMethods
+from editor_client.http_libraries import classes
 from editor_client.keys import KeyMethods
 from editor_client.kinds import StoredMethods
 from editor_client.reads import Policy, Updates
@@ -39,7 +41,10 @@ from editor_client.served import ServedAgent
 from editor_client.usage import UsageMethods
 from editor_client.webhooks import WebhookMethods
 
-Http = TypeVar("Http", httpx.Client, httpx.AsyncClient)
+if TYPE_CHECKING:
+    import httpx
+
+Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
 OnUnauthorized = Literal["forget", "keep"]
 
 NEEDED_HEADERS = {b"etag", b"retry-after", b"x-request-id"}
@@ -83,14 +88,14 @@ class BaseClient(
                             `keep` serving them as stale
     report_usage            whether each agent that is read is reported, in the background, as a run of its
                             version; for applications that call the model themselves
-    http_client             an httpx client of the application's own, with its transport, proxies and
-                            hooks; it is never closed here
+    http_client             an httpx2 client of the application's own, with its transport, proxies and
+                            hooks; it is never closed here. Until 0.3 one of httpx is taken, too
 
     Raises `ValueError` for a setting that makes no sense.
     """
 
     _http_class: ClassVar[Any]
-    """The class of httpx clients that the driver uses."""
+    """The class of httpx2 clients that the driver uses."""
 
     def __init__(
         self,
@@ -108,7 +113,7 @@ class BaseClient(
         updates: Updates = "ask",
         on_unauthorized: OnUnauthorized = "forget",
         report_usage: bool = False,
-        http_client: Http | None = None,
+        http_client: Http | httpx.Client | httpx.AsyncClient | None = None,
     ) -> None:
         _check_choice("updates", updates, get_args(Updates))
         _check_choice("on_unauthorized", on_unauthorized, get_args(OnUnauthorized))
@@ -124,10 +129,10 @@ class BaseClient(
             reports_usage=report_usage,
         )
         _check(url, api_key, policy)
-        if http_client is not None and not isinstance(http_client, self._http_class):
-            wanted = f"{self._http_class.__module__}.{self._http_class.__name__}"
-            raise ValueError(f"http_client must be an {wanted}, not {http_client!r}")
-        self._given: Http | None = http_client
+        if http_client is not None:
+            self._check_http(http_client)
+        given: Any = http_client
+        self._given: Http | None = given
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
@@ -189,14 +194,23 @@ class BaseClient(
         handles = (Agent(self, one) if isinstance(one, str) else one for one in wanted)
         return [one._details() for one in handles]  # noqa: SLF001
 
+    def _check_http(self, given: object) -> None:
+        """Raise `ValueError` for anything but a client of this kind; warn of one that 0.3 does not take."""
+        name = self._http_class.__name__
+        if not isinstance(given, classes(name)):
+            raise ValueError(f"http_client must be an httpx2.{name}, not {given!r}")  # noqa: TRY004  as for other settings
+        if not isinstance(given, self._http_class):
+            message = f"http_client is an httpx.{name}, which is taken until 0.3: make it with httpx2"
+            warnings.warn(message, DeprecationWarning, stacklevel=3)
+
     def _new_http(self) -> Http:
-        """Return the httpx client of the application, or a new one."""
+        """Return the httpx2 client of the application, or a new one."""
         return self._http_class(verify=ssl_context()) if self._given is None else self._given
 
     def _as_sent(
         self, request: Request, etag: str | None = None, accept: str | None = None
     ) -> dict[str, Any]:
-        """Return a request as the arguments of `httpx.Client.request`."""
+        """Return a request as the arguments of `httpx2.Client.request`."""
         headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
         headers["Idempotency-Key"] = request.idempotency_key
         if accept is not None:
@@ -239,7 +253,7 @@ def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def answer_of(response: httpx.Response) -> Answer:
+def answer_of(response: httpx2.Response) -> Answer:
     """Return a response that has been read, in the form that the flows need."""
     names = ((name.lower(), value) for name, value in response.headers.raw)
     headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
@@ -249,7 +263,7 @@ def answer_of(response: httpx.Response) -> Answer:
 class OpenedStream:
     """A stream of events, and how another thread ends the wait for its next bytes."""
 
-    def __init__(self, response: httpx.Response, pieces: Any) -> None:
+    def __init__(self, response: httpx2.Response, pieces: Any) -> None:
         self.response, self.pieces = response, pieces
 
     def interrupt(self) -> None:
@@ -261,17 +275,27 @@ class OpenedStream:
                 connection.shutdown(socket.SHUT_RDWR)
 
 
-def is_stream(response: httpx.Response) -> bool:
+def is_stream(response: httpx2.Response) -> bool:
     """Return whether an answer is a stream of events."""
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return response.status_code == httpx.codes.OK and kind == "text/event-stream"
+    return response.status_code == httpx2.codes.OK and kind == "text/event-stream"
 
 
-def no_answer(error: httpx.RequestError) -> NoAnswer:
+def stream_limits(seconds: float) -> tuple[float, float, float, float]:
+    """Return the time limits for opening a stream in so many seconds: to connect, read, write and wait."""
+    return seconds, SILENCE_SECONDS, seconds, seconds
+
+
+def request_errors() -> tuple[type[Any], ...]:
+    """Return what a request raises if there is no response, or only a part of one."""
+    return classes("RequestError")
+
+
+def no_answer(error: Exception) -> NoAnswer:
     """Return the error for a missing or partial response."""
-    late = isinstance(error, httpx.TimeoutException)
+    late = isinstance(error, classes("TimeoutException"))
     reason = "it took too long" if late else str(error) or type(error).__name__
-    sent = not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+    sent = not isinstance(error, classes("ConnectError", "ConnectTimeout", "PoolTimeout"))
     return NoAnswer(reason, in_time=not late, sent=sent)
 
 
@@ -280,7 +304,7 @@ def unreachable_when_broken() -> Iterator[None]:
     """Raise `Unreachable` if a stream breaks off."""
     try:
         yield
-    except httpx.RequestError as error:
+    except request_errors() as error:
         raise Unreachable(
             f"The stream broke off: {no_answer(error).reason}.", code="stream_broken"
         ) from error

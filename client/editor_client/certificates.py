@@ -8,7 +8,7 @@ from functools import cache
 
 
 def ssl_context() -> ssl.SSLContext:
-    """Return the TLS settings that httpx would make for each client and connection anew.
+    """Return the TLS settings that httpx2 would make for each client and connection anew.
 
     They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.
     """
@@ -17,6 +17,6 @@ def ssl_context() -> ssl.SSLContext:
 
 @cache
 def _made(*named: str | None) -> ssl.SSLContext:
-    import httpx  # noqa: PLC0415  a process may connect to nothing
+    import httpx2  # noqa: PLC0415  a process may connect to nothing
 
-    return httpx.create_ssl_context()
+    return httpx2.create_ssl_context()

@@ -1,6 +1,6 @@
 """Check a request context against a `requestContextSchema` like the server, as far as possible.
 
-The server has a library for all of JSON Schema, and the client only httpx. So this module implements the
+The server has a library for all of JSON Schema, and the client only httpx2. So this module implements the
 keywords of most schemas, with exactly the messages of the server; a test compares both. A schema with any
 other keyword, such as `pattern`, can be checked only by the server.
 """

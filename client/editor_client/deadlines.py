@@ -1,7 +1,7 @@
 """A deadline for a whole request.
 
-httpx limits each wait separately, so a server that sends a byte now and then could occupy a caller forever.
-Only this module accesses the layer below httpx, where the waits happen.
+httpx2 limits each wait separately, so a server that sends a byte now and then could occupy a caller forever.
+Only this module accesses the layer below httpx2, where the waits happen.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-import httpcore
-import httpx
+import httpcore2
+import httpx2
 
 
 class Deadline(threading.local):
@@ -41,8 +41,8 @@ class Deadline(threading.local):
             raise error("there is no time left")
         return left if timeout is None else min(timeout, left)
 
-    def apply_to(self, client: httpx.Client) -> None:
-        """Apply the deadline to the connections of an httpx client, including those through proxies."""
+    def apply_to(self, client: httpx2.Client) -> None:
+        """Apply the deadline to the connections of an httpx2 client, including those through proxies."""
         for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
             pool = getattr(transport, "_pool", None)
             backend = getattr(pool, "_network_backend", None)
@@ -50,10 +50,10 @@ class Deadline(threading.local):
                 pool._network_backend = _Backend(backend, self)  # noqa: SLF001
 
 
-class _Backend(httpcore.NetworkBackend):
+class _Backend(httpcore2.NetworkBackend):
     """Connects like another backend, within the deadline."""
 
-    def __init__(self, inner: httpcore.NetworkBackend, deadline: Deadline) -> None:
+    def __init__(self, inner: httpcore2.NetworkBackend, deadline: Deadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
@@ -64,8 +64,8 @@ class _Backend(httpcore.NetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        limit = self._deadline.limit(timeout, httpcore.ConnectTimeout)
+    ) -> httpcore2.NetworkStream:
+        limit = self._deadline.limit(timeout, httpcore2.ConnectTimeout)
         stream = self._inner.connect_tcp(host, port, limit, local_address, socket_options)
         return _Stream(stream, self._deadline)
 
@@ -73,26 +73,26 @@ class _Backend(httpcore.NetworkBackend):
         self._inner.sleep(seconds)
 
 
-class _Stream(httpcore.NetworkStream):
+class _Stream(httpcore2.NetworkStream):
     """A connection whose waits are all within the deadline."""
 
-    def __init__(self, inner: httpcore.NetworkStream, deadline: Deadline) -> None:
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: Deadline) -> None:
         self._inner = inner
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._inner.read(max_bytes, self._deadline.limit(timeout, httpcore.ReadTimeout))
+        return self._inner.read(max_bytes, self._deadline.limit(timeout, httpcore2.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, self._deadline.limit(timeout, httpcore.WriteTimeout))
+        self._inner.write(buffer, self._deadline.limit(timeout, httpcore2.WriteTimeout))
 
     def close(self) -> None:
         self._inner.close()
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        limit = self._deadline.limit(timeout, httpcore.ConnectTimeout)
+    ) -> httpcore2.NetworkStream:
+        limit = self._deadline.limit(timeout, httpcore2.ConnectTimeout)
         return _Stream(self._inner.start_tls(ssl_context, server_hostname, limit), self._deadline)
 
     def get_extra_info(self, info: str) -> Any:

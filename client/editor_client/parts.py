@@ -61,6 +61,6 @@ def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) 
             raise
         return [UNCHECKED]
     return [
-        {"code": "request_context_invalid", "message": issue.message, "field": issue.field}
+        {"code": "request_context_invalid", "message": str(issue.message), "field": issue.field}
         for issue in refused
     ]

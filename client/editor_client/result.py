@@ -162,7 +162,8 @@ def _list_reader(read: Reader) -> Reader:
 
 def _exactly(kind: type) -> Reader:
     def read(value: Any) -> Any:
-        if type(value) is not kind:
+        # A text of an application's own class is one; a truth value is no number.
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise TypeError
         return value
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from typing import Any, Self, TypeVar
 
-import httpx
+import httpx2
 
 from editor_client.agents import Agent
 from editor_client.base import (
@@ -19,6 +19,8 @@ from editor_client.base import (
     answer_of,
     is_stream,
     no_answer,
+    request_errors,
+    stream_limits,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
@@ -41,7 +43,6 @@ from editor_client.effects import (
 from editor_client.errors import ValidationFailed
 from editor_client.evaluating import Evaluated, evaluation
 from editor_client.experiments import Comparison
-from editor_client.feed import SILENCE_SECONDS
 from editor_client.methods import Blocking
 from editor_client.pages import Pages
 from editor_client.stored import Stored
@@ -55,13 +56,13 @@ SECONDS_TO_END = 5
 """How long `close` waits for the follower."""
 
 
-class Client(BaseClient[httpx.Client], Blocking):
+class Client(BaseClient[httpx2.Client], Blocking):
     """The client for threads. Any number of threads can share one, and so can processes forked later.
 
     `with Client(…) as client:` closes its connections, as `close()` does.
     """
 
-    _http_class = httpx.Client
+    _http_class = httpx2.Client
 
     def perform(self, call: Call[T]) -> T:
         """Make a call, within the rules of the cache, and return its result."""
@@ -164,7 +165,7 @@ class Client(BaseClient[httpx.Client], Blocking):
         self._start()
 
     @property
-    def _http(self) -> httpx.Client:
+    def _http(self) -> httpx2.Client:
         if self._process != os.getpid():
             self._after_fork()
         return self._connections
@@ -218,20 +219,20 @@ class Client(BaseClient[httpx.Client], Blocking):
         try:
             with self._deadline.at(send.deadline):
                 return answer_of(self._http.request(**sent, timeout=left))
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
 
     @contextmanager
-    def _open(self, request: Request) -> Iterator[httpx.Response]:
+    def _open(self, request: Request) -> Iterator[httpx2.Response]:
         """Yield a response before its body is read; raises the error for any status other than success."""
         sent = self._as_sent(request, accept="text/event-stream")
         asked = self._http.build_request(**sent, timeout=self._timeout)
         with self._deadline.at(self._clock() + self._timeout):
             response = self._http.send(asked, stream=True)
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 response.read()
         with closing(response):
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != httpx2.codes.OK:
                 self._run(self._flows.fail(request, answer_of(response)))
             yield response
 
@@ -240,15 +241,17 @@ class Client(BaseClient[httpx.Client], Blocking):
     def _open_stream(self, effect: OpenStream) -> Answer | OpenedStream:
         self._refuse_if_closed()
         sent = self._as_sent(effect.request, accept="text/event-stream")
-        limits = httpx.Timeout(effect.deadline - self._clock(), read=SILENCE_SECONDS)
+        left = effect.deadline - self._clock()
         try:
             with self._deadline.at(effect.deadline):
-                response = self._http.send(self._http.build_request(**sent, timeout=limits), stream=True)
+                response = self._http.send(
+                    self._http.build_request(**sent, timeout=stream_limits(left)), stream=True
+                )
                 if not is_stream(response):
                     with closing(response):
                         response.read()
                     return answer_of(response)
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
         stream = OpenedStream(response, response.iter_bytes())
         self._streams.add(stream)
@@ -259,7 +262,7 @@ class Client(BaseClient[httpx.Client], Blocking):
         try:
             with self._deadline.at(effect.deadline):
                 return next(effect.stream.pieces, b"")
-        except httpx.RequestError as error:
+        except request_errors() as error:
             raise no_answer(error) from error
 
     def _close_stream(self, stream: OpenedStream) -> None:

@@ -261,13 +261,13 @@ def _ask(
     `refused` is its code where the provider refuses the request. An answer is read as it is sent, because a
     compressed one could grow to any size, and its parts may come late, but not for ever.
     """
-    import httpx  # noqa: PLC0415  only sign-ins need it
+    import httpx2  # noqa: PLC0415  only sign-ins need it
 
     found, body, until = None, b"", time.monotonic() + _TIMEOUT
     try:
         headers = {"Accept-Encoding": "identity", **(headers or {})}
         sent |= {"timeout": _TIMEOUT, "verify": ssl_context()}
-        with httpx.stream(method, address, headers=headers, **sent) as answer:
+        with httpx2.stream(method, address, headers=headers, **sent) as answer:
             if answer.is_client_error:
                 raise SignInRefused(refused)
             for part in answer.iter_raw() if answer.is_success else ():
@@ -275,7 +275,7 @@ def _ask(
                 if len(body) > MAX_ANSWER or time.monotonic() > until:
                     raise SignInRefused("provider_unavailable")
         found = json.loads(body)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError, RecursionError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
         pass
     if not isinstance(found, dict):
         raise SignInRefused("provider_unavailable")

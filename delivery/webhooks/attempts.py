@@ -95,7 +95,7 @@ def attempt(deliveries: Sequence[Delivery]) -> None:
 
 
 def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> Outcome:
-    # Not at the top: only workers send, and httpx takes 6 MiB.
+    # Not at the top: only workers send, and httpx2 takes 6 MiB.
     from delivery.webhooks import sending  # noqa: PLC0415
 
     body = delivery.body.encode()

@@ -1,7 +1,7 @@
 """One request to a receiver, only to IP addresses that were checked, and within one deadline.
 
-httpcore follows no redirects, reads no proxies from the environment and decompresses nothing. This module
-adds the choice of the IP address, and one deadline for the whole request: httpcore's own timeouts restart
+httpcore2 follows no redirects, reads no proxies from the environment and decompresses nothing. This module
+adds the choice of the IP address, and one deadline for the whole request: httpcore2's own timeouts restart
 with every byte.
 """
 
@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-import httpcore
+import httpcore2
 from django.utils import timezone
 from editor_client.certificates import ssl_context
 
@@ -39,8 +39,8 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
     try:
         target, addresses = resolve(url, deadline.left)
         with (
-            httpcore.HTTPConnection(
-                httpcore.Origin(target.scheme.encode(), target.host.encode(), target.port),
+            httpcore2.HTTPConnection(
+                httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port),
                 ssl_context=ssl_context() if target.scheme == "https" else None,
                 network_backend=_CheckedAddresses(addresses, deadline),
             ) as connection,
@@ -53,9 +53,9 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
     except Refused as refusal:
         error = f"The URL {refusal}."
     except (
-        httpcore.TimeoutException,
-        httpcore.NetworkError,
-        httpcore.ProtocolError,
+        httpcore2.TimeoutException,
+        httpcore2.NetworkError,
+        httpcore2.ProtocolError,
         ssl.SSLError,
     ) as failure:
         error = _sentence(failure)
@@ -87,13 +87,13 @@ class _Deadline:
         return time.monotonic() >= self._until
 
 
-class _CheckedAddresses(httpcore.NetworkBackend):
+class _CheckedAddresses(httpcore2.NetworkBackend):
     """Connects to the first of the checked IP addresses that answers, without resolving the host again."""
 
     def __init__(self, addresses: Sequence[Address], deadline: _Deadline) -> None:
         self._addresses = addresses
         self._deadline = deadline
-        self._backend = httpcore.SyncBackend()
+        self._backend = httpcore2.SyncBackend()
 
     def connect_tcp(
         self,
@@ -102,34 +102,34 @@ class _CheckedAddresses(httpcore.NetworkBackend):
         timeout: float | None = None,
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
+    ) -> httpcore2.NetworkStream:
         """Connect; the remaining time is divided among the remaining addresses."""
         for left, address in zip(range(len(self._addresses), 0, -1), self._addresses, strict=True):
             try:
                 stream = self._backend.connect_tcp(str(address), port, timeout=self._deadline.left / left)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout):
                 if left == 1:
                     raise
             else:
                 return _TimedStream(stream, self._deadline)
-        raise httpcore.ConnectError
+        raise httpcore2.ConnectError
 
 
-class _TimedStream(httpcore.NetworkStream):
+class _TimedStream(httpcore2.NetworkStream):
     """A connection whose operations share one deadline."""
 
-    def __init__(self, stream: httpcore.NetworkStream, deadline: _Deadline) -> None:
+    def __init__(self, stream: httpcore2.NetworkStream, deadline: _Deadline) -> None:
         self._stream = stream
         self._deadline = deadline
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         if self._deadline.is_over:
-            raise httpcore.ReadTimeout
+            raise httpcore2.ReadTimeout
         return self._stream.read(max_bytes, timeout=self._deadline.left)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if self._deadline.is_over:
-            raise httpcore.WriteTimeout
+            raise httpcore2.WriteTimeout
         self._stream.write(buffer, timeout=self._deadline.left)
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class _TimedStream(httpcore.NetworkStream):
 
     def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
+    ) -> httpcore2.NetworkStream:
         stream = self._stream.start_tls(ssl_context, server_hostname, timeout=self._deadline.left)
         return _TimedStream(stream, self._deadline)
 
@@ -145,8 +145,8 @@ class _TimedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _url(target: Target) -> httpcore.URL:
-    return httpcore.URL(
+def _url(target: Target) -> httpcore2.URL:
+    return httpcore2.URL(
         scheme=target.scheme.encode(),
         host=target.host.encode(),
         port=target.port,
@@ -172,7 +172,7 @@ def retry_after(header: str, now: datetime.datetime) -> float:
     return min(max((until - now).total_seconds(), 0.0), LONGEST_RETRY_AFTER)
 
 
-def _header(answer: httpcore.Response, name: bytes) -> str:
+def _header(answer: httpcore2.Response, name: bytes) -> str:
     return next((value.decode("latin-1") for key, value in answer.headers if key.lower() == name), "")
 
 
@@ -184,7 +184,7 @@ def _beginning(chunks: Iterable[bytes]) -> bytes:
             read += chunk
             if len(read) >= READ_BYTES:
                 break
-    except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
+    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
         pass
     return bytes(read[:KEPT_BYTES])
 
@@ -202,12 +202,12 @@ def _refusal(status: int) -> str:
 
 def _sentence(failure: Exception) -> str:
     match failure:
-        case httpcore.ConnectTimeout():
+        case httpcore2.ConnectTimeout():
             return "The receiver did not accept the connection in time."
-        case httpcore.TimeoutException():
+        case httpcore2.TimeoutException():
             return f"The receiver did not answer within {SECONDS:.0f} seconds."
-        case httpcore.ConnectError() | ssl.SSLError():
+        case httpcore2.ConnectError() | ssl.SSLError():
             return _text(f"The connection failed: {failure}".encode())[:KEPT_BYTES]
-        case httpcore.ProtocolError() if "disconnected" not in str(failure):
+        case httpcore2.ProtocolError() if "disconnected" not in str(failure):
             return "The receiver's answer is not HTTP."
     return "The receiver ended the connection without an answer."

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from django.conf import settings
 
 if TYPE_CHECKING:
-    import httpx
+    import httpx2
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -94,11 +94,11 @@ def target_of(url: str) -> Target:
         raise Refused("must not hold a user name or a password")
     if "#" in url:
         raise Refused("must not have a fragment (#…)")
-    import httpx  # noqa: PLC0415  it takes 6 MiB, and few processes need it
+    import httpx2  # noqa: PLC0415  it takes 6 MiB, and few processes need it
 
     try:
-        parsed = httpx.URL(url)
-    except (httpx.InvalidURL, ValueError):
+        parsed = httpx2.URL(url)
+    except (httpx2.InvalidURL, ValueError):
         raise Refused("is not a URL") from None
     return Target(
         scheme=parsed.scheme,
@@ -120,7 +120,7 @@ def _checked_host(host: str) -> str:
     return host
 
 
-def _checked_port(parsed: httpx.URL) -> int:
+def _checked_port(parsed: httpx2.URL) -> int:
     port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
     if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
         raise Refused("has an invalid port")

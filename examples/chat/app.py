@@ -11,7 +11,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
-import httpx
+import httpx2
 from flask import Flask, request
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
@@ -35,7 +35,7 @@ def take() -> tuple[str, int]:
     with closing(sqlite3.connect(SEEN)) as database:
         if database.execute("SELECT 1 FROM seen WHERE id = ?", [message_id]).fetchone():
             return "", 204  # the answer was lost on the way
-        if not httpx.post(CHAT_URL, json={"text": line(request.json)}, timeout=5).is_success:
+        if not httpx2.post(CHAT_URL, json={"text": line(request.json)}, timeout=5).is_success:
             return "The chat does not take it.", 502
         with database:
             database.execute("INSERT OR IGNORE INTO seen VALUES (?)", [message_id])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import AsyncMock, create_autospec
 
-import httpx
+import httpx2
 import pytest
 from editor_client import AsyncClient, Client, EditorError
 from editor_client.methods import Handle, IteratorMethod, Method
@@ -65,16 +65,16 @@ class Refusing:
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request."""
         self.asked.append((request.method, str(request.url), request.content, dict(request.headers)))
-        return httpx.Response(403, json={"error": "No.", "code": "forbidden"})
+        return httpx2.Response(403, json={"error": "No.", "code": "forbidden"})
 
 
 def test_each_method_of_both_clients_sends_the_same_request() -> None:
     blocking, awaiting = Refusing(), Refusing()
     errors = []
-    http = httpx.Client(transport=httpx.MockTransport(blocking), headers={"User-Agent": "test"})
+    http = httpx2.Client(transport=httpx2.MockTransport(blocking), headers={"User-Agent": "test"})
     with Client("http://editor", api_key="ek_test", http_client=http) as client:
         for getter, name in METHODS:
             method = getattr(handle(client, getter), name)
@@ -83,7 +83,7 @@ def test_each_method_of_both_clients_sends_the_same_request() -> None:
             errors.append(repr(expected.value))
 
     async def asynchronously() -> None:
-        http = httpx.AsyncClient(transport=httpx.MockTransport(awaiting), headers={"User-Agent": "test"})
+        http = httpx2.AsyncClient(transport=httpx2.MockTransport(awaiting), headers={"User-Agent": "test"})
         async with AsyncClient("http://editor", api_key="ek_test", http_client=http) as client:
             for (getter, name), error in zip(METHODS, errors, strict=True):
                 method = getattr(handle(client, getter), name)
@@ -114,7 +114,7 @@ def test_one_editor_in_memory_serves_both_clients() -> None:
     editor = FakeEditor()
 
     async def filled() -> list[Any]:
-        http = httpx.AsyncClient(transport=editor)
+        http = httpx2.AsyncClient(transport=editor)
         async with AsyncClient("http://editor", api_key="ek_test", http_client=http) as client:
             await client.create_stored_agent(id="writer", name="W", instructions="one")
             stored = client.get_stored_agent("writer")
@@ -124,5 +124,5 @@ def test_one_editor_in_memory_serves_both_clients() -> None:
 
     numbers, served, record = asyncio.run(filled())
     assert (numbers, served.instructions, record.instructions) == ([2, 1], "two", "two")
-    with Client("http://editor", api_key="ek_test", http_client=httpx.Client(transport=editor)) as client:
+    with Client("http://editor", api_key="ek_test", http_client=httpx2.Client(transport=editor)) as client:
         assert client.get_agent("writer").details() == served

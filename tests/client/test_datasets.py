@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import AsyncClient, Client, Conflict, ValidationFailed
 from editor_client.__main__ import main
@@ -81,7 +81,7 @@ def test_files_are_pushed_and_pulled(
     assert editor("push", new_id, str(tmp_path / "missing.csv"))[0] == 2
 
 
-TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}
+TRANSPORTS = {Client: httpx2.Client, AsyncClient: httpx2.AsyncClient}
 
 
 @with_both_clients

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-import httpx
+import httpx2
 import pytest
 from editor_client import Client, Forbidden
 from editor_client.__main__ import main
@@ -83,7 +83,7 @@ def test_the_editor_in_memory_runs_experiments_and_its_gates_refuse() -> None:
     def generate(agent: Any, run: Any) -> str:
         return str(run["messages"].upper() if agent["instructions"].startswith("Shout") else run["messages"])
 
-    transport = httpx.Client(transport=FakeEditor(generate=generate))
+    transport = httpx2.Client(transport=FakeEditor(generate=generate))
     client = Client("http://editor", api_key="ek_test", http_client=transport)
     dataset = client.get_dataset(client.create_dataset(name="Words").id)
     tags = {"tags": ["must"]}

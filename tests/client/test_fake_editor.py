@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
 from editor_client.parts import evaluate
@@ -32,7 +32,7 @@ _VOLATILE = re.compile(
 class Conversation:
     """Requests and answers, with ids, entity tags and times replaced by constants."""
 
-    http: httpx.Client
+    http: httpx2.Client
     key: str
     said: list[Any] = field(default_factory=list)
     _names: dict[str, str] = field(default_factory=dict)
@@ -398,7 +398,7 @@ SCENARIOS: list[Scenario] = [
 @pytest.fixture
 def real(cast: Cast) -> Iterator[Conversation]:
     """A real service, used by the admin of a workspace."""
-    with httpx.Client(transport=httpx.WSGITransport(app=application), base_url="http://testserver") as http:
+    with httpx2.Client(transport=httpx2.WSGITransport(app=application), base_url="http://testserver") as http:
         yield Conversation(http, cast.alice.key)
 
 
@@ -406,7 +406,7 @@ def real(cast: Cast) -> Iterator[Conversation]:
 def fake() -> Iterator[Conversation]:
     """An editor in memory, with the same person in the same workspace."""
     transport = FakeEditor(workspace="acme", username="alice")
-    with httpx.Client(transport=transport, base_url="http://editor") as http:
+    with httpx2.Client(transport=transport, base_url="http://editor") as http:
         yield Conversation(http, "ek_test")
 
 
@@ -436,7 +436,7 @@ def test_unsupported_requests_are_named(fake: Conversation) -> None:
         answer = fake(method, path)
         assert fake.said[-1][2] == 501 and word in answer["error"]
         assert code in {answer["code"], None}
-    with httpx.Client(transport=FakeEditor(), base_url="http://editor") as http:
+    with httpx2.Client(transport=FakeEditor(), base_url="http://editor") as http:
         assert http.get("/api/agents").status_code == 401  # it takes any key but none
         assert http.get("/api/agents", headers={"Authorization": "Bearer x"}).status_code == 200
 
@@ -446,7 +446,7 @@ def test_an_application_answers_runs_itself_and_sub_agents_need_that() -> None:
         return f"{agent['id']} hears {run['messages']}"
 
     for given, status, answered in ((generate, 200, "lead hears hello"), (None, 501, "sub-agents")):
-        with httpx.Client(transport=FakeEditor(generate=given), base_url="http://editor") as http:
+        with httpx2.Client(transport=FakeEditor(generate=given), base_url="http://editor") as http:
             say = Conversation(http, "ek_test")
             agent = {"id": "lead", "name": "Lead", "instructions": "x", "model": ECHO, "agents": {"a": {}}}
             say("POST", "/stored/agents", agent)
@@ -477,7 +477,7 @@ def test_a_list_of_objects_is_declared(fake: Conversation) -> None:
     assert fake.said[-1][2] == 404
 
 
-TRANSPORTS = {Client: httpx.Client, AsyncClient: httpx.AsyncClient}
+TRANSPORTS = {Client: httpx2.Client, AsyncClient: httpx2.AsyncClient}
 
 
 def connected(connect: Clients, editor: FakeEditor, **settings: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The client needs httpx and nothing of the server, and knows every field of a snapshot."""
+"""The client needs httpx2 and nothing of the server, and knows every field of a snapshot."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.support.wheels import installed, wheel_of
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
-# httpx and its dependencies.
-ALLOWED = {"httpx", "httpcore", "h11", "anyio", "idna", "certifi", "sniffio", "typing_extensions"}
+# httpx2 and its dependencies.
+ALLOWED = {"httpx2", "httpcore2", "h11", "anyio", "idna", "truststore", "sniffio", "typing_extensions"}
 
-# Runs a program in which nothing can be imported but the standard library, httpx and the client.
+# Runs a program in which nothing can be imported but the standard library, httpx2 and the client.
 GUARDED = """
 import runpy, sys
 
@@ -70,7 +70,7 @@ def wheel() -> Path:
 
 @pytest.fixture(scope="module")
 def run() -> Callable[..., str]:
-    """Run a program where the wheel is installed and nothing can be imported but it, and httpx."""
+    """Run a program where the wheel is installed and nothing can be imported but it, and httpx2."""
     site_packages = installed("editor-client")
     environment = {**os.environ, "PYTHONPATH": str(site_packages)}
 
@@ -100,7 +100,7 @@ def test_the_guard_refuses_packages_that_are_not_installed(run: Callable[..., st
 
 def test_the_client_works_with_httpx_alone(run: Callable[..., str], live_service: Service) -> None:
     loaded = json.loads(run(PROGRAM, live_service.url, live_service.key))
-    assert {"editor_client", "httpx"} <= set(loaded)
+    assert {"editor_client", "httpx2"} <= set(loaded)
     program = "sys.argv = ['client', '--help']\nrunpy.run_module('editor_client', run_name='__main__')"
     assert "pull" in run(program)
     assert not {"django", "rest_framework", "pydantic", "pydantic_core", "versioning"} & set(loaded)
@@ -113,7 +113,7 @@ def test_the_wheel_installs_one_package_and_requires_only_httpx(wheel: Path) -> 
         needs = re.findall(r"^Requires-Dist: (.+)$", archive.read(metadata).decode(), re.MULTILINE)
     assert {name.partition("/")[0] for name in names} == {"editor_client", metadata.partition("/")[0]}
     assert "editor_client/py.typed" in names
-    assert [one for one in needs if "extra ==" not in one] == ["httpx<1,>=0.28"]
+    assert [one for one in needs if "extra ==" not in one] == ["httpx2<3,>=2.16"]
     assert [one.partition("<")[0] for one in needs if 'extra == "import"' in one] == ["PyYAML"]
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import AsyncClient, LockBroken, NotFound, ValidationFailed
 from editor_client.__main__ import main
@@ -23,7 +23,7 @@ def either(request: pytest.FixtureRequest, connect: Clients, live_service: Servi
     """A client of a real server, and one of an editor in memory."""
     if request.param == "server":
         return connect(live_service.url, live_service.key)
-    http = httpx.AsyncClient if connect.kind is AsyncClient else httpx.Client
+    http = httpx2.AsyncClient if connect.kind is AsyncClient else httpx2.Client
     return connect("http://editor", "ek_any", http_client=http(transport=FakeEditor()))
 
 

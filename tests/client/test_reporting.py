@@ -7,7 +7,7 @@ import json
 import logging
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import AsyncClient, reporting
 
@@ -118,11 +118,11 @@ def test_refusals_are_logged_once(
 
 
 def test_a_fallback_is_not_counted_as_a_run(connect: Clients) -> None:
-    def is_away(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("away", request=request)
+    def is_away(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("away", request=request)
 
-    transport = httpx.MockTransport(is_away)
-    client = connect("http://editor", report_usage=True, http_client=httpx.Client(transport=transport))
+    transport = httpx2.MockTransport(is_away)
+    client = connect("http://editor", report_usage=True, http_client=httpx2.Client(transport=transport))
     fallback = client.get_agent("writer").details(fallback={"instructions": "x"})
     client.add_usage(fallback, errors=1)
     client.close()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 from editor_client import (
     AsyncClient,
@@ -16,8 +17,10 @@ from editor_client import (
     NotFound,
     RateLimited,
     Unauthorized,
+    Unreachable,
     ValidationFailed,
 )
+from editor_client.testing import FakeEditor
 
 from tests.support.clients import Clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
@@ -69,8 +72,8 @@ class TestAGivenHttpxClient:
     """The application's client carries the requests, with all that it adds, and stays open."""
 
     def test_the_given_http_client_sends_the_requests_and_stays_open(self, server: Misbehaving) -> None:
-        seen: list[httpx.Request] = []
-        with httpx.Client(headers={"X-Team": "a"}, event_hooks={"request": [seen.append]}) as own:
+        seen: list[httpx2.Request] = []
+        with httpx2.Client(headers={"X-Team": "a"}, event_hooks={"request": [seen.append]}) as own:
             server.does(record())
             with Client(server.url, api_key="ek_test", http_client=own) as client:
                 assert client.get_agent("writer").details().instructions == "one"
@@ -84,7 +87,7 @@ class TestAGivenHttpxClient:
         self, server: Misbehaving
     ) -> None:
         async def read() -> str | None:
-            async with httpx.AsyncClient(headers={"X-Team": "a"}) as own:
+            async with httpx2.AsyncClient(headers={"X-Team": "a"}) as own:
                 async with AsyncClient(server.url, api_key="ek_test", http_client=own) as client:
                     found = await client.get_agent("writer").details()
                 assert not own.is_closed
@@ -95,9 +98,51 @@ class TestAGivenHttpxClient:
 
     def test_an_http_client_of_the_wrong_kind_is_refused(self) -> None:
         wrong: Any
-        for kind, wrong in ((Client, httpx.AsyncClient()), (AsyncClient, httpx.Client())):
-            with pytest.raises(ValueError, match="http_client must be an httpx"):
+        for kind, wrong in ((Client, httpx2.AsyncClient()), (AsyncClient, httpx2.Client())):
+            with pytest.raises(ValueError, match="http_client must be an httpx2"):
                 kind("http://127.0.0.1", api_key="ek_test", http_client=wrong)
+
+
+def warned(kind: Any, url: str, own: Any, **settings: Any) -> Any:
+    """Return a client that was given one of httpx."""
+    with pytest.warns(DeprecationWarning, match="taken until 0.3"):
+        return kind(url, api_key="ek_test", retries=0, http_client=own, **settings)
+
+
+class TestAClientOfHttpx:
+    """Until 0.3 an application may bring a client of httpx: it does all that one of httpx2 does."""
+
+    def test_the_blocking_client_takes_it(self, server: Misbehaving) -> None:
+        server.does(record(), hang_up)
+        with httpx.Client() as own, warned(Client, server.url, own, updates="stream") as client:
+            read = client.get_agent("writer").details
+            with pytest.raises(Unreachable):
+                read()
+            with pytest.raises(Unreachable):
+                list(client.get_agent("writer").stream("hello"))
+        server.does(record(), hang_up)
+        with httpx.Client() as own:
+            read = warned(Client, server.url, own).get_agent("writer").details
+            assert [read().stale for _ in range(2)] == [False, True]
+
+    def test_the_asynchronous_client_takes_it(self, server: Misbehaving) -> None:
+        async def read() -> list[bool]:
+            async with httpx.AsyncClient() as own:
+                client = warned(AsyncClient, server.url, own)
+                found = [(await client.get_agent("writer").details()).stale for _ in range(2)]
+                with pytest.raises(Unreachable):
+                    await anext(client.get_agent("writer").stream("hello"))
+                return found
+
+        server.does(record(), hang_up)
+        assert asyncio.run(read()) == [False, True]
+
+    def test_an_editor_in_memory_answers_it(self) -> None:
+        client = warned(Client, "http://editor", httpx.Client(transport=FakeEditor()))
+        echo = {"provider": "echo", "name": "echo"}
+        client.create_stored_agent(id="writer", name="W", instructions="one", model=echo, auto_publish=True)
+        assert client.get_agent("writer").details().instructions == "one"
+        assert [event.type for event in client.get_agent("writer").stream("hello")][-1] == "finish"
 
 
 class TestARefusedKey:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlsplit
 
-import httpx
+import httpx2
 import pytest
 from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
 
@@ -295,35 +295,35 @@ class TestARefusedKey:
 class OldServer:
     """A server in the application's own transport, without the routes that a test removes."""
 
-    def __init__(self, **refusals: httpx.Response) -> None:
+    def __init__(self, **refusals: httpx2.Response) -> None:
         self.refusals = refusals
         self.asked: list[str] = []
 
-    def __call__(self, request: httpx.Request) -> httpx.Response:
+    def __call__(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request."""
         place = request.url.path.removeprefix("/api/").replace("/", "_")
         if "form" in request.url.params:
             place = "parts"
         if place in self.refusals:
             refusal = self.refusals[place]
-            return httpx.Response(refusal.status_code, content=refusal.content)
+            return httpx2.Response(refusal.status_code, content=refusal.content)
         if place == "events":
-            return httpx.Response(200, json={"events": [], "next": 1, "hasMore": False})
+            return httpx2.Response(200, json={"events": [], "next": 1, "hasMore": False})
         self.asked.append(str(request.url))
-        return httpx.Response(200, json={"id": "writer", "instructions": "one"})
+        return httpx2.Response(200, json={"id": "writer", "instructions": "one"})
 
     def client(self) -> Client:
         """Return a client of this server."""
-        transport = httpx.MockTransport(self)
-        own = httpx.Client(transport=transport)
+        transport = httpx2.MockTransport(self)
+        own = httpx2.Client(transport=transport)
         return Client("http://old.test", api_key="ek_test", updates="stream", http_client=own)
 
 
-NOT_THERE = httpx.Response(404, json={"error": "no", "code": "not_found"})
-UNKNOWN = httpx.Response(
+NOT_THERE = httpx2.Response(404, json={"error": "no", "code": "not_found"})
+UNKNOWN = httpx2.Response(
     400, json={"error": "no", "code": "validation_failed", "issues": [{"field": "form"}]}
 )
-NO_PARTS = httpx.Response(409, json={"error": "no", "code": "parts_unavailable"})
+NO_PARTS = httpx2.Response(409, json={"error": "no", "code": "parts_unavailable"})
 
 
 class TestAnOlderServer:
@@ -335,7 +335,7 @@ class TestAnOlderServer:
             (OldServer(events_stream=NOT_THERE, parts=UNKNOWN), 1),
             (OldServer(events_stream=NOT_THERE, parts=NO_PARTS), 3),
             (OldServer(events=NOT_THERE, events_stream=NOT_THERE, parts=UNKNOWN), 3),
-            (OldServer(events=httpx.Response(502), parts=UNKNOWN), 3),
+            (OldServer(events=httpx2.Response(502), parts=UNKNOWN), 3),
         ],
         ids=["no streams and no parts", "it chooses by the context", "no events", "events that fail"],
     )

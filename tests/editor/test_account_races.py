@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from html import unescape
 from threading import Barrier
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.browsing import SIGN_IN, sign_in, visiting
@@ -24,7 +24,7 @@ ROUNDS = 2
 AT_ONCE = 4
 ATTEMPTS = 24
 
-Act = Callable[[httpx.Client], int]
+Act = Callable[[httpx2.Client], int]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def alice(service: Service) -> Iterator[httpx.Client]:
+def alice(service: Service) -> Iterator[httpx2.Client]:
     """The admin of acme, signed in."""
     with visiting(service.url) as visitor:
         assert sign_in(visitor, "alice", PASSWORD)
@@ -44,14 +44,14 @@ def alice(service: Service) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-def charlie(service: Service) -> Iterator[httpx.Client]:
+def charlie(service: Service) -> Iterator[httpx2.Client]:
     """The admin of elsewhere, signed in."""
     with visiting(service.url) as visitor:
         assert sign_in(visitor, "charlie", PASSWORD)
         yield visitor
 
 
-def send(visitor: httpx.Client, address: str, **typed: str) -> httpx.Response:
+def send(visitor: httpx2.Client, address: str, **typed: str) -> httpx2.Response:
     """Send a form with its token."""
     token = visitor.cookies["csrftoken"]
     return visitor.post(address, data={**typed, "csrfmiddlewaretoken": token})
@@ -61,19 +61,19 @@ def page(workspace: str, rest: str = "members/") -> str:
     return f"/studio/versioning/workspace/{workspace}/{rest}"
 
 
-def link_on(answer: httpx.Response) -> str:
+def link_on(answer: httpx2.Response) -> str:
     found = re.search(r'id="once" value="([^"]+)"', answer.text)
     assert found is not None, answer.text
     return unescape(found[1])
 
 
-def link_for(visitor: httpx.Client, workspace: str, name: str, role: str = "editor") -> str:
+def link_for(visitor: httpx2.Client, workspace: str, name: str, role: str = "editor") -> str:
     assert send(visitor, page(workspace), username=name, role=role).status_code == 302
     return link_on(visitor.get(page(workspace)))
 
 
 def run_concurrently(
-    service: Service, links: Sequence[str], act: Callable[[httpx.Client, str], int]
+    service: Service, links: Sequence[str], act: Callable[[httpx2.Client, str], int]
 ) -> list[int]:
     """Let a visitor open each of the links, then run the action for all of them at the same moment."""
     barrier = Barrier(len(links))
@@ -90,7 +90,7 @@ def run_concurrently(
         return list(threads.map(one, links))
 
 
-def choose_a_password(visitor: httpx.Client, number: str) -> int:
+def choose_a_password(visitor: httpx2.Client, number: str) -> int:
     typed = {"invitation": number, "new_password1": PASSWORD, "new_password2": PASSWORD}
     return send(visitor, WELCOME, **typed).status_code
 
@@ -108,7 +108,7 @@ def memberships(service: Service, name: str) -> list[tuple[str, str]]:
 
 
 def test_an_invitation_link_opened_concurrently_is_accepted_once(
-    service: Service, alice: httpx.Client
+    service: Service, alice: httpx2.Client
 ) -> None:
     for turn in range(ROUNDS):
         link = link_for(alice, "acme", f"lena-{turn}")
@@ -118,7 +118,7 @@ def test_an_invitation_link_opened_concurrently_is_accepted_once(
 
 
 def test_a_name_invited_by_two_workspaces_becomes_one_account_in_one_of_them(
-    service: Service, alice: httpx.Client, charlie: httpx.Client
+    service: Service, alice: httpx2.Client, charlie: httpx2.Client
 ) -> None:
     for turn in range(ROUNDS):
         name = f"nina-{turn}"
@@ -132,13 +132,13 @@ def test_a_name_invited_by_two_workspaces_becomes_one_account_in_one_of_them(
 
 
 def test_an_invitation_withdrawn_while_it_is_accepted_is_either_withdrawn_or_accepted(
-    service: Service, alice: httpx.Client
+    service: Service, alice: httpx2.Client
 ) -> None:
     for turn in range(ROUNDS):
         name = f"olga-{turn}"
         link = link_for(alice, "acme", name)
 
-        def withdraw_or_accept(visitor: httpx.Client, number: str) -> int:
+        def withdraw_or_accept(visitor: httpx2.Client, number: str) -> int:
             if number:
                 return choose_a_password(visitor, number)
             return send(alice, page("acme", f"invitations/{name}/withdraw/")).status_code  # noqa: B023
@@ -149,7 +149,7 @@ def test_an_invitation_withdrawn_while_it_is_accepted_is_either_withdrawn_or_acc
 
 
 def test_concurrent_invitations_of_one_name_make_one_invitation(
-    service: Service, alice: httpx.Client
+    service: Service, alice: httpx2.Client
 ) -> None:
     barrier = Barrier(AT_ONCE)
 

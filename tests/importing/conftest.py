@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import Client, __main__
 
@@ -74,7 +74,7 @@ def desk(
     """A publisher's desk."""
     folder = tmp_path / "files"
     folder.mkdir()
-    with httpx.Client(transport=httpx.WSGITransport(app=application)) as http:
+    with httpx2.Client(transport=httpx2.WSGITransport(app=application)) as http:
         connected = partial(Client, http_client=http)
         monkeypatch.setattr(__main__, "Client", connected)
         server = ["--url", "http://testserver", "--api-key", cast.paula.key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from django.test import RequestFactory
 
@@ -27,7 +27,7 @@ WELCOME = "/studio/versioning/workspace/welcome/"
 def test_the_log_of_a_server_contains_no_secrets_from_urls(live_service: Service) -> None:
     token = live_service.manage("shell", "--no-imports", "-c", INVITE)
     key, written = live_service.key, len(live_service.log)
-    with httpx.Client(
+    with httpx2.Client(
         base_url=live_service.url, trust_env=False, follow_redirects=True, timeout=60
     ) as visitor:
         for place in (f"{WELCOME}{token}", f"{WELCOME}{token}/", f"/studio/{token}", f"/{token}?key={key}"):

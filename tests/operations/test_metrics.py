@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -33,7 +33,7 @@ def measured_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servi
 
 
 def scrape(service: Service) -> dict[Sample, float]:
-    answer = httpx.get(f"http://{service.environment['EDITOR_METRICS_BIND']}/metrics", timeout=60)
+    answer = httpx2.get(f"http://{service.environment['EDITOR_METRICS_BIND']}/metrics", timeout=60)
     assert answer.status_code == 200
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -89,8 +89,8 @@ def test_counters_survive_the_death_of_a_worker(measured_service: Service) -> No
 
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        with suppress(httpx.HTTPError):
-            if httpx.get(f"{measured_service.url}/readyz", timeout=60).status_code == 200:
+        with suppress(httpx2.HTTPError):
+            if httpx2.get(f"{measured_service.url}/readyz", timeout=60).status_code == 200:
                 break
     assert requests() > before
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.runtime.model_server import FallsSilent, ModelServer, Request, Says, running_model_server
@@ -198,7 +198,7 @@ def test_people_sign_in_over_https_and_stay_signed_in_with_every_process(
         "Origin": origin,
         "Referer": f"{origin}/studio/login/",
     }
-    with httpx.Client(
+    with httpx2.Client(
         base_url=address, headers=headers, verify=trusted, trust_env=False, timeout=60
     ) as browser:
         known_as = {"sni_hostname": HOST}
@@ -226,7 +226,7 @@ def test_people_sign_in_over_https_and_stay_signed_in_with_every_process(
 
 def test_without_a_proxy_the_forwarded_protocol_is_ignored(live_service: Service) -> None:
     origin = live_service.url.replace("http:", "https:")
-    with httpx.Client(base_url=live_service.url, trust_env=False, timeout=60) as browser:
+    with httpx2.Client(base_url=live_service.url, trust_env=False, timeout=60) as browser:
         browser.get("/studio/login/")
         form = {
             "username": "ada",
@@ -267,7 +267,7 @@ def test_reads_are_answered_when_a_process_is_killed(deployment: Deployment, api
 
 def test_the_error_for_an_unreachable_service_has_the_usual_shape(tmp_path: Path) -> None:
     with running_nginx(tmp_path, free_ports(2)) as nginx:
-        answer = httpx.get(f"http://{nginx.address}/api/agents", trust_env=False)
+        answer = httpx2.get(f"http://{nginx.address}/api/agents", trust_env=False)
     assert answer.status_code == 502
     assert answer.json() == {"error": "The service does not answer.", "code": "unavailable"}
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.database
 
 PUBLISHED_AT = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
 BEFORE = [("versioning", "0010_rights_position")]
-AFTER = [("versioning", "0026_ever_published")]
+AFTER = [("versioning", "0027_ever_published")]
 
 
 @pytest.fixture

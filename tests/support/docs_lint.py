@@ -270,7 +270,7 @@ def wrong_installs() -> Iterator[str]:
     tested = json.loads(text("tests/api/npm_client/package.json"))["dependencies"]
     for program, wanted in (
         ("npm", {f"{package}@{version}" for package, version in tested.items()}),
-        ("pip", {"flask", "httpx", "standardwebhooks"}),
+        ("pip", {"flask", "httpx2", "standardwebhooks"}),
     ):
         if (found := installed_by_name(program)) != wanted:
             yield f"The pages let {program} install {sorted(found)}, and tested is {sorted(wanted)}"

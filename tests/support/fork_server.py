@@ -50,7 +50,7 @@ LIBRARIES = (
     "django.db.backends.sqlite3.base",
     "django.template.backends.django",
     "granian",
-    "httpcore",
+    "httpcore2",
     "jsonschema",
     "openai",
     "psycopg_pool",

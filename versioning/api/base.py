@@ -54,14 +54,21 @@ from versioning.domain.access import Action, Caller
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.models import replica
 from versioning.serving import replica_reads
+from versioning.serving.followed_keys import RIGHTS_HEADER, rights_name
 from versioning.serving.followed_log import Dependency
 
 Parameters = tuple[OpenApiParameter, ...]
 
 
 def finished(request: Request, answer: Response) -> Response:
-    """Return an answer with what all have: only the caller may cache it, and it says what limits requests."""
+    """Return an answer with what all have: only the caller may cache it, and it says what limits requests.
+
+    Answers to reads name the rights of the key, by which clients hold them.
+    """
     set_private(answer)
+    caller = getattr(request, "_auth", None)  # `request.auth` would authenticate a refused request again
+    if request.method in SAFE_METHODS and isinstance(caller, Caller) and (name := rights_name(caller)):
+        answer[RIGHTS_HEADER] = name
     for name, value in request.META.get(RATE_LIMIT, {}).items():
         answer[name] = value
     return answer

@@ -37,7 +37,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
-from versioning.serving.followed_keys import TimedKey, keys, rights_digest
+from versioning.serving.followed_keys import RIGHTS_HEADER, TimedKey, keys, rights_digest, rights_name
 from versioning.serving.followed_log import Dependency, Moment, log
 from versioning.serving.parts import answer_in
 
@@ -49,7 +49,7 @@ _ASKED: Final = (b"host", b"accept", b"if-none-match")
 _ABSENT: Final = b"\n"  # occurs in no header
 _DIGEST_BYTES: Final = 20
 _CACHED_STATUSES: Final = frozenset({200, 304})
-_OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length"})
+_OF_ONE_ANSWER: Final = frozenset({"ETag", "Content-Length", RIGHTS_HEADER})
 _OF_CONTENT: Final = frozenset({*_OF_ONE_ANSWER, "Content-Type"})
 """The headers that an answer with content has, and a 304 lacks."""
 _MAX_PARTS: Final = 1 << 20
@@ -83,6 +83,8 @@ class Parts(NamedTuple):
     usual: int
     """As in `CachedResponse`."""
     media_type: str
+    rights: str
+    """The name of the rights that it was made for."""
     parts: Mapping[str, Any]
 
     def response(self, asked: Asked) -> tuple[Any, ...] | None:
@@ -95,12 +97,13 @@ class Parts(NamedTuple):
         except Invalid:
             return None
         if is_known(asked.known_etags, etag):
-            own = [("ETag", f'"{etag}"')]
+            own = [("ETag", f'"{etag}"'), (RIGHTS_HEADER, self.rights)]
             return HTTPStatus.NOT_MODIFIED.value, self.path, self.usual, _as_bytes(own), b""
         own = [
             ("Content-Type", self.media_type),
             ("ETag", f'"{etag}"'),
             ("Content-Length", str(len(content))),
+            (RIGHTS_HEADER, self.rights),
         ]
         return HTTPStatus.OK.value, self.path, self.usual, _as_bytes(own), content
 
@@ -195,7 +198,8 @@ class CacheMiss:
             return
         answer: tuple[Any, ...] = (response.status_code, path, usual, own, response.content)
         if self.parts is not None and self.template is not None:
-            answer = Parts(path, usual, self.template.media_type, self.parts)
+            rights = response.headers[RIGHTS_HEADER]
+            answer = Parts(path, usual, self.template.media_type, rights, self.parts)
         self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
@@ -257,7 +261,7 @@ def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry
     if found is None:
         return None
     content = found.content
-    if len(content) == len(Parts._fields):
+    if isinstance(content[0], str):  # where a response has its status
         content = Parts._make(content).response(asked) if keys.is_right(timed, log.reached) else None
     return CacheEntry(timed, found, content)
 
@@ -278,12 +282,18 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
                 if template.is_in_parts:
                     if not _is_cached_in_parts(made):
                         return None
-                    parts = Parts(path, usual, template.media_type, made)
+                    parts = Parts(path, usual, template.media_type, rights_name(key.caller), made)
                     answer = parts.response(asked)
                 else:
                     parts = None
                     content, etag = rendered(made, template.media_type)
-                    own = _as_bytes([("ETag", f'"{etag}"'), ("Content-Length", str(len(content)))])
+                    own = _as_bytes(
+                        [
+                            ("ETag", f'"{etag}"'),
+                            ("Content-Length", str(len(content))),
+                            (RIGHTS_HEADER, rights_name(key.caller)),
+                        ]
+                    )
                     answer = (HTTPStatus.OK.value, path, usual, own, content)
             except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
                 return None

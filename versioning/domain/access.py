@@ -125,6 +125,8 @@ class Caller:
     more. None if a program gave the rights: they hold without regard to what is stored."""
     rights_position: int = field(default=0, compare=False)
     """The position in the log of the newest change of rights when these were read, or an earlier position."""
+    installation: str = field(default="", compare=False)
+    """The name of the installation that has read the API key; empty without a key."""
 
     @property
     def rights(self) -> Rights:

@@ -104,6 +104,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         except ApiKey.DoesNotExist:
             return None
         key.rights_position = key.newest_change or 0
+        key.installation = key.named or ""
         return cast("ApiKey", key) if key.usable else None
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
@@ -115,8 +116,10 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 @cache
 def _by_digest() -> OneByKey[ApiKey]:
     """Return the query that finds a key by its digest, compiled."""
-    newest_change = models.Subquery(LogPosition.objects.values("rights_position")[:1])
-    keys: Any = ApiKey.objects.select_related("owner").annotate(newest_change=newest_change)
+    log = LogPosition.objects
+    newest_change = models.Subquery(log.values("rights_position")[:1])
+    named = models.Subquery(log.values("installation")[:1])
+    keys: Any = ApiKey.objects.select_related("owner").annotate(newest_change=newest_change, named=named)
     return OneByKey(keys, found_by="digest")
 
 
@@ -142,6 +145,8 @@ class ApiKey(models.Model):
 
     rights_position = 0
     """The position of the newest change of rights when the key was read; 0 unless `holding` has read it."""
+    installation = ""
+    """The name of the installation, if it has one and `holding` has read the key."""
 
     objects = ApiKeyManager()
 
@@ -176,6 +181,7 @@ class ApiKey(models.Model):
             key_prefix=self.prefix,
             read_again=partial(_caller_now, self.pk),
             rights_position=self.rights_position,
+            installation=self.installation,
         )
 
     def mark_used(self) -> datetime.datetime:

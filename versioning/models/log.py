@@ -6,7 +6,7 @@ import secrets
 import uuid
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from django.db import models
+from django.db import connection, models, transaction
 
 from versioning.domain import telemetry
 from versioning.domain.access import Via
@@ -109,9 +109,27 @@ class LogPosition(models.Model):
     """The position of the newest change that can affect a person's rights."""
     epoch = models.CharField(max_length=32, default=new_epoch, db_default="")
     """Another one after a restore, when positions are given to other entries than before."""
+    installation = models.CharField(max_length=32, default="", db_default="")
+    """The name of the installation, which back-ups keep; empty until it is needed."""
 
     def __str__(self) -> str:
         return str(self.position)
+
+
+def name_installation() -> str:
+    """Return the name of this installation; if it has none, give it one."""
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
+        cursor.execute(_NAMED, [secrets.token_hex(8)])
+        return str(cursor.fetchone()[0])
+
+
+_NAMED: Final = (
+    f"INSERT INTO {LogPosition._meta.db_table} AS log"  # noqa: S608  the name is ours
+    " (id, position, pruned_to, installation) VALUES (1, 0, 0, %s)"
+    " ON CONFLICT (id) DO UPDATE SET installation ="
+    " CASE log.installation WHEN '' THEN EXCLUDED.installation ELSE log.installation END"
+    " RETURNING installation"
+)
 
 
 if TYPE_CHECKING:

@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
+from editor_client.shared import canonical
+
 from versioning.domain.access import Caller
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of
+from versioning.models.log import name_installation
 from versioning.serving.followed_log import RIGHTS, FollowedLog, Moment, log
 
 MAX_KEYS: Final = 10_000
+RIGHTS_HEADER: Final = "Editor-Rights"
+"""The header of answers with the name of the rights that they were made for."""
 _DIGEST_BYTES: Final = 12
 
 
@@ -82,6 +87,7 @@ class FollowedKeys:
 
 
 def _read(row: ApiKey) -> KnownKey:
+    row.installation = row.installation or name_installation()
     caller = row.caller()
     good_until = row.mark_used() + LAST_USED_STEP
     good_until = min(good_until, row.usable_until or good_until)
@@ -98,6 +104,20 @@ def rights_digest(caller: Caller, *person: int | None) -> bytes:
     roles, actions = sorted(caller.roles.items()), caller.actions and sorted(caller.actions)
     rights = (caller.everywhere, roles, actions, caller.id_prefix, *person)
     return blake2b(repr(rights).encode(), digest_size=_DIGEST_BYTES).digest()
+
+
+def rights_name(caller: Caller) -> str:
+    """Return the name of the rights of a key, by which clients hold what they have read; empty without a key.
+
+    It says nothing about the rights. In one installation, equal rights have equal names, in every process and
+    after every restart.
+    """
+    if not caller.installation:
+        return ""
+    actions = None if caller.actions is None else sorted(caller.actions)
+    rights = canonical.dump([caller.everywhere, sorted(caller.roles.items()), actions, caller.id_prefix])
+    key = caller.installation.encode()
+    return f"{caller.installation}-{blake2b(rights.encode(), digest_size=_DIGEST_BYTES, key=key).hexdigest()}"
 
 
 keys: Final = FollowedKeys()

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
 
-import httpx
+import httpx2
 
 from editor_client.certificates import ssl_context
 from editor_client.importing.collection import Unreadable, shown
@@ -30,7 +30,7 @@ class Server:
     address: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     auth: tuple[str, str] | None = field(default=None, repr=False)
-    _http: httpx.Client = field(init=False, repr=False)
+    _http: httpx2.Client = field(init=False, repr=False)
     _requests: int = field(default=0, init=False)
     _read: int = field(default=0, init=False)
 
@@ -41,7 +41,7 @@ class Server:
         if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
             raise Unreadable("The address must have a host, and no credentials, no query and no fragment.")
         # No redirect is followed: it could lead to another host, with the key.
-        self._http = httpx.Client(
+        self._http = httpx2.Client(
             verify=ssl_context(),
             headers=dict(self.headers),
             auth=self.auth,
@@ -66,13 +66,13 @@ class Server:
         try:
             with self._http.stream("GET", url, params=asked) as response:
                 content = self._content(response, path)
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise Unreadable(
                 f"{shown(path)} cannot be read: {shown(error) or type(error).__name__}"
             ) from None
-        if response.status_code == httpx.codes.NOT_FOUND and missing is not None:
+        if response.status_code == httpx2.codes.NOT_FOUND and missing is not None:
             return missing
-        if response.status_code != httpx.codes.OK:
+        if response.status_code != httpx2.codes.OK:
             where = " It leads elsewhere, which is not followed." if response.is_redirect else ""
             raise Unreadable(f"{shown(path)} answered {response.status_code}.{where}")
         try:
@@ -91,7 +91,7 @@ class Server:
             if not following or following == before:
                 return
 
-    def _content(self, response: httpx.Response, path: str) -> bytes:
+    def _content(self, response: httpx2.Response, path: str) -> bytes:
         content = bytearray()
         deadline = monotonic() + MAX_SECONDS
         for piece in response.iter_bytes():

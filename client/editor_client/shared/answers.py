@@ -51,7 +51,8 @@ def answer_in(
         "selector": parts["selector"],
         "fallback": parts["fallback"],
         "warnings": [
-            *(notice._asdict() for notice in left_out(agent.blocks)),
+            # A plain text in place of a message that remembers its template.
+            *({**notice._asdict(), "message": str(notice.message)} for notice in left_out(agent.blocks)),
             *(check(schema, context) if schema is not None else ()),
         ],
         "blocks": [

@@ -1,6 +1,6 @@
 """For the tests of applications: an editor in memory, without a server.
 
-`Client("http://editor", api_key="ek_test", http_client=httpx.Client(transport=FakeEditor()))` is a normal
+`Client("http://editor", api_key="ek_test", http_client=httpx2.Client(transport=FakeEditor()))` is a normal
 client; its methods fill the editor.
 """
 

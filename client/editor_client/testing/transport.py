@@ -1,4 +1,4 @@
-"""An httpx transport that answers as a server would."""
+"""An httpx2 transport that answers as a server would."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from threading import RLock
 from typing import Final
 from urllib.parse import parse_qsl
 
-import httpx
+import httpx2
 
+from editor_client.http_libraries import http_libraries
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import (  # some are imported to register their routes
@@ -27,7 +28,7 @@ from editor_client.testing.stored import BEYOND
 _PREFIX_LENGTH: Final = 11
 
 
-class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
+class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     """An editor in memory, for tests of applications: one workspace, and one person with all rights.
 
     It implements the rules of the lifecycle, of selectors and of evaluation, and refuses with the server's
@@ -58,38 +59,42 @@ class FakeEditor(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._prefix = "/" + api_prefix.strip("/")
         self._lock = RLock()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a blocking client."""
         return self._response(request, request.read())
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of an awaiting client."""
         return self._response(request, await request.aread())
 
-    def _response(self, request: httpx.Request, content: bytes) -> httpx.Response:
+    def _response(self, request: httpx2.Request, content: bytes) -> httpx2.Response:
+        # As the client of the application needs it, which may be of httpx.
+        response: type[httpx2.Response] = next(
+            one.Response for one in http_libraries() if isinstance(request, one.Request)
+        )
         try:
             with self._lock:
                 answer = self._answer(request, content)
         except (AttributeError, KeyError, TypeError) as problem:
             # Requests that a real editor refuses before processing.
             refused = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
-            return httpx.Response(refused.status, json=refused.body)
+            return response(refused.status, json=refused.body)
         except Refused as refused:
-            return httpx.Response(refused.status, json=refused.body)
+            return response(refused.status, json=refused.body)
         except VersioningError as error:
             body = {"error": error.message, "code": error.code, **error.details()}
-            return httpx.Response(400, json=body)
+            return response(400, json=body)
         if answer.is_stream:
             frames = (f"data: {json.dumps(event)}\n\n" for event in answer.content)
             events = "".join([*frames, "data: [DONE]\n\n"])
-            return httpx.Response(200, text=events, headers={"Content-Type": "text/event-stream"})
+            return response(200, text=events, headers={"Content-Type": "text/event-stream"})
         etag = answer.etag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
         headers = {"ETag": f'"{etag}"'}
         if request.method == "GET" and headers["ETag"] in request.headers.get("If-None-Match", ""):
-            return httpx.Response(304, headers=headers)
-        return httpx.Response(answer.status, json=answer.content, headers=headers)
+            return response(304, headers=headers)
+        return response(answer.status, json=answer.content, headers=headers)
 
-    def _answer(self, request: httpx.Request, content: bytes) -> Answer:
+    def _answer(self, request: httpx2.Request, content: bytes) -> Answer:
         path, _, raw_query = request.url.raw_path.decode().partition("?")
         scheme, _, key = request.headers.get("Authorization", "").partition(" ")
         if scheme != "Bearer" or not key.strip():

@@ -23,6 +23,6 @@ def fill(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("versioning", "0025_trace")]
+    dependencies = [("versioning", "0026_installation")]
 
     operations = [migrations.RunPython(fill, migrations.RunPython.noop)]
