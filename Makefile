@@ -1,4 +1,4 @@
-# Everything that is done with this project, from a machine that has Python 3.11 or newer and make.
+# Everything that is done with this project, from a machine that has Python 3.11 to 3.14 and make.
 # .venv is made with the standard venv and pip; uv does the same quicker when it is on the PATH.
 
 PYTHON ?= python3
@@ -121,8 +121,8 @@ var/secret_key:
 	@umask 077; $(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(50))' > $@
 
 .venv/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-		"Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15) and \
+		"Python 3.11 to 3.14 is needed; name one with: make PYTHON=python3.11")'
 	$(PYTHON) -m venv .venv
 	@touch $@
 
