@@ -124,7 +124,7 @@ class EditorViewSet(ViewSet):
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         if request.method == "POST":
-            idempotency.begin(request, self.caller)
+            idempotency.begin(request, self.caller, is_run=needed is Action.RUN)
 
     def _read_from_replica(self) -> None:
         """Let the handler of a read use the replica; the rights of the caller have been read by now."""

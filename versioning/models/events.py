@@ -30,6 +30,7 @@ from django.db import transaction as database
 from versioning.domain.access import Caller
 from versioning.domain.errors import WorkspaceDeleted
 from versioning.domain.events import Audience, Target, VersionName, audience_of
+from versioning.models import storage
 from versioning.models.event_transaction import (
     Condition,
     OpenTransaction,
@@ -91,6 +92,8 @@ def transaction() -> Iterator[None]:
         raise
     finally:
         _open.transaction = None
+    if begun.entries:
+        storage.note_saved()
 
 
 def _refuse_lost_workspaces(failed: OpenTransaction) -> None:
