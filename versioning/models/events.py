@@ -49,6 +49,7 @@ _CHANGES: Final = (
 
 Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
 """Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
+_before_entries: Final[list[Callable[[], object]]] = []
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
 
@@ -86,6 +87,9 @@ def transaction() -> Iterator[None]:
     try:
         with database.atomic():
             yield
+            if begun.entries:
+                for step in _before_entries:
+                    step()
             begun.write()
     except IntegrityError:
         _refuse_lost_workspaces(begun)
@@ -158,6 +162,11 @@ def watch(event_type: str, watcher: Watcher) -> None:
     A deletion is recorded before its rows are deleted. If the watcher raises, the change is not made.
     """
     _watchers.setdefault(event_type, []).append(watcher)
+
+
+def before_entries(step: Callable[[], object]) -> None:
+    """Call a function in every transaction that writes entries, before it takes their positions."""
+    _before_entries.append(step)
 
 
 @contextmanager
