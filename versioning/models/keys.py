@@ -59,8 +59,11 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         id_prefix: str = "",
         expires_at: datetime.datetime | None = None,
         by: Caller = APPLICATION,
+        secret: str = "",
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which cannot be shown again.
+
+        The secret is chosen at random, unless the caller has chosen one so.
 
         Without a workspace it reaches all workspaces of the owner; `role` limits its rights there, `actions`
         what it may do at all, `id_prefix` the resources that exist for it. Raises `Invalid` if the owner has
@@ -78,7 +81,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
                         workspace=workspace.id,
                     ),
                 )
-        text = f"ek_{secrets.token_urlsafe(32)}"
+        text = secret or f"ek_{secrets.token_urlsafe(32)}"
         key = self.create(
             owner=owner,
             name=name,
