@@ -1,4 +1,4 @@
-# Everything that is done with this project, from a machine that has Python 3.11 or newer and make.
+# Everything that is done with this project, from a machine that has Python 3.11 to 3.14 and make.
 # .venv is made with the standard venv and pip; uv does the same quicker when it is on the PATH.
 
 PYTHON ?= python3
@@ -28,7 +28,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-processes test-postgres test-browser test-image screenshots icons api-reference prompt-editor bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres test-browser test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,8 +37,11 @@ help: ## Show this list
 
 run: .venv/.server var/secret_key ## Install, migrate, load the demo once and serve it
 	@export SECRET_KEY="$${SECRET_KEY:-$$(cat var/secret_key)}"; \
+	echo 'Migrating the database'; \
 	$(MANAGE) migrate --verbosity 0 \
-	&& $(MANAGE) demo --address http://127.0.0.1:$(PORT) \
+	&& echo 'Loading the demo' \
+	&& $(MANAGE) demo --address http://127.0.0.1:$(PORT) --key-file var/demo_key \
+	&& echo 'Serving on http://127.0.0.1:$(PORT) until Ctrl-C' \
 	&& exec $(MANAGE) serve --bind 127.0.0.1:$(PORT)
 
 tools: .venv/.dev $(NPM_PACKAGES) ## Install what the tests need, and nothing else
@@ -76,6 +79,11 @@ check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
 	$(PY) -m tests.support.docs_lint
+
+# It asks for reports about every package, so it is no part of `check`.
+audit: .venv/.dev $(UV) ## Look for known vulnerabilities of what is installed, where reports can be had
+	@$(UV) tool run --quiet --from 'pip-audit~=2.10' pip-audit --disable-pip --no-deps --progress-spinner off \
+		--format json -r requirements-dev.txt | $(PY) -m tests.support.audit
 
 bench: .venv/.dev ## Measure the real server, for the figures of docs/performance.md (needs wrk, PostgreSQL)
 	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
@@ -121,9 +129,10 @@ var/secret_key:
 	@umask 077; $(PYTHON) -c 'import secrets; print(secrets.token_urlsafe(50))' > $@
 
 .venv/.made:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
-		"Python 3.11 or newer is needed; name one with: make PYTHON=python3.11")'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15) and \
+		"Python 3.11 to 3.14 is needed; name one with: make PYTHON=python3.11")'
+	@echo 'Making .venv with $(PYTHON)'
+	@$(PYTHON) -m venv .venv
 	@touch $@
 
 # The client is a distribution of its own. Python finds it where it lies, as if it were installed editable; nothing has
@@ -133,10 +142,12 @@ var/secret_key:
 		(packages / "editor-client.pth").write_text(os.path.relpath("client", packages) + "\n")'
 	@touch $@
 
+# Progress is for people: their terminals show it.
+QUIET := $(shell test -t 2 || echo --quiet)
 # uv does not read pip's configuration, so where it fails pip may still know the way.
-install = @echo 'Installing $(1) into .venv'; \
-	{ command -v $(UV) >/dev/null && $(UV) pip install --quiet --python $(PY) --require-hashes -r $(1); } \
-	|| $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1)
+install = @echo 'Installing $(1) into .venv: this takes a while the first time'; \
+	{ command -v $(UV) >/dev/null && $(UV) pip install $(QUIET) --python $(PY) --require-hashes -r $(1); } \
+	|| $(PY) -m pip install $(QUIET) --disable-pip-version-check --require-hashes -r $(1)
 
 .venv/.server: requirements.txt | .venv/.made .venv/.client
 	$(call install,$<)

@@ -17,5 +17,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
     is_studio = request.path.startswith(reverse("studio:index"))
     error = sys.exception()
     if isinstance(error, OperationalError | InterfaceError):
-        return error_pages.database_unavailable(request) if is_studio else errors.database_unavailable(error)
+        if not is_studio:
+            return errors.database_unavailable(error, request.method)
+        is_full = errors.is_storage_full(error, request.method)
+        return error_pages.storage_full(request) if is_full else error_pages.database_unavailable(request)
     return error_pages.server_error(request) if is_studio else errors.server_error(request)

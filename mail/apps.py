@@ -16,3 +16,11 @@ class MailConfig(EditorApp):
     log_readers = "mail.outbox.read_to"
     jobs = "mail.jobs.JOBS"
     studio = "mail.extension.STUDIO"
+
+    def ready(self) -> None:
+        """Load the declarations, and let the log be read from the first change on."""
+        super().ready()
+        from mail import outbox  # noqa: PLC0415  when the models are ready
+        from versioning.models import events  # noqa: PLC0415  as above
+
+        events.before_entries(outbox.begin)

@@ -1,4 +1,7 @@
-"""The settings of mail: the server that takes it, the sender, and the base of its links."""
+"""The settings of mail: the server that takes it, the sender, and the base of its links.
+
+A project that sends mail already has set Django's `EMAIL_BACKEND`: the editor then sends through it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,12 @@ _NEED_A_HOST: Final = frozenset({"smtp", *_SECURE_PORTS})
 
 def is_on() -> bool:
     """Return whether this installation sends mail."""
-    return bool(settings.EMAIL_URL)
+    return bool(settings.EMAIL_URL) or _has_backend_of_project()
+
+
+def _has_backend_of_project() -> bool:
+    """Return whether the project has a backend of its own; links need the public address, too."""
+    return bool(settings.EDITOR_PUBLIC_URL) and settings.is_overridden("EMAIL_BACKEND")
 
 
 def public_address(path: str) -> str:
@@ -38,12 +46,16 @@ def public_host() -> str:
 
 def sender() -> str:
     """Return the sender of all mail."""
-    return str(settings.EDITOR_MAIL_FROM) or f"editor@{public_host()}"
+    if settings.EDITOR_MAIL_FROM:
+        return str(settings.EDITOR_MAIL_FROM)
+    if not settings.EMAIL_URL and settings.is_overridden("DEFAULT_FROM_EMAIL"):
+        return settings.DEFAULT_FROM_EMAIL
+    return f"editor@{public_host()}"
 
 
 def connection() -> BaseEmailBackend:
     """Return a connection to the mail server, which is not open yet."""
-    return _connection_of(settings.EMAIL_URL)
+    return _connection_of(settings.EMAIL_URL) if settings.EMAIL_URL else get_connection()
 
 
 def _connection_of(url: str) -> BaseEmailBackend:

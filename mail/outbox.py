@@ -7,6 +7,7 @@ rows, and moves a cursor in the same transaction, so that each entry is told onc
 from __future__ import annotations
 
 import datetime
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -31,6 +32,28 @@ DAILY_AT: Final = 8
 """The hour at which the daily mail comes, in the person's time zone."""
 
 
+_begun: Final = threading.Event()
+"""Set once this process knows that there is a cursor."""
+
+
+def begin() -> None:
+    """Let the mail begin with the entries that the open transaction is about to write.
+
+    Else it would begin when a worker first reads the log, and what happened between turning mail on and then
+    would not be sent.
+    """
+    if _begun.is_set() or not conf.is_on():
+        return
+    if MailCursor.objects.exists():  # as another transaction has committed it
+        _begun.set()
+    else:
+        _begin_at(events.position())
+
+
+def _begin_at(position: int) -> None:
+    MailCursor.objects.bulk_create([MailCursor(position=position)], ignore_conflicts=True)
+
+
 def read_to() -> int | None:
     """Return the position up to which the log was read; None while no mail is sent."""
     return MailCursor.objects.values_list("position", flat=True).first() if conf.is_on() else None
@@ -46,7 +69,7 @@ def _fill_some() -> bool:
     """Make the mail of some unread entries; return whether there may be more."""
     start, newest = read_to(), events.position()
     if start is None:  # what happened before mail was turned on is not sent
-        MailCursor.objects.bulk_create([MailCursor(position=newest)], ignore_conflicts=True)
+        _begin_at(newest)
         return False
     if start == newest:
         return False

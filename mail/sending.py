@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import random
-from smtplib import SMTPException, SMTPRecipientsRefused
+from smtplib import SMTPRecipientsRefused
 from typing import Final
 
 from django.utils import timezone
@@ -41,7 +41,7 @@ def send(mail: Mail) -> None:
         if messages:
             connection.open()
             connection.send_messages(messages)
-    except (OSError, SMTPException) as error:
+    except Exception as error:  # noqa: BLE001  the backend of a project raises errors of its own
         _failed(mail, error)
     else:
         mail.remove()

@@ -120,3 +120,12 @@ def database_unavailable(request: HttpRequest) -> HttpResponse:
     response = render(request, "studio/database_unavailable.html", status=503)
     response["Retry-After"] = "1"
     return response
+
+
+def storage_full(request: HttpRequest) -> HttpResponse:
+    """Answer a form that could not be saved because the disk is full."""
+    message = _("What you typed is still there. Tell an administrator, and try again when there is space.")
+    title = _("Nothing was saved, because the disk of the server is full")
+    response = error_page(request, 503, title, message, back_address=came_from(request))
+    response["Retry-After"] = "10"
+    return response

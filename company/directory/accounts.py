@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 
 MAX_NAME: Final = 150
 MAX_EXTERNAL_ID: Final = 255
+MAX_MAIL_TYPE: Final = 64
 MISSING: Final = "There is no such user."
 
 
@@ -141,6 +142,8 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
     user.save(update_fields=columns)
     if given.external_id is not None:
         known.external_id = given.external_id or None
+    if given.mail_type is not None and given.mail_is_primary is not None:
+        known.mail_type, known.mail_is_primary = given.mail_type, given.mail_is_primary
     known.changed_at = timezone.now()
     known.save()
     # Answers, streams and keys follow the log.
@@ -153,7 +156,7 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
 def _columns(user: User, given: Changes) -> dict[str, Any]:
     """Return the values of the columns to change; a user model may lack names and a mail address."""
     mail = get_user_model().get_email_field_name()
-    if given.display_name and not given.given_name and not given.family_name:
+    if given.display_name is not None and not given.given_name and not given.family_name:
         given = replace(given, given_name=given.display_name, family_name="")
     values = {
         "first_name": given.given_name,
@@ -174,6 +177,8 @@ def _refuse_wrong(user: User, given: Changes) -> None:
         others = DirectoryAccount.objects.filter(external_id=given.external_id).exclude(pk=user.pk)
         if others.exists():
             raise ScimError(409, "There is a user with this externalId.", "uniqueness")
+    if given.mail_type and len(given.mail_type) > MAX_MAIL_TYPE:
+        raise invalid(f"emails.type must not be longer than {MAX_MAIL_TYPE} characters.")
     _refuse_mail(user, given.mail)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from django.contrib.auth import get_user_model
@@ -17,7 +17,17 @@ from rest_framework.views import APIView, set_rollback
 
 from company.directory import accounts
 from company.directory.models import DirectoryAccount
-from company.directory.scim import LIST, USER, ScimError, filter_of, invalid, patch_of, user_of
+from company.directory.scim import (
+    LIST,
+    MAX_RESULTS,
+    USER,
+    ScimError,
+    Search,
+    filter_of,
+    invalid,
+    patch_of,
+    user_of,
+)
 from studio.people import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
 from versioning.api.base import finished
@@ -27,8 +37,6 @@ from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, VersioningError
 
 MEDIA_TYPE: Final = "application/scim+json"
-MAX_RESULTS: Final = 200
-MAX_INDEX: Final = 10**9
 SCHEMA: Final = "urn:ietf:params:scim:schemas:core:2.0"
 
 
@@ -98,18 +106,19 @@ class DirectoryView(APIView):
     def user(self, user: Any, kept: DirectoryAccount | None) -> dict[str, Any]:
         """Return an account as SCIM has it."""
         mail = getattr(user, get_user_model().get_email_field_name(), "")
-        name = {"givenName": getattr(user, "first_name", ""), "familyName": getattr(user, "last_name", "")}
+        names = {"givenName": getattr(user, "first_name", ""), "familyName": getattr(user, "last_name", "")}
         found: dict[str, Any] = {
             "schemas": [USER],
             "id": str(user.pk),
             "userName": user.get_username(),
-            "displayName": display_name(user),
-            "name": {**{key: one for key, one in name.items() if one}, "formatted": display_name(user)},
             "active": user.is_active,
             "meta": {"resourceType": "User", "location": self.address(f"Users/{user.pk}")},
         }
+        if name := {key: one for key, one in names.items() if one}:
+            found |= {"displayName": display_name(user), "name": name}
         if mail:
-            found["emails"] = [{"value": mail, "type": "work", "primary": True}]
+            said = kept or DirectoryAccount(user=user)
+            found["emails"] = [{"value": mail, "type": said.mail_type, "primary": said.mail_is_primary}]
         if kept is not None:
             found["meta"] |= {"created": utc(kept.created_at), "lastModified": utc(kept.changed_at)}
             if kept.external_id:
@@ -117,9 +126,18 @@ class DirectoryView(APIView):
         return found
 
     def one(self, user: Any, **response: Any) -> Response:
-        """Return the answer with one account."""
+        """Return the answer with the attributes of one account that the query asks for."""
         body = self.user(user, accounts.directory_account_of(user))
-        return Response(body, **response, headers={"Location": body["meta"]["location"]})
+        headers = {"Location": body["meta"]["location"]}
+        return Response(Search.of_query(self.request.query_params).shown(body), **response, headers=headers)
+
+    def found(self, search: Search) -> Response:
+        """Return the answer to a search."""
+        users = accounts.listed(*filter_of(search.filter)) if search.filter is not None else accounts.listed()
+        page = list(users[search.start - 1 : search.start - 1 + search.count])
+        kept = DirectoryAccount.objects.in_bulk([user.pk for user in page])
+        shown = [search.shown(self.user(user, kept.get(user.pk))) for user in page]
+        return self.listed(shown, users.count(), search.start)
 
     def listed(self, resources: list[dict[str, Any]], total: int | None = None, start: int = 1) -> Response:
         """Return the answer with a list."""
@@ -139,18 +157,20 @@ class UsersView(DirectoryView):
 
     def get(self, request: Request) -> Response:
         """List them, or those that a filter names."""
-        given = request.query_params
-        found = accounts.listed(*filter_of(given["filter"])) if "filter" in given else accounts.listed()
-        start = max(_number(given, "startIndex", 1), 1)
-        count = min(max(_number(given, "count", MAX_RESULTS), 0), MAX_RESULTS)
-        users = list(found[start - 1 : start - 1 + count])
-        kept = DirectoryAccount.objects.in_bulk([user.pk for user in users])
-        return self.listed([self.user(user, kept.get(user.pk)) for user in users], found.count(), start)
+        return self.found(Search.of_query(request.query_params))
 
     def post(self, request: Request) -> Response:
         """Create an account without a password, or revive a deleted one."""
         made = accounts.create(user_of(request.data, is_new=True), self.caller)
         return self.one(made, status=201)
+
+
+class SearchView(DirectoryView):
+    """The list, asked for in a body: what is in a query may end up in logs."""
+
+    def post(self, request: Request) -> Response:
+        """List all accounts of people, or those that a filter names."""
+        return self.found(Search.of_body(request.data))
 
 
 class UserView(DirectoryView):
@@ -226,7 +246,7 @@ class SchemasView(DirectoryView):
 
     def get(self, request: Request, name: str | None = None) -> Response:
         """List the schemas, or read one."""
-        of_name = [_attribute("givenName"), _attribute("familyName"), _attribute("formatted", "readOnly")]
+        of_name = [_attribute("givenName"), _attribute("familyName")]
         of_mail = [_attribute("value"), _attribute("type"), _attribute("primary", kind="boolean")]
         user = {
             "schemas": [f"{SCHEMA}:Schema"],
@@ -237,7 +257,7 @@ class SchemasView(DirectoryView):
                 _attribute("displayName"),
                 {**_attribute("name", kind="complex"), "subAttributes": of_name},
                 {**_attribute("emails", kind="complex"), "multiValued": True, "subAttributes": of_mail},
-                _attribute("active", kind="boolean"),
+                {**_attribute("active", kind="boolean"), "required": True},
             ],
             "meta": {"resourceType": "Schema", "location": self.address(f"Schemas/{USER}")},
         }
@@ -270,14 +290,6 @@ def _only(name: str, known: str, resource: dict[str, Any]) -> Response:
     if name != known:
         raise ScimError(404, "There is nothing here.")
     return Response(resource)
-
-
-def _number(given: Mapping[str, str], name: str, default: int) -> int:
-    try:
-        number = int(given.get(name, default))
-    except ValueError:
-        raise invalid(f"{name} must be a whole number.") from None
-    return min(number, MAX_INDEX)
 
 
 def _refused(error: Exception, context: dict[str, Any]) -> Response | None:

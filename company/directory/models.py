@@ -16,6 +16,9 @@ class DirectoryAccount(models.Model):
     external_id = models.CharField(max_length=255, null=True, unique=True)  # noqa: DJ001  unique
     is_made_here = models.BooleanField(default=False)
     """Whether the directory has made it, so that a sign-in with this id as its subject is its own."""
+    mail_type = models.CharField(max_length=64, default="work")
+    mail_is_primary = models.BooleanField(default=True)
+    """What the directory says of the mail address, the only one that an account has."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     changed_at = models.DateTimeField(default=timezone.now, editable=False)
     deleted_at = models.DateTimeField(null=True, editable=False)

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
 ERROR: Final = "urn:ietf:params:scim:api:messages:2.0:Error"
 LIST: Final = "urn:ietf:params:scim:api:messages:2.0:ListResponse"
 PATCH: Final = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+SEARCH: Final = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 USER: Final = "urn:ietf:params:scim:schemas:core:2.0:User"
 ENTERPRISE: Final = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:user"
 """In small letters, as paths are compared."""
@@ -20,6 +21,12 @@ _FILTER: Final = re.compile(
 )
 _EMAIL_PATH: Final = re.compile(r'emails(\[type eq "work"\]|\[primary eq true\])?(\.value)?', re.IGNORECASE)
 MAX_OPERATIONS: Final = 100
+WORK: Final = "work"
+"""The type of a mail address of which the directory names none."""
+MAX_RESULTS: Final = 200
+MAX_INDEX: Final = 10**9
+_LISTS: Final = ("attributes", "excludedAttributes")
+_ALWAYS_RETURNED: Final = frozenset({"id", "schemas"})
 
 
 class ScimError(Exception):
@@ -51,7 +58,97 @@ class Changes:
     given_name: str | None = None
     family_name: str | None = None
     mail: str | None = None
+    mail_type: str | None = None
+    mail_is_primary: bool | None = None
     active: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """Which users a list has, and which attributes of them."""
+
+    filter: str | None = None
+    start: int = 1
+    """Of the first user, from 1."""
+    count: int = MAX_RESULTS
+    attributes: frozenset[str] = frozenset()
+    """The only ones to return, besides `id` and `schemas`, in small letters; none for all."""
+    excluded: frozenset[str] = frozenset()
+    """Those not to return."""
+
+    @classmethod
+    def of_query(cls, given: Mapping[str, str]) -> Self:
+        """Return the search of a query; raises `ScimError`."""
+        single = {name: given[name] for name in given}
+        return cls._of({name: one.split(",") if name in _LISTS else one for name, one in single.items()})
+
+    @classmethod
+    def of_body(cls, body: Any) -> Self:
+        """Return the search of a body; raises `ScimError`."""
+        given = _object(body)
+        if SEARCH not in _schemas(given, []):
+            raise invalid(f"schemas must contain {SEARCH}.")
+        return cls._of(given)
+
+    @classmethod
+    def _of(cls, given: Mapping[str, Any]) -> Self:
+        text = given.get("filter")
+        if text is not None and not isinstance(text, str):
+            raise invalid("filter must be a text.", "invalidFilter")
+        attributes, excluded = (_names(given, name) for name in _LISTS)
+        if attributes and excluded:
+            raise invalid("There must be attributes or excludedAttributes, and not both.")
+        return cls(
+            filter=text,
+            start=max(_number(given, "startIndex", 1), 1),
+            count=min(max(_number(given, "count", MAX_RESULTS), 0), MAX_RESULTS),
+            attributes=attributes,
+            excluded=excluded,
+        )
+
+    def shown(self, resource: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a resource with the attributes that are to be returned."""
+        found = {}
+        for name, value in resource.items():
+            if name in _ALWAYS_RETURNED:
+                found[name] = value
+            elif isinstance(value, list):
+                parts = [one for one in (self._shown(name, part) for part in value) if one]
+                found |= {name: parts} if parts else {}
+            elif (one := self._shown(name, value)) not in ({}, None):
+                found[name] = one
+        return found
+
+    def _shown(self, name: str, value: Any) -> Any:
+        """Return a value, or what is to be returned of its parts; None for nothing."""
+        whole = name.lower()
+        if whole in self.excluded:
+            return None
+        if not isinstance(value, Mapping):
+            return value if not self.attributes or whole in self.attributes else None
+        is_whole = not self.attributes or whole in self.attributes
+        return {
+            part: one
+            for part, one in value.items()
+            if (path := f"{whole}.{part.lower()}") not in self.excluded
+            and (is_whole or path in self.attributes)
+        }
+
+
+def _names(given: Mapping[str, Any], name: str) -> frozenset[str]:
+    names = given.get(name) or []
+    if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+        raise invalid(f"{name} must be a list of names.")
+    return frozenset(one.strip().removeprefix(f"{USER}:").lower() for one in names) - {""}
+
+
+def _number(given: Mapping[str, Any], name: str, default: int) -> int:
+    value = given.get(name)
+    if value is None:
+        return default
+    if not re.fullmatch(r"\s*[+-]?[0-9]{1,100}\s*", str(value), re.ASCII):
+        raise invalid(f"{name} must be a whole number.")
+    return min(int(value), MAX_INDEX)
 
 
 def filter_of(text: str) -> tuple[str, str]:
@@ -117,7 +214,7 @@ def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
     if place is None:
         return
     if place == "emails":
-        yield "mail", _mail(value) if isinstance(value, list | Mapping) else _text("emails", value)
+        yield from _mail(value if isinstance(value, list | Mapping) else {"value": value})
     elif place == "name":
         yield from _attributes({"name": value})
     elif place == "active":
@@ -187,7 +284,7 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if name == "active":
             yield "active", _boolean(value)
         elif name == "emails":
-            yield "mail", _mail(value)
+            yield from _mail(value)
         elif name == "name" and value is not None:
             parts = {f"name.{part.lower()}": one for part, one in _object(value).items()}
             yield from (
@@ -207,12 +304,14 @@ def _boolean(value: Any) -> bool:
     return value
 
 
-def _mail(value: Any) -> str:
-    """Return the primary address, or else the first."""
+def _mail(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the primary address, or else the first, with what is said of it."""
     found = value if isinstance(value, list) else [value]
     mails = [_object(one) for one in found if one is not None]
     chosen = next((one for one in mails if one.get("primary") is True), mails[0] if mails else {})
-    return _text("emails.value", chosen.get("value"))
+    yield "mail", _text("emails.value", chosen.get("value"))
+    yield "mail_type", _text("emails.type", chosen.get("type")) or WORK
+    yield "mail_is_primary", chosen.get("primary") is not False
 
 
 def _text(name: str, value: Any) -> str:

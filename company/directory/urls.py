@@ -7,7 +7,9 @@ from django.urls import path, re_path
 from company.directory import api
 
 urlpatterns = [
+    path(".search", api.SearchView.as_view()),
     path("Users", api.UsersView.as_view()),
+    path("Users/.search", api.SearchView.as_view()),
     path("Users/<str:user_id>", api.UserView.as_view()),
     path("ServiceProviderConfig", api.ServiceProviderConfigView.as_view()),
     path("ResourceTypes", api.ResourceTypesView.as_view()),

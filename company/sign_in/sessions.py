@@ -19,6 +19,7 @@ from company.sign_in.recency import CONFIRMED
 from studio.accounts.attempts import client_address
 from studio.sign_in import METHOD
 from versioning.capabilities import session_store
+from versioning.models import storage
 from versioning.models.accounts import account
 
 if TYPE_CHECKING:
@@ -80,9 +81,11 @@ def keep_open(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[
 def _keep_open(session: Any) -> None:
     now = time.time()
     if now - session[_SEEN] > idle().total_seconds() / _STEPS:
-        session[_SEEN] = now
-        session.set_expiry(int(idle().total_seconds()))
-        OpenSession.objects.filter(pk=session[_ROW]).update(seen_at=timezone.now())
+        with storage.optional() as write:
+            OpenSession.objects.filter(pk=session[_ROW]).update(seen_at=timezone.now())
+        if write.is_committed:
+            session[_SEEN] = now
+            session.set_expiry(int(idle().total_seconds()))
     if session.modified:  # a new password gives it another key
         rows = OpenSession.objects.filter(pk=session[_ROW]).exclude(session_key=session.session_key)
         rows.update(session_key=session.session_key)

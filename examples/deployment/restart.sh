@@ -4,7 +4,7 @@
 set -euo pipefail
 
 processes=${PROCESSES:-/etc/nginx/editor/processes.conf}
-nginx=${NGINX:-nginx}  # with its options, if it has any
+nginx=${NGINX_COMMAND:-nginx}  # with its options, if it has any; nginx itself reads NGINX
 nginx_pid=${NGINX_PID:-/run/nginx.pid}
 restart=${RESTART:-systemctl restart editor@}  # the port comes behind it
 

@@ -13,6 +13,7 @@ from review.models import Comment, Look
 from review.reviews.records import ReviewRecord
 from review.studio.presenters import Person
 from versioning.domain.events import Target
+from versioning.models import storage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,13 +37,15 @@ class Since:
 def news_of(record: ReviewRecord, resource: Target, user_id: Any) -> Since | None:
     """Record that a person looks at a review, and return the news since their last visit.
 
-    Returns None at their first visit, and if there is no news.
+    Returns None at their first visit, if there is no news, and while the disk is full.
     """
     verdicts = [one for one in record.verdicts if one.account_id != user_id]
     comments = Comment.objects.about(resource).exclude(author=user_id).order_by()
     times = [*(one.created_at for one in verdicts), comments.aggregate(at=Max("created_at"))["at"]]
     latest = max((at for at in times if at is not None), default=None)
-    look = Look.objects.note(record.id, user_id, record.version_id, latest=latest)
+    look = Look()
+    with storage.optional():
+        look = Look.objects.note(record.id, user_id, record.version_id, latest=latest)
     if look.before is None:
         return None
     since = Since(

@@ -16,7 +16,7 @@ from studio.views import StudioPage
 from studio.workspaces.names import names_of_several
 from versioning.conf import get_editor
 from versioning.editor import notifications
-from versioning.models import Event
+from versioning.models import Event, storage
 
 MOST: Final = 9
 """The largest number that the bell shows."""
@@ -47,7 +47,8 @@ class NotificationsPage(StudioPage):
         lines = lines_of(latest_news(request, SHOWN), self.caller)
         is_seen = request.method == "GET" and "X-Live" not in request.headers
         if self.position != seen and is_seen:
-            Preferences.objects.change(request.user.pk, seen_position=self.position)
+            with storage.optional():
+                Preferences.objects.change(request.user.pk, seen_position=self.position)
             preferences_of(request).seen_position = self.position
         return self.page(
             "studio/activity/notifications.html",

@@ -18,6 +18,7 @@ from studio.people import person_name
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
+from versioning.models import storage
 
 SHOWN: Final = 5
 """The maximum number of people who are named."""
@@ -65,7 +66,8 @@ class PresencePage(ResourcePage):
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         self.require(Right.SAVE)
-        Presence.objects.note(self.caller.user_id, **_resource(self))
+        with storage.optional():
+            Presence.objects.note(self.caller.user_id, **_resource(self))
         return TemplateResponse(request, "studio/editing/present.html", {"present": Others.at(self)})
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from studio.models import Preferences
 from versioning.domain.zones import UTC, known_zones
+from versioning.models import storage
 
 
 def preferences_of(request: HttpRequest) -> Preferences:
@@ -73,5 +74,6 @@ def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
         return
     others = [one for one in before if one[:2] != [kind, resource_id]]
     preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:MAX_REMEMBERED]
-    if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):
-        Preferences.objects.change(preferences.pk, recent=preferences.recent)
+    with storage.optional():
+        if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):
+            Preferences.objects.change(preferences.pk, recent=preferences.recent)

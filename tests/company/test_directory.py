@@ -14,10 +14,13 @@ from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from scim2_client.engines.wsgi import WSGISCIMClient
+from scim2_tester import Status, check_server
 
 from company.sign_in.factors import totp
 from company.sign_in.factors.models import Kind, SecondFactor
 from company.sign_in.models import OpenSession
+from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.people import give_role, key_of
 from versioning.domain.access import Action
@@ -27,6 +30,7 @@ pytestmark = pytest.mark.django_db
 
 USER = "urn:ietf:params:scim:schemas:core:2.0:User"
 ENTERPRISE = "urn:ietf:params:scim:schemas:extension:enterprise:2.0:User"
+SEARCH = "urn:ietf:params:scim:api:messages:2.0:SearchRequest"
 PATCH = "urn:ietf:params:scim:api:messages:2.0:PatchOp"
 ERROR = "urn:ietf:params:scim:api:messages:2.0:Error"
 
@@ -116,7 +120,7 @@ def test_a_user_is_made_found_changed_and_deleted(directory: Directory) -> None:
     assert directory.patch(made["id"], replaces('emails[type eq "work"].value', "i@example.com"))[0] == 200
     assert User.objects.get(username="ida").email == "i@example.com"
     status, put = directory.send("PUT", address, {"schemas": [USER], "userName": "ida", "active": True})
-    assert status == 200 and "emails" not in put and put["displayName"] == "ida"
+    assert status == 200 and not {"emails", "displayName", "name"} & put.keys()
     assert directory.send("DELETE", address)[0] == 204
     assert directory.send("GET", address)[0] == directory.patch(made["id"], OFF)[0] == 404
     assert directory.send("GET", "Users", filter='userName eq "ida"')[1]["totalResults"] == 0
@@ -125,6 +129,42 @@ def test_a_user_is_made_found_changed_and_deleted(directory: Directory) -> None:
     assert (again["id"], again["active"]) == (made["id"], True)
     told = [one.change_message for one in LogEntry.objects.filter(object_id=made["id"])]
     assert "has revived it (is_active), with the key" in told[0] and "has deleted it (is_active)" in told[1]
+
+
+def test_it_answers_as_the_testers_of_scim_ask(directory: Directory) -> None:
+    key = {"Authorization": f"Bearer {directory.key}"}
+    results = check_server(WSGISCIMClient(application, "http://localhost/scim/v2", key))
+    assert [(one.title, one.reason) for one in results if one.status is not Status.SUCCESS] == []
+    assert {"object_creation", "search_with_attributes", "check_remove_attribute"} <= {
+        one.title for one in results
+    }
+
+
+def test_only_the_attributes_that_are_wanted_are_returned(directory: Directory) -> None:
+    ida = {
+        "name": {"givenName": "Ida", "familyName": "N"},
+        "emails": [{"value": "i@example.com", "type": "home"}],
+    }
+    made = directory.make("ida", **ida)
+    address, always = f"Users/{made['id']}", {"schemas": [USER], "id": made["id"]}
+    wanted = f"{USER}:userName,NAME.familyname,emails.type,unknown"
+    shown = {**always, "userName": "ida", "name": {"familyName": "N"}, "emails": [{"type": "home"}]}
+    assert directory.send("GET", address, attributes=wanted)[1] == shown
+    few = directory.send("GET", address, excludedAttributes="id,emails,name.givenName,displayName,meta")[1]
+    assert few == {**always, "userName": "ida", "name": {"familyName": "N"}, "active": True}
+    assert directory.send("GET", address, attributes="active", excludedAttributes="name")[0] == 400
+    body = {"schemas": [SEARCH], "filter": 'userName eq "ida"', "attributes": ["userName"], "count": 5}
+    for path in ("Users/.search", ".search"):
+        status, found = directory.send("POST", path, body)
+        assert (status, found["Resources"]) == (200, [{**always, "userName": "ida"}])
+    for wrong in (
+        {"schemas": []},
+        {"attributes": "userName"},
+        {"filter": 1},
+        {"count": True},
+        {"count": 1.5},
+    ):
+        assert directory.send("POST", ".search", {**body, **wrong})[0] == 400
 
 
 def test_lists_have_pages(directory: Directory) -> None:

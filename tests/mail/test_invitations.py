@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import email.policy
+import threading
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,7 +15,7 @@ from mail import outbox
 from mail.models import Mail, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
-from tests.mail.conftest import Post, html_of, link_in
+from tests.mail.conftest import ADDRESS, Post, html_of, link_in
 from versioning.conf import get_editor
 from versioning.models import Invitation, Membership, Workspace
 
@@ -51,6 +52,16 @@ def test_an_invited_person_comes_in_through_the_mailed_link(post: Post, cast: Ca
     assert Membership.objects.get(user__username="lena").workspace_id == "acme"
     assert accept(link) == accept(shown) == 404
     assert not Mail.objects.exists() and post.work() == []
+
+
+def test_what_happens_before_a_worker_first_comes_is_mailed_once_mail_is_on(
+    cast: Cast, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "_begun", threading.Event())
+    invite(cast, "early", "early@example.com")  # mail is not turned on yet
+    settings.EMAIL_URL, settings.EDITOR_PUBLIC_URL = "memorymail://", ADDRESS
+    invite(cast)
+    assert [mail.to for mail in Post().work()] == [["lena@example.com"]]
 
 
 def test_a_new_link_ends_the_mailed_one_and_is_mailed(post: Post, cast: Cast) -> None:

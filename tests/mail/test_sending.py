@@ -5,10 +5,12 @@ from __future__ import annotations
 import datetime
 import smtplib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail as sent
+from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -156,3 +158,32 @@ def test_the_url_says_how_to_connect(settings: Settings, url: str, port: int, tl
     made = conf.connection()
     assert (made.host, made.port, made.use_tls, made.use_ssl) == ("mail.example.com", port, tls, ssl)
     assert (made.username, made.password) == (("a@b", "p/w") if "%" in url else ("", ""))
+
+
+class BackendOfProject(EmailBackend):
+    """Keeps mail in memory; at first it fails as no mail server does."""
+
+    failures = 1
+
+    def send_messages(self, messages: Any) -> int:
+        """Send them, or fail."""
+        if BackendOfProject.failures:
+            BackendOfProject.failures -= 1
+            raise RuntimeError("the service that sends mail refuses")
+        return super().send_messages(messages)
+
+
+def test_mail_goes_through_the_backend_of_a_project(cast: Cast, settings: Settings) -> None:
+    settings.EMAIL_BACKEND = f"{__name__}.{BackendOfProject.__name__}"
+    assert not conf.is_on()  # links have no address yet
+    settings.EDITOR_PUBLIC_URL, settings.DEFAULT_FROM_EMAIL = ADDRESS, "prompts@example.org"
+    assert conf.is_on() and check_values() == []
+    waiting(cast)
+    assert Worker(JOBS).once()
+    assert sent.outbox == []
+    make_due()
+    assert Worker(JOBS).once()
+    [mail] = sent.outbox
+    assert (mail.to, mail.from_email) == (["old@example.com"], "prompts@example.org")
+    settings.EDITOR_MAIL_FROM = "editor@example.org"
+    assert conf.sender() == "editor@example.org"

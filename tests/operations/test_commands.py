@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import subprocess
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import command, key_of
 from versioning import __version__
+from versioning.conf import check_values
 from versioning.models import LockKey, WorkerHeartbeat, Workspace
 
 FRESH = "a new secret"
@@ -144,6 +146,32 @@ def test_the_demo_makes_a_new_key_each_time_and_revokes_only_the_last_one(db: No
     keys = [first, *(run_demo()[0] for _ in range(2)), own]
     assert len({api.key for api in keys}) == 4
     assert [api.get("/stored/agents").status for api in keys] == [401, 401, 200, 200]
+
+
+def test_the_demo_keeps_its_key_in_a_file(db: None, tmp_path: Path) -> None:
+    file = tmp_path / "demo_key"
+    first, second = (run_demo("--key-file", str(file))[0] for _ in range(2))
+    assert first.key == second.key == file.read_text().strip()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert first.get(AGENTS.path).status == 200
+    command("revoke_api_key", first.key)
+    third = run_demo("--key-file", str(file))[0]
+    assert [api.get(AGENTS.path).status for api in (first, third)] == [401, 200]
+    assert third.key == file.read_text().strip()
+
+
+def test_the_demo_takes_the_key_that_the_environment_names(db: None, settings: Settings) -> None:
+    before = run_demo()[0]
+    settings.EDITOR_DEMO_KEY = f"ek_{secrets.token_urlsafe(32)}"
+    keys = [run_demo()[0] for _ in range(2)]
+    assert {api.key for api in keys} == {settings.EDITOR_DEMO_KEY}
+    assert [api.get(AGENTS.path).status for api in (before, *keys)] == [401, 200, 200]
+    command("revoke_api_key", settings.EDITOR_DEMO_KEY)
+    with pytest.raises(CommandError, match="revoked"):
+        command("demo")
+    settings.EDITOR_DEMO_KEY = "ek_short"
+    [error] = check_values()
+    assert "EDITOR_DEMO_KEY" in error.msg and "short" not in error.msg
 
 
 # Keys and status

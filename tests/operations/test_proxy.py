@@ -325,7 +325,7 @@ def test_a_rolling_restart_fails_no_request(deployment: Deployment, api: RemoteA
                 env={
                     **deployment.processes[0].environment,
                     "PROCESSES": str(deployment.nginx.processes),
-                    "NGINX": shlex.join(deployment.nginx.command),
+                    "NGINX_COMMAND": shlex.join(deployment.nginx.command),
                     "NGINX_PID": str(deployment.nginx.folder / "nginx.pid"),
                     "RESTART": restart,
                 },

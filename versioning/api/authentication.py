@@ -21,7 +21,7 @@ from rest_framework.throttling import BaseThrottle
 
 from versioning.domain.access import Caller, Via
 from versioning.domain.registering import require_callable
-from versioning.models import caller_for
+from versioning.models import caller_for, storage
 from versioning.models.keys import refusal
 from versioning.models.throttle import ThrottleWindow, parse_rate
 from versioning.serving.followed_keys import keys
@@ -81,13 +81,18 @@ class CallerThrottle(BaseThrottle):
     """Limits the requests in each window of a second, minute, hour or day."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Count the request; return whether it is within the limit."""
+        """Count the request; return whether it is within the limit.
+
+        While the disk is full, nothing is counted.
+        """
         caller = request.auth
         if not settings.EDITOR_THROTTLE or not isinstance(caller, Caller):
             return True
         limit, self.seconds = parse_rate(settings.EDITOR_THROTTLE)
         name = caller.key_prefix or f"user {caller.user_id}"
-        number = ThrottleWindow.objects.hit(name, int(time.time() // self.seconds))
+        number = 0
+        with storage.optional():
+            number = ThrottleWindow.objects.hit(name, int(time.time() // self.seconds))
         request._request.META[RATE_LIMIT] = {  # noqa: SLF001  for `EditorViewSet.finalize_response`
             "RateLimit-Policy": f'"key";q={limit};w={self.seconds}',
             "RateLimit": f'"key";r={max(0, limit - number)};t={math.ceil(self.wait())}',

@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from psycopg.errors import QueryCanceled
 from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
@@ -19,6 +20,7 @@ from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatc
 from versioning.api.schemas.base import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
+from versioning.models import storage
 from versioning.models.sealed_keys import KeyUnreadable
 from versioning.runtime import errors as runtime
 from versioning.sources.files import OverrideChanged, OverrideNotWritten, OverrideUnreadable
@@ -51,6 +53,10 @@ STATUS: dict[type[errors.VersioningError], int] = {
 }
 
 RETRY_SOON = {"Retry-After": "1"}
+RETRY_LATER = {"Retry-After": "10"}
+"""After a failure that an administrator has to end."""
+STORAGE_FULL: Final = "storage_full"
+_UNAVAILABLE: Final = 503
 
 # The errors of Django REST framework itself, with codes of the domain.
 _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
@@ -74,6 +80,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     set_rollback()
     if isinstance(error, errors.VersioningError):
         response = Response(error_body(error), status=_status_of(error))
+        if response.status_code == _UNAVAILABLE:
+            response.headers.setdefault("Retry-After", RETRY_LATER["Retry-After"])
         if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response
@@ -82,8 +90,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     if isinstance(error, PermissionDenied):
         return exception_handler(errors.Forbidden(str(error) or "You may not do this."), context)
     if isinstance(error, OperationalError | InterfaceError):
-        logger.error("the database does not answer", exc_info=error)
-        return Response(_database_error(error), status=503, headers=RETRY_SOON)
+        body, headers = _database_error(error, context["request"].method)
+        logger.error(body["error"].partition(";")[0], exc_info=error)
+        return Response(body, status=_UNAVAILABLE, headers=headers)
     return _framework_response(error) if isinstance(error, exceptions.APIException) else None
 
 
@@ -132,18 +141,37 @@ def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpRespon
     return answer
 
 
-def database_unavailable(error: Exception) -> HttpResponse:
+def database_unavailable(error: Exception, method: str | None = "GET") -> HttpResponse:
     """Answer after a failure of the database outside the API views."""
-    return JsonResponse(_database_error(error), status=503, headers=RETRY_SOON)
+    body, headers = _database_error(error, method)
+    return JsonResponse(body, status=_UNAVAILABLE, headers=headers)
 
 
-def _database_error(error: Exception) -> dict[str, str]:
+def is_storage_full(error: Exception, method: str | None) -> bool:
+    """Return whether a request has failed because the disk is full; if it saves, note that for `/readyz`."""
+    found = storage.says_full(error)
+    if found and method not in SAFE_METHODS:
+        storage.note_failed_save()
+    return found
+
+
+def storage_full(**members: str) -> HttpResponse:
+    """Answer that the disk is full, with further members of the body."""
+    body = {"error": _FULL, "code": STORAGE_FULL, **members}
+    return JsonResponse(body, status=_UNAVAILABLE, headers=RETRY_LATER)
+
+
+_FULL: Final = "The disk is full; nothing was saved."
+
+
+def _database_error(error: Exception, method: str | None) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the body and the headers of the answer."""
+    if is_storage_full(error, method):
+        return {"error": _FULL, "code": STORAGE_FULL}, RETRY_LATER
+    text, code = "The database does not answer; nothing was saved.", "database_unavailable"
     if isinstance(error.__cause__, QueryCanceled):
-        return {
-            "error": "The database took too long for this; nothing was saved.",
-            "code": "database_timeout",
-        }
-    return {"error": "The database does not answer; nothing was saved.", "code": "database_unavailable"}
+        text, code = "The database took too long for this; nothing was saved.", "database_timeout"
+    return {"error": text, "code": code}, RETRY_SOON
 
 
 def error_response(status: int, code: str, message: str) -> JsonResponse:

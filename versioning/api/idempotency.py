@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 from typing import Any, Final
 
+from django.db import DatabaseError, OperationalError, transaction
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
@@ -19,7 +21,10 @@ from rest_framework.request import Request
 from versioning.api.request_log import without_secrets
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, VersioningError
-from versioning.models.idempotency import MAX_LENGTH, IdempotentRequest, StoredAnswer
+from versioning.models import storage
+from versioning.models.idempotency import MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
+
+logger = logging.getLogger(__name__)
 
 HEADER: Final = "Idempotency-Key"
 _BEGUN: Final = "editor.idempotent_request"
@@ -53,10 +58,11 @@ class Repeated(Exception):
         self.answer = answer
 
 
-def begin(request: Request, caller: Caller) -> None:
+def begin(request: Request, caller: Caller, *, is_run: bool) -> None:
     """Begin a POST with the header; raises `Repeated` if it was answered before.
 
-    Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`, and `IdempotencyInProgress`.
+    A run goes on while the disk is full; then only this process knows its answer. Raises `Invalid` for a key
+    that cannot be used, `IdempotencyMismatch`, and `IdempotencyInProgress`.
     """
     key = request.headers.get(HEADER)
     if key is None:
@@ -67,9 +73,9 @@ def begin(request: Request, caller: Caller) -> None:
     body = request._request.body  # noqa: SLF001  as it was sent
     content = f"{request._request.get_full_path()}\n".encode() + body  # noqa: SLF001  as above
     digest = hashlib.sha256(content).hexdigest()
-    earlier = IdempotentRequest.objects.begin(name, key, digest)
+    earlier = _earlier(name, key, digest, is_run=is_run)
     if earlier is None:
-        request.META[_BEGUN] = name, key
+        request.META[_BEGUN] = name, key, digest
     elif earlier.digest != digest:
         raise IdempotencyMismatch
     elif earlier.answer is None:
@@ -78,23 +84,48 @@ def begin(request: Request, caller: Caller) -> None:
         raise Repeated(earlier.answer)
 
 
+def _earlier(name: str, key: str, digest: str, *, is_run: bool) -> IdempotentRequest | None:
+    """Return the earlier request with the key; None if there is none, and this one begins."""
+    unwritten = UNWRITTEN.find(name, key)
+    if unwritten is not None and unwritten[1] is not None:
+        return IdempotentRequest(digest=unwritten[0], **unwritten[1]._asdict())
+    try:
+        with transaction.atomic():
+            if unwritten is not None:
+                IdempotentRequest.objects.end(name, key, digest, None)
+            earlier = IdempotentRequest.objects.begin(name, key, digest)
+        UNWRITTEN.remove(name, key)
+    except OperationalError as error:
+        if not (is_run and storage.says_full(error)):
+            raise
+        return None
+    return earlier
+
+
 def has_begun(request: Request) -> bool:
     """Return whether `end` has to be called for the request."""
     return _BEGUN in request.META
 
 
 def end(request: Request, answer: HttpResponseBase) -> None:
-    """Store the answer to a request that has begun, or forget the request."""
-    begun = request.META.pop(_BEGUN, None)
-    if begun is None:
+    """Store the answer to a request that has begun, or forget the request.
+
+    If the database cannot do that now, it is done later.
+    """
+    if not has_begun(request):
         return
-    caller, key = begun
+    name, key, digest = request.META.pop(_BEGUN)
+    stored = None
     if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
         headers = {name: answer[name] for name in _STORED_HEADERS if answer.has_header(name)}
         body = _without_secrets(answer.content.decode())
-        IdempotentRequest.objects.store(caller, key, StoredAnswer(answer.status_code, headers, body))
-    else:
-        IdempotentRequest.objects.drop(caller, key)
+        stored = StoredAnswer(answer.status_code, headers, body)
+    try:
+        with transaction.atomic():
+            IdempotentRequest.objects.end(name, key, digest, stored)
+    except DatabaseError as error:  # what the request has saved is saved, and its answer is right
+        logger.warning("the answer to a request with an Idempotency-Key is stored later", exc_info=error)
+        UNWRITTEN.add(name, key, digest, stored)
 
 
 def again(answer: StoredAnswer) -> HttpResponse:

@@ -30,6 +30,7 @@ from django.db import transaction as database
 from versioning.domain.access import Caller
 from versioning.domain.errors import WorkspaceDeleted
 from versioning.domain.events import Audience, Target, VersionName, audience_of
+from versioning.models import storage
 from versioning.models.event_transaction import (
     Condition,
     OpenTransaction,
@@ -48,6 +49,7 @@ _CHANGES: Final = (
 
 Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
 """Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
+_before_entries: Final[list[Callable[[], object]]] = []
 _watchers: Final[dict[str, list[Watcher]]] = {}
 
 
@@ -85,12 +87,17 @@ def transaction() -> Iterator[None]:
     try:
         with database.atomic():
             yield
+            if begun.entries:
+                for step in _before_entries:
+                    step()
             begun.write()
     except IntegrityError:
         _refuse_lost_workspaces(begun)
         raise
     finally:
         _open.transaction = None
+    if begun.entries:
+        storage.note_saved()
 
 
 def _refuse_lost_workspaces(failed: OpenTransaction) -> None:
@@ -155,6 +162,11 @@ def watch(event_type: str, watcher: Watcher) -> None:
     A deletion is recorded before its rows are deleted. If the watcher raises, the change is not made.
     """
     _watchers.setdefault(event_type, []).append(watcher)
+
+
+def before_entries(step: Callable[[], object]) -> None:
+    """Call a function in every transaction that writes entries, before it takes their positions."""
+    _before_entries.append(step)
 
 
 @contextmanager

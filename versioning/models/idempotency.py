@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import os
+import threading
+import time
 import uuid
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
-from django.db import models
+from django.db import DatabaseError, models, transaction
 from django.utils import timezone
+
+from versioning.models.connections import give_back
 
 LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)
 """After this time, a request without an answer is that of a process that was killed."""
 MAX_LENGTH: Final = 255
+MAX_UNWRITTEN: Final = 1_000
+"""How many ends of requests a process keeps while the database cannot store them."""
 
 
 class StoredAnswer(NamedTuple):
@@ -40,13 +47,19 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
         found = own.get()
         return None if found.pk == made.pk else found
 
-    def store(self, caller: str, key: str, answer: StoredAnswer) -> None:
-        """Store the answer to the request that has begun."""
-        self.filter(caller=caller, key=key).update(**answer._asdict())
+    def end(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
+        """Store the answer to the request that has begun.
 
-    def drop(self, caller: str, key: str) -> None:
-        """Forget the request that has begun: it may be sent again."""
-        self.filter(caller=caller, key=key, status=0).delete()
+        None forgets the request, so that it may be sent again.
+        """
+        own = self.filter(caller=caller, key=key)
+        if answer is None:
+            own.filter(status=0).delete()
+        elif not own.update(**answer._asdict()):
+            made = IdempotentRequest(
+                caller=caller, key=key, digest=digest, begun_at=timezone.now(), **answer._asdict()
+            )
+            self.bulk_create([made], ignore_conflicts=True)
 
     def delete_expired(self) -> None:
         """Delete the answers that are older than `LIFETIME`."""
@@ -79,3 +92,72 @@ class IdempotentRequest(models.Model):
     def answer(self) -> StoredAnswer | None:
         """The answer; None while the request is in progress."""
         return StoredAnswer(self.status, self.headers, self.body) if self.status else None
+
+
+class Unwritten:
+    """Ends of requests that the database could not store, because its disk was full or it was away.
+
+    A thread writes them once that is possible. Until then only this process knows the answers; to other
+    processes the requests are in progress.
+    """
+
+    every: ClassVar[float | None] = 1.0
+    """The seconds between attempts; None writes only when `write` is called."""
+
+    def __init__(self) -> None:
+        self._reset()
+        os.register_at_fork(after_in_child=self._reset)  # the parent writes its own
+
+    def _reset(self) -> None:
+        self._lock = threading.Lock()
+        self._ends: dict[tuple[str, str], tuple[str, StoredAnswer | None]] = {}
+        self._writer: threading.Thread | None = None
+
+    def add(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
+        """Keep the end of a request."""
+        with self._lock:
+            self._ends[caller, key] = digest, answer
+            while len(self._ends) > MAX_UNWRITTEN:
+                del self._ends[next(iter(self._ends))]
+            if self._writer is None and self.every is not None:
+                self._writer = threading.Thread(
+                    target=self._write_all, args=[self.every], name="idempotent-answers", daemon=True
+                )
+                self._writer.start()
+
+    def find(self, caller: str, key: str) -> tuple[str, StoredAnswer | None] | None:
+        """Return the digest and the answer of a request; without an answer, it is to be forgotten."""
+        with self._lock:
+            return self._ends.get((caller, key))
+
+    def remove(self, caller: str, key: str) -> None:
+        """Drop the end of a request that was written otherwise."""
+        with self._lock:
+            self._ends.pop((caller, key), None)
+
+    def write(self) -> bool:
+        """Write all that is kept; return whether that was possible."""
+        with self._lock:
+            ends = dict(self._ends)
+        for (caller, key), (digest, answer) in ends.items():
+            try:
+                with transaction.atomic():
+                    IdempotentRequest.objects.end(caller, key, digest, answer)
+            except DatabaseError:
+                return False
+            self.remove(caller, key)
+        return True
+
+    def _write_all(self, every: float) -> None:
+        while True:
+            time.sleep(every)
+            self.write()
+            give_back()
+            with self._lock:
+                if not self._ends:
+                    self._writer = None
+                    return
+
+
+UNWRITTEN: Final = Unwritten()
+"""Those of this process."""

@@ -11,13 +11,13 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from django.conf import settings
-from django.db import models, transaction
+from django.db import models
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Action, Caller, Role, Via
 from versioning.domain.errors import Invalid, Message, Unauthorized
 from versioning.domain.registering import require_callable
-from versioning.models import events
+from versioning.models import events, storage
 from versioning.models.compiled_queries import OneByKey
 from versioning.models.log import LogPosition
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
@@ -59,8 +59,11 @@ class ApiKeyManager(models.Manager["ApiKey"]):
         id_prefix: str = "",
         expires_at: datetime.datetime | None = None,
         by: Caller = APPLICATION,
+        secret: str = "",
     ) -> tuple[ApiKey, str]:
         """Create a key and return it with its secret, which cannot be shown again.
+
+        The secret is chosen at random, unless the caller has chosen one so.
 
         Without a workspace it reaches all workspaces of the owner; `role` limits its rights there, `actions`
         what it may do at all, `id_prefix` the resources that exist for it. Raises `Invalid` if the owner has
@@ -78,7 +81,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
                         workspace=workspace.id,
                     ),
                 )
-        text = f"ek_{secrets.token_urlsafe(32)}"
+        text = secret or f"ek_{secrets.token_urlsafe(32)}"
         key = self.create(
             owner=owner,
             name=name,
@@ -191,7 +194,7 @@ class ApiKey(models.Model):
         """
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= LAST_USED_STEP:
-            with transaction.atomic(savepoint=False):  # on SQLite it waits in the queue of writers
+            with storage.optional():  # on SQLite it waits in the queue of writers
                 ApiKey.objects.filter(pk=self.pk).update(last_used_at=now)
             self.last_used_at = now
         return self.last_used_at

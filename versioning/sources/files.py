@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import fcntl
 import logging
 import os
@@ -29,9 +30,15 @@ logger = logging.getLogger(__name__)
 
 
 class OverrideNotWritten(VersioningError):
-    """The operating system refused to write the file: a full disk, or a read-only folder."""
+    """The operating system refused to write the file, such as in a read-only folder."""
 
     code = "override_not_written"
+
+
+class StorageFull(OverrideNotWritten):
+    """The disk of the override files is full."""
+
+    code = "storage_full"
 
 
 class OverrideChanged(OverrideNotWritten):
@@ -259,7 +266,8 @@ def _named_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error)
-        raise OverrideNotWritten(
+        is_full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        raise (StorageFull if is_full else OverrideNotWritten)(
             Message(
                 "The override file {name} could not be written: {reason}. Nothing was changed.",
                 name=path.name,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from editor_project.conf import KEY
 from editor_project.demo import load
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace, events
@@ -19,16 +22,17 @@ KEY_NAME = "make run"
 
 
 class Command(BaseCommand):
-    """Loads the examples once; each time creates a new key and revokes the previous one."""
+    """Loads the examples once; creates a key and revokes the previous one, unless that is kept."""
 
     help = "Load the demo workspace once, and print how to get in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the service will be")
+        parser.add_argument("--key-file", type=Path, help="keep the key in this file, for the next start")
 
     @events.transaction()
-    def handle(self, *_args: Any, address: str, **_options: Any) -> None:
+    def handle(self, *_args: Any, address: str, key_file: Path | None, **_options: Any) -> None:
         """Print the studio's address, the sign-in and the key."""
         workspace = Workspace.objects.get(id=settings.EDITOR_CODE_WORKSPACE)
         user = account(USERNAME)
@@ -38,13 +42,48 @@ class Command(BaseCommand):
             user.save()
             Membership.objects.grant(user, workspace, Role.ADMIN)
             load(user, workspace.id)
+        secret = settings.EDITOR_DEMO_KEY or (_kept_in(key_file) if key_file else "")
+        known = ApiKey.objects.named(secret) if secret else None
+        is_kept = known is not None and known.usable and known.owner == user and known.name == KEY_NAME
+        if known is not None and not is_kept:
+            if settings.EDITOR_DEMO_KEY:
+                raise CommandError("EDITOR_DEMO_KEY is a key that was revoked, or is not the demo's.")
+            secret = ""
         for key in ApiKey.objects.filter(owner=user, name=KEY_NAME, revoked_at=None):
-            key.revoke()
-        _, text = ApiKey.objects.issue(user, name=KEY_NAME, workspace=workspace, role=Role.ADMIN)
+            if key != known:
+                key.revoke()
+        if not is_kept:
+            _, secret = ApiKey.objects.issue(
+                user, name=KEY_NAME, workspace=workspace, role=Role.ADMIN, secret=secret
+            )
+        if key_file and not settings.EDITOR_DEMO_KEY:
+            self._keep(key_file, secret)
         password = PASSWORD if user.check_password(PASSWORD) else "the password that it has"
         self.stdout.write(
             f"\n  Studio   {address}/studio/\n"
             f"  Sign in  {USERNAME} / {password}\n"
             f"  API      {address}/{settings.EDITOR_API_PREFIX}/docs\n"
-            f"  API key  {text}\n"
+            f"  API key  {secret}\n"
         )
+
+    def _keep(self, path: Path, secret: str) -> None:
+        """Write the key to the file, which only this user can read; say so where that is not possible."""
+        try:
+            with open(path, "w", opener=_open_privately) as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(f"{secret}\n")
+        except OSError as error:
+            self.stderr.write(f"The key is not kept for the next start: {error}")
+
+
+def _kept_in(path: Path) -> str:
+    """Return the key in the file; empty if there is none."""
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return ""
+    return text if KEY.fullmatch(text) else ""
+
+
+def _open_privately(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

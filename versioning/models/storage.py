@@ -1,0 +1,115 @@
+"""Whether the disk of the database is full: recognising its errors, and what the processes of a server know.
+
+A process learns it from a save that fails. It notes that for all processes that were forked from the same
+parent, until a save succeeds. While it is noted, `is_full` tries itself, because a load balancer sends no
+saves to a process that is not ready.
+"""
+
+from __future__ import annotations
+
+import base64
+import mmap
+import os
+import sqlite3
+import struct
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from django.apps import apps
+from django.conf import settings
+from django.db import Error, OperationalError, connection, transaction
+from django.utils import timezone
+from psycopg.errors import DiskFull
+
+SECONDS_BETWEEN_TRIES: Final = 1.0
+_PAGES: Final = 64 * 1024
+"""SQLite needs at most this many bytes at once for the files beside the database."""
+_NEXT_TRY: Final = struct.Struct("d")
+_shared: Final = mmap.mmap(-1, _NEXT_TRY.size + 1)
+"""When to try next, in seconds of the monotonic clock, and whether a save has failed."""
+_NOTED: Final = _NEXT_TRY.size
+
+
+def says_full(error: BaseException) -> bool:
+    """Return whether an error of Django's database layer says that a disk is full."""
+    cause = error.__cause__
+    if not isinstance(cause, sqlite3.Error):
+        return isinstance(cause, DiskFull)
+    kind = getattr(cause, "sqlite_errorcode", 0) & 0xFF
+    return kind == sqlite3.SQLITE_FULL or (kind == sqlite3.SQLITE_IOERR and _has_no_space())
+
+
+def note_failed_save() -> None:
+    """Note that a save has failed because the disk is full."""
+    if not _shared[_NOTED]:
+        _NEXT_TRY.pack_into(_shared, 0, time.monotonic() + SECONDS_BETWEEN_TRIES)
+        _shared[_NOTED] = 1
+
+
+def note_saved() -> None:
+    """Note that a save has succeeded."""
+    if _shared[_NOTED]:
+        _shared[_NOTED] = 0
+
+
+def is_full() -> bool:
+    """Return whether saves fail because the disk is full; raises Django's `Error` for other failures.
+
+    Once a second it tries to write as much as the largest request could, and removes that again.
+    """
+    if not _shared[_NOTED]:
+        return False
+    now = time.monotonic()
+    if now >= _NEXT_TRY.unpack_from(_shared)[0]:
+        _NEXT_TRY.pack_into(_shared, 0, now + SECONDS_BETWEEN_TRIES)
+        try:
+            _write_and_remove(settings.EDITOR_MAX_BODY)
+        except OperationalError as error:
+            if not says_full(error):
+                raise
+        else:
+            note_saved()
+    return bool(_shared[_NOTED])
+
+
+class OptionalWrite:
+    """What `optional` has done."""
+
+    is_committed = False
+    """Known once the block has ended."""
+
+
+@contextmanager
+def optional() -> Iterator[OptionalWrite]:
+    """Run what a read writes along, such as when a key was used, or leave it out if the disk is full."""
+    write = OptionalWrite()
+    try:
+        with transaction.atomic():
+            yield write
+        write.is_committed = True
+    except OperationalError as error:
+        if not says_full(error):
+            raise
+
+
+def _write_and_remove(size: int) -> None:
+    """Write and commit so many bytes that no database compresses, then remove them."""
+    model: Any = apps.get_model("versioning.IdempotentRequest")
+    text = base64.b64encode(os.urandom(size * 3 // 4)).decode()
+    with transaction.atomic():
+        row = model.objects.create(caller="readyz", key=uuid.uuid4().hex, begun_at=timezone.now(), body=text)
+    with suppress(Error):  # it is removed with the answers that are too old
+        row.delete()
+
+
+def _has_no_space() -> bool:
+    """Return whether the disk of the SQLite file has no space, which may then be any error of writing."""
+    try:
+        about = os.statvfs(Path(str(connection.settings_dict["NAME"])).parent)
+    except OSError:
+        return False
+    return about.f_bavail * about.f_frsize < _PAGES
