@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatch
+from versioning.api.run_queue import RETRY_AFTER, RunsFull
 from versioning.api.schemas.base import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
@@ -42,6 +43,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     OverrideNotWritten: 503,
     OverrideChanged: 503,
     OverrideUnreadable: 503,
+    RunsFull: 503,
     runtime.NoModel: 422,
     runtime.ProviderUnavailable: 422,
     runtime.DelegationStopped: 422,
@@ -51,6 +53,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
 }
 
 RETRY_SOON = {"Retry-After": "1"}
+RETRY_RUN = {"Retry-After": str(RETRY_AFTER)}
 
 # The errors of Django REST framework itself, with codes of the domain.
 _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
@@ -73,7 +76,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """Return the response for an exception of a view; None for a bug, as DRF's own handler does."""
     set_rollback()
     if isinstance(error, errors.VersioningError):
-        response = Response(error_body(error), status=_status_of(error))
+        headers = RETRY_RUN if isinstance(error, RunsFull) else None
+        response = Response(error_body(error), status=_status_of(error), headers=headers)
         if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response
@@ -135,6 +139,11 @@ def method_not_allowed(request: HttpRequest, known: Iterable[str]) -> HttpRespon
 def database_unavailable(error: Exception) -> HttpResponse:
     """Answer after a failure of the database outside the API views."""
     return JsonResponse(_database_error(error), status=503, headers=RETRY_SOON)
+
+
+def runs_full(error: RunsFull) -> HttpResponse:
+    """Answer a run for which the process has no place, outside the API views."""
+    return JsonResponse(error_body(error), status=503, headers=RETRY_RUN)
 
 
 def _database_error(error: Exception) -> dict[str, str]:
