@@ -149,6 +149,12 @@ SETTINGS: Final = (
         "how many seconds a [replica](scaling.md#a-replica-for-reads) may be behind",
     ),
     Setting(
+        "EDITOR_RUN_THREADS",
+        40,
+        "how many [runs](operating.md#runs) a process has in progress at once",
+        check=positive,
+    ),
+    Setting(
         "EDITOR_SOURCE",
         "database",
         "where overrides of code-defined agents live",

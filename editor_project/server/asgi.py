@@ -22,6 +22,7 @@ from versioning.api.request_bodies import (
     disconnected,
     limits_for,
 )
+from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
 
 Scope = dict[str, Any]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -44,14 +45,37 @@ def bodies_first(application: Application) -> Application:
             await discard(receive)
             return
         async with body_memory.received(receive, limits, declared_length(request)) as body:
-            if not isinstance(body, Refusal):
+            if isinstance(body, Refusal):
+                await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
+            elif not is_run(scope["method"], request.path_info):
                 await application(_with(scope, body), _given(body, partial(disconnected, receive)), send)
                 return
-            await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
-        if body in MAY_STILL_SEND:
-            await discard(receive)
+        if isinstance(body, Refusal):
+            if body in MAY_STILL_SEND:
+                await discard(receive)
+            return
+        await _run(application, _with(scope, body), body, receive, send)
 
     return receiving
+
+
+async def _run(application: Application, scope: Scope, body: bytes, receive: Receive, send: Send) -> None:
+    """Call the application when it is the run's turn, unless the client has disconnected by then."""
+    try:
+        place = runs.join()
+    except RunsFull:
+        await application({**scope, REFUSAL: Refusal.RUNS_FULL}, _given(body, _never), send)
+        return
+    gone = asyncio.ensure_future(disconnected(receive))
+    try:
+        first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
+        await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+        if not gone.done():
+            then = _given(body, partial(asyncio.shield, gone))
+            await application({**scope, ADMITTED: True}, then, send)
+    finally:
+        gone.cancel()
+        place.leave()
 
 
 def _with(scope: Scope, body: bytes) -> Scope:

@@ -13,11 +13,12 @@ import io
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
+from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
@@ -35,10 +36,13 @@ from versioning.api.request_bodies import (
     limits_for,
 )
 from versioning.api.request_log import request_id_for
+from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
 
 logger = logging.getLogger(__name__)
 
 Environ = dict[str, Any]
+Gone = asyncio.Task[Any] | Future[Any]
+"""Done when a client has disconnected."""
 Application = Callable[[Environ, Callable[..., Any]], Iterable[bytes]]
 
 EVENT_STREAM: Final = "text/event-stream"
@@ -58,9 +62,10 @@ class Gateway:
     """A WSGI application behind granian's ASGI interface.
 
     Requests without a body are answered in the thread in which they arrive. A request with a body waits in
-    the event loop until the body is complete and is then answered in a thread of this pool, as are the
-    streams of runs; so they never delay reads. Asynchronous streams, at most `streams` of them, take no
-    thread.
+    the event loop until the body is complete and is then answered in a thread of this pool, so that it never
+    delays reads. Runs, and whatever else waits for models, have a third pool, so that they delay neither
+    reads nor saves; a run waits for its turn in the event loop. Asynchronous streams, at most `streams` of
+    them, take no thread.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class Gateway:
         self._streams = streams
         self._loop = loop
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="body")
+        self._run_threads = ThreadPoolExecutor(settings.EDITOR_RUN_THREADS, thread_name_prefix="run")
         self._body_memory = BodyMemory()
         self._cached_reads = CachedReads(self._take_ordinarily, threads)
         self._tasks: set[asyncio.Task[None]] = set()
@@ -100,15 +106,23 @@ class Gateway:
     def _take(self, scope: dict[str, Any], proto: Any) -> None:
         environ = environ_of(scope)
         environ[OPEN_STREAMS] = self._streams
-        if environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ:
+        has_body = environ.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in environ
+        if not has_body and environ["REQUEST_METHOD"] != "POST":
             self._answer(environ, proto)
             return
         # A copy: Django rewrites the path of a request into a form that is not valid WSGI.
         request = WSGIRequest(dict(environ))
+        waits_for_models = is_run(environ["REQUEST_METHOD"], request.path_info)
+        if not has_body and not waits_for_models:
+            self._answer(environ, proto)
+            return
         limits, length = limits_for(request), declared_length(request)
         if limits is None:
             self._answer(_with(environ, b""), proto)
-            self._soon(discard(proto.receive))
+            if has_body:
+                self._soon(discard(proto.receive))
+        elif waits_for_models:
+            self._soon(self._receive_run(environ, proto, limits, length))
         else:
             self._soon(self._receive(environ, proto, limits, length))
 
@@ -118,8 +132,40 @@ class Gateway:
         if body in MAY_STILL_SEND:
             await discard(proto.receive)
 
-    def _answer(self, environ: Environ, proto: Any) -> None:
-        """Run the application in this thread and send its response."""
+    async def _receive_run(
+        self, environ: Environ, proto: Any, limits: BodyLimits, length: int | None
+    ) -> None:
+        # The queue limits the memory of complete bodies; other requests need that of incomplete ones.
+        async with self._body_memory.received(proto.receive, limits, length) as body:
+            pass
+        environ = _with(environ, body)
+        if isinstance(body, Refusal):
+            await asyncio.wrap_future(self._threads.submit(self._answer, environ, proto))
+            if body in MAY_STILL_SEND:
+                await discard(proto.receive)
+            return
+        try:
+            place = runs.join()
+        except RunsFull:
+            environ[REFUSAL] = Refusal.RUNS_FULL
+            await asyncio.wrap_future(self._threads.submit(self._answer, environ, proto))
+            return
+        gone = self._loop.create_task(disconnected(proto.receive))
+        try:
+            first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
+            await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
+            if not gone.done():
+                environ[ADMITTED] = True
+                await asyncio.wrap_future(self._run_threads.submit(self._answer, environ, proto, gone))
+        finally:
+            gone.cancel()
+            place.leave()
+
+    def _answer(self, environ: Environ, proto: Any, gone: Gone | None = None) -> None:
+        """Run the application in this thread and send its response.
+
+        For a run, `gone` is done when its client has disconnected; its stream is sent by this thread, too.
+        """
         head: list[tuple[str, list[tuple[str, str]]]] = []
         try:
             parts = self._application(environ, lambda *given: head.append(given[:2]))
@@ -130,7 +176,10 @@ class Gateway:
                 if getattr(parts, "is_async", False):
                     self._soon(self._push(proto, parts))
                     return
-                self._threads.submit(self._stream, proto, parts)
+                if gone is None:
+                    self._threads.submit(self._stream, proto, parts)
+                else:
+                    self._send_parts(proto, parts, gone)
                 return
             try:
                 body = b"".join(parts)
@@ -149,8 +198,14 @@ class Gateway:
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
-        """Send the parts one after another, until there are no more or the client has disconnected."""
         gone = asyncio.run_coroutine_threadsafe(disconnected(proto.receive), self._loop)
+        try:
+            self._send_parts(proto, parts, gone)
+        finally:
+            gone.cancel()
+
+    def _send_parts(self, proto: Any, parts: Iterable[bytes], gone: Gone) -> None:
+        """Send the parts one after another, until there are no more or the client has disconnected."""
         try:
             for part in parts:
                 if gone.done():
@@ -161,7 +216,6 @@ class Gateway:
         except Exception:
             logger.exception("a stream broke off")
         finally:
-            gone.cancel()
             _close(parts)
 
     def end_streams(self) -> None:

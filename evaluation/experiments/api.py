@@ -21,6 +21,7 @@ from evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
+from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
@@ -244,6 +245,7 @@ class ResultViewSet(EditorViewSet):
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
+    @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
         """Run an item and score the answer, where no worker does; an output that is there stays."""
         given = result_schemas.ItemRun.read(request)

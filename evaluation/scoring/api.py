@@ -20,6 +20,7 @@ from evaluation.scoring.schemas import (
 from evaluation.scoring.verbs import Scoring
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.run_queue import waits_for_models
 from versioning.api.schemas.base import Json
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor
@@ -57,6 +58,7 @@ class ScorerViews(ResourceViewSet):
         """Compare what it says with the labels of people under its id."""
         return Response(self.dump(get_editor().experiments.agreement(id, by=self.caller)))
 
+    @waits_for_models
     def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
         """Score an answer with a version of this scorer; nothing is stored."""
         given = ScorerTry.read(request)

@@ -18,11 +18,13 @@ from evaluation.scoring.kind import SCORER
 from evaluation.scoring.outcomes import MISSING, Attempt
 from evaluation.scoring.verbs import Scoring
 from evaluation.studio.choices import json_object
+from studio.error_pages import error_page
 from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
+from versioning.api.run_queue import RunsFull, waits_for_models
 from versioning.domain import written
 from versioning.domain.access import Right
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.uuids import uuid_of
 
 MAX_ITEMS: Final = 50
@@ -67,6 +69,7 @@ class TryScorerPage(ResourcePage):
         self.require(Right.SAVE)
         return self.show(TryForm(initial=self._of_item()))
 
+    @waits_for_models
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show what the scorer says."""
         self.require(Right.SAVE)
@@ -75,6 +78,13 @@ class TryScorerPage(ResourcePage):
             return self.show(form, status=400)
         outcome = Scoring.current().try_out(self.resource_id, form.attempt, by=self.caller)
         return self.show(form, outcome=outcome)
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Return the page for an error, such as that too many requests wait for models."""
+        if isinstance(error, RunsFull):
+            message = _("Too many requests wait for models. Try again soon.")
+            return error_page(self.request, 503, _("The server is busy"), message)
+        return super().failed(error)
 
     def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
         """Return the page."""

@@ -14,6 +14,7 @@ from studio.forms.inputs import typed_text
 from studio.limits import PageBudget
 from studio.views import StudioPage
 from versioning.api import parameters
+from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import RunViewSet
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid, Message
@@ -32,6 +33,7 @@ class TryRun(RunViewSet):
     schema = None  # not part of the API
     query = {"stream": (*RunViewSet.query["stream"], DRAFT_BLOCK)}
 
+    @waits_for_models
     def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
         """Run the version in the address on the messages."""
         return super().stream(request, unquote(resource))

@@ -14,6 +14,7 @@ from tests.support.datasets import add_item, make_dataset
 from tests.support.forms import controls
 from tests.support.scorers import make_scorer
 from tests.support.studio import Visitor, words_of
+from versioning.api.run_queue import runs
 
 
 def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None:
@@ -135,6 +136,17 @@ def test_a_scorer_is_tried_on_an_item(cast: Cast, alice: Api) -> None:
     assert "This cannot be scored." in words_of(visitor.post(TRY, output="b"))
     for no_object in ("{", "[]"):
         assert visitor.send(TRY, output="a", metadata=no_object).status_code == 400
+
+
+def test_a_busy_server_says_so_on_the_page(cast: Cast, alice: Api, settings: Any) -> None:
+    del cast
+    make_scorer(alice)
+    settings.EDITOR_RUN_THREADS = 1
+    places = [runs.join(), runs.join()]
+    answer = Visitor("edgar").send(TRY, output="b", ground_truth="c")
+    assert answer.status_code == 503 and "The server is busy" in words_of(answer)
+    for place in places:
+        place.leave()
 
 
 def test_viewers_and_strangers_try_no_scorer(cast: Cast, alice: Api) -> None:

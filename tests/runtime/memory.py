@@ -47,6 +47,7 @@ class MemoryStore:
     threads: list[int] = field(default_factory=list)
     """Where it was asked to serve, and where it was told that there are no more questions."""
     closed: list[int] = field(default_factory=list)
+    given_back: list[int] = field(default_factory=list)
     granted: set[str] = field(default_factory=set)
     """The agents of other workspaces that every publisher might read."""
 
@@ -115,6 +116,9 @@ class MemoryStore:
             if agent_id in self.granted
             or (agent_id in self.code.keys() | self.stored.keys() and self._workspace(agent_id) == home)
         }
+
+    def give_back(self) -> None:
+        self.given_back.append(threading.get_ident())
 
     def close_thread(self) -> None:
         self.closed.append(threading.get_ident())

@@ -154,6 +154,19 @@ def test_delegation_is_a_tool_call(model_server: ModelServer, store: MemoryStore
     assert "tools" not in model_server.requests[1]
 
 
+def test_nothing_of_the_store_is_held_while_the_model_is_asked(
+    model_server: ModelServer, store: MemoryStore
+) -> None:
+    def model(request: Request) -> Reply:
+        return Says(f"given back by {len(store.given_back)}")
+
+    model_server.model = model
+    store.put("poet", "poet 1", active=1, model=OPENAI)
+    poet = Framework(editor=store).get_agent_by_id("poet")
+    assert generated(poet) == "given back by 1"
+    assert streamed(poet) == "given back by 2"
+
+
 def test_settings_reach_the_model_and_those_of_the_call_take_precedence(model_server: ModelServer) -> None:
     stored = {"modelSettings": {"temperature": 0.1, "topP": 0.5, "unheard": 1}}
     made = Agent(id="a", name="A", instructions="text", model=OPENAI, default_options=stored)

@@ -60,6 +60,8 @@ class Api:
             method, target, data, content_type=content_type if data else "", **extra
         )
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        if response.streaming:  # nothing reads it
+            response.close()
         return Answer(
             response.status_code,
             json.loads(response.content) if is_json and response.content else None,

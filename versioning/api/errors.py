@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatch
+from versioning.api.run_queue import RETRY_AFTER, RunsFull
 from versioning.api.schemas.base import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
@@ -44,6 +45,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     OverrideNotWritten: 503,
     OverrideChanged: 503,
     OverrideUnreadable: 503,
+    RunsFull: 503,
     runtime.NoModel: 422,
     runtime.ProviderUnavailable: 422,
     runtime.DelegationStopped: 422,
@@ -55,6 +57,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
 RETRY_SOON = {"Retry-After": "1"}
 RETRY_LATER = {"Retry-After": "10"}
 """After a failure that an administrator has to end."""
+RETRY_RUN = {"Retry-After": str(RETRY_AFTER)}
 STORAGE_FULL: Final = "storage_full"
 _UNAVAILABLE: Final = 503
 
@@ -79,7 +82,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     """Return the response for an exception of a view; None for a bug, as DRF's own handler does."""
     set_rollback()
     if isinstance(error, errors.VersioningError):
-        response = Response(error_body(error), status=_status_of(error))
+        headers = RETRY_RUN if isinstance(error, RunsFull) else {}
+        response = Response(error_body(error), status=_status_of(error), headers=headers)
         if response.status_code == _UNAVAILABLE:
             response.headers.setdefault("Retry-After", RETRY_LATER["Retry-After"])
         if isinstance(error, errors.Unauthorized):
@@ -145,6 +149,11 @@ def database_unavailable(error: Exception, method: str | None = "GET") -> HttpRe
     """Answer after a failure of the database outside the API views."""
     body, headers = _database_error(error, method)
     return JsonResponse(body, status=_UNAVAILABLE, headers=headers)
+
+
+def runs_full(error: RunsFull) -> HttpResponse:
+    """Answer a run for which the process has no place, outside the API views."""
+    return JsonResponse(error_body(error), status=503, headers=RETRY_RUN)
 
 
 def is_storage_full(error: Exception, method: str | None) -> bool:

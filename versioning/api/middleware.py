@@ -16,6 +16,7 @@ from editor_client.shared.canonical import is_utf8
 from versioning.api import errors
 from versioning.api.methods import allowed_methods
 from versioning.api.request_bodies import ANONYMOUS_LIMIT, REFUSAL, Refusal
+from versioning.api.run_queue import RunsFull
 from versioning.domain.errors import Invalid
 
 _HEALTH: Final = frozenset({"/healthz", "/readyz"})
@@ -128,6 +129,10 @@ class BodyLimitMiddleware(Middleware):
     time limits are up to the server.
     """
 
+    def __init__(self, get_response: GetResponse) -> None:
+        super().__init__(get_response)
+        self.api = f"/{settings.EDITOR_API_PREFIX}/"
+
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request, or refuse its body."""
         refusal = refusal_of(request)
@@ -135,6 +140,8 @@ class BodyLimitMiddleware(Middleware):
             refusal = _buffer_chunks(request)
         elif refusal is None and (declared_length(request) or 0) > settings.EDITOR_MAX_BODY:
             refusal = Refusal.TOO_LARGE
+        elif refusal is Refusal.RUNS_FULL and not request.path_info.startswith(self.api):
+            refusal = None  # a page of the studio says so itself
         return self.get_response(request) if refusal is None else _refused(request, refusal)
 
 
@@ -158,6 +165,8 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
             response = errors.error_response(408, "request_timeout", "The body took too long to arrive.")
             response["Connection"] = "close"
             return response
+        case Refusal.RUNS_FULL:
+            return errors.runs_full(RunsFull())
         case Refusal.BROKEN:
             broken = Invalid.field("body", "broke off, or came in chunks that are none")
             return JsonResponse(errors.error_body(broken), status=400)

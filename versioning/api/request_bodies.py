@@ -34,13 +34,14 @@ Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 class Refusal(StrEnum):
-    """Why a body was refused."""
+    """Why a request was refused before a view was called, in most cases because of its body."""
 
     TOO_LARGE = "too large"
     TOO_LARGE_FOR_ANONYMOUS = "too large for an anonymous caller"
     TOO_SLOW = "too slow"
     NO_MEMORY = "no memory left"
     BROKEN = "broken off"
+    RUNS_FULL = "too many runs"
 
 
 MAY_STILL_SEND: Final = frozenset({Refusal.TOO_LARGE, Refusal.TOO_LARGE_FOR_ANONYMOUS, Refusal.NO_MEMORY})

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
+from versioning.api.run_queue import waits_for_models
 from versioning.api.schemas.runs import Run, RunAnswer
 from versioning.conf import get_framework
 from versioning.domain.access import Action
@@ -52,10 +53,12 @@ class RunViewSet(EditorViewSet):
     responses = {"generate": RunAnswer}
     answers = {"stream": ("text/event-stream",)}
 
+    @waits_for_models
     def generate(self, request: Request, id: str) -> Response:  # noqa: A002
         """Run the agent on the messages and return its answer."""
         return Response(self.dump(get_framework().generate(id, **self._call(request))))
 
+    @waits_for_models
     def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
         """Run the agent and send its events as they happen."""
         framework, call = get_framework(), self._call(request)

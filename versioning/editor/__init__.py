@@ -41,6 +41,7 @@ from versioning.editor.locks import make_lock
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
+from versioning.models.connections import give_back
 from versioning.serving import grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
 from versioning.serving.consistent import consistently
@@ -219,6 +220,10 @@ class Editor:
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return the sub-agents that run as part of a published agent; see `versioning.serving.grants`."""
         return grants.granted_sub_agents(parent, self.code)
+
+    def give_back(self) -> None:
+        """Return this thread's database connection to the pool, unless the thread is in a transaction."""
+        give_back()
 
     def close_thread(self) -> None:
         """Close the database connections of this thread.

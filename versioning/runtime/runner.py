@@ -99,7 +99,9 @@ class Runner:
         background.refuse_own_thread()
         asks_again = call.conduct.asks_again
         providers = background.providers if asks_again else background.strict_providers
-        return background.run(answer(self._prepare(call, providers)))
+        prepared = self._prepare(call, providers)
+        self.catalogue.store.give_back()
+        return background.run(answer(prepared))
 
     async def agenerate(self, call: Call) -> Result:
         """Run the agent on the caller's event loop and return its answer."""
@@ -115,6 +117,7 @@ class Runner:
         background = background_loop()
         background.refuse_own_thread()
         prepared = self._prepare(call, background.providers)
+        self.catalogue.store.give_back()
         return consume(background.loop, partial(report, prepared), heartbeat)
 
     async def producer(self, call: Call) -> Producer:

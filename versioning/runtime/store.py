@@ -81,6 +81,13 @@ class AgentStore(Protocol):
         There is no grant for an id that is missing in the result, or that another agent has taken since.
         """
 
+    def give_back(self) -> None:
+        """Let others use what the calling thread holds, such as a database connection.
+
+        The runtime calls this before the thread waits for models; afterwards the thread may use the store
+        again.
+        """
+
     def close_thread(self) -> None:
         """Release the resources of the calling thread, such as a database connection.
 
@@ -141,6 +148,9 @@ class CodeOnly:
     def granted_sub_agents(self, parent: ResolvedAgent) -> Mapping[str, UUID]:
         """Return every sub-agent that code defines: they all belong to one application."""
         return {agent_id: IN_CODE for agent_id in parent.agents if agent_id in self._agents}
+
+    def give_back(self) -> None:
+        """Do nothing: there is nothing to release."""
 
     def close_thread(self) -> None:
         """Do nothing: there is nothing to release."""
