@@ -13,7 +13,7 @@ from editor_client.calls import CONTEXT, encoded
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
-from editor_client.shared.agents import evaluated, left_out
+from editor_client.shared.agents import evaluated, left_out, unresolved
 from editor_client.shared.arms import arm_of, outcome_of
 from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
@@ -79,6 +79,7 @@ def evaluated_agent(
         "fallback": parts["fallback"],
         "warnings": [
             *(notice._asdict() for notice in left_out(agent.blocks)),
+            *(notice.as_dict() for notice in unresolved(agent.blocks)),
             *_context_notices(parts["requestContextSchema"], context, offline=offline),
         ],
         "blocks": [

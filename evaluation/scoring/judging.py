@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from editor_client.shared import canonical
 
 from evaluation.scoring.outcomes import MISSING, Attempt, Outcome, ScorerError, text_of
+from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.runtime.asking import ask
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
@@ -41,7 +42,7 @@ def judge(
     fault = ""
     for _ in range(2):
         try:
-            answer = ask(model, system, turns, seconds=SECONDS)
+            answer = ask(model, system, turns, seconds=SECONDS, catalog=get_editor().providers())
         except (NoModel, ProviderUnavailable, ProviderFailed) as error:
             raise ScorerError(error.code, str(error.message), passing_of(error)) from None
         tokens += Counter(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)

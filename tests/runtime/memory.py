@@ -11,6 +11,7 @@ from uuid import UUID
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, merged_config
+from versioning.domain.provider_catalog import BUILT_IN, ProviderCatalog
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.runtime.store import as_code
@@ -47,6 +48,7 @@ class MemoryStore:
     threads: list[int] = field(default_factory=list)
     """Where it was asked to serve, and where it was told that there are no more questions."""
     closed: list[int] = field(default_factory=list)
+    catalog: ProviderCatalog = BUILT_IN
     granted: set[str] = field(default_factory=set)
     """The agents of other workspaces that every publisher might read."""
 
@@ -73,9 +75,15 @@ class MemoryStore:
             workspace=workspace,
         )
 
-    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+    def register(
+        self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
+    ) -> None:
         self.code = {agent.id: agent for agent in agents}
         self.tools = list(tools)
+        self.catalog = ProviderCatalog(own=providers)
+
+    def providers(self) -> ProviderCatalog:
+        return self.catalog
 
     def serve(
         self,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from versioning.domain.provider_catalog import ProviderCatalog
     from versioning.runtime.messages import Turn
 
 
@@ -18,8 +19,15 @@ class ModelAnswer(NamedTuple):
     output_tokens: int
 
 
-def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, seconds: float) -> ModelAnswer:
-    """Return the answer of a model to a conversation, at the lowest temperature.
+def ask(
+    model: Mapping[str, Any],
+    instructions: str,
+    turns: Sequence[Turn],
+    *,
+    seconds: float,
+    catalog: ProviderCatalog,
+) -> ModelAnswer:
+    """Return the answer of a model of these providers to a conversation, at the lowest temperature.
 
     Blocks until it is there; a refusal is reported at once. Raises `NoModel`, `ProviderUnavailable`, and
     `ProviderFailed` if it does not come within so many seconds.
@@ -35,7 +43,7 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
 
     background = background_loop()
     background.refuse_own_thread()
-    chosen = background.strict_providers.model("scorer", model)
+    chosen = background.strict_providers.model("scorer", model, catalog)
     messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(instructions)])]
     messages += model_history(turns)
     settings = ModelSettings(temperature=0, timeout=seconds)

@@ -82,4 +82,5 @@ class Result:
 
 def notice_dict(notice: Notice) -> dict[str, Any]:
     """Return the JSON form of a warning."""
-    return {"code": notice.code, "field": notice.field, "message": notice.message}
+    found: dict[str, Any] = {"code": notice.code, "field": notice.field, "message": notice.message}
+    return {**found, "placeholders": list(notice.placeholders)} if notice.placeholders else found
