@@ -114,6 +114,14 @@ def test_tools_and_models_are_those_that_agents_of_the_workspace_use(
     assert edgar.post(AGENTS, edgar.form(AGENTS) | typed).status_code == 302
 
 
+def test_what_no_run_can_use_is_named_after_a_save_and_before_publishing(cast: Cast, edgar: Person) -> None:
+    typed = {"model.provider": "opnai", "model.name": "m"}
+    assert edgar.post(AGENTS, edgar.form(AGENTS) | typed).status_code == 302
+    warning = "There is no provider 'opnai'. Do you mean 'openai'?"
+    assert warning in words_of(edgar.get(AGENTS))
+    assert warning in Window.of("paula").get("/studio/versioning/agent/writer/publish/").text
+
+
 def test_people_are_found_by_their_names_within_the_workspace(cast: Cast) -> None:
     User.objects.filter(username="paula").update(first_name="Grace", last_name="Hopper")
     assert people("edgar", workspace="acme") == ["alice", "edgar", "paula"]

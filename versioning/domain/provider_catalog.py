@@ -116,6 +116,11 @@ class ProviderCatalog:
             return ListedProvider(name=name, kind=kind, missing_extra=provider.extra)
         return ListedProvider(name=name, kind=kind, missing_variable=provider.missing_variable)
 
+    def kind_of(self, name: str) -> str | None:
+        """Return the built-in provider that this one is like, or itself; None for the project's own."""
+        configured = self.configured.get(name)
+        return configured.kind if configured is not None else None if name in self.own else name
+
     def all(self) -> list[ListedProvider]:
         """Return every provider, by name."""
         return [found for name in self.names if (found := self.listed(name)) is not None]

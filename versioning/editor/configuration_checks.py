@@ -17,6 +17,7 @@ from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message
 from versioning.domain.kinds import ResourceKind
+from versioning.domain.prices import OwnPrice, own_prices
 from versioning.domain.provider_catalog import ConfiguredProvider, ProviderCatalog, configured_providers
 from versioning.domain.resolved_agent import Notice
 
@@ -35,6 +36,20 @@ def provider_catalog(code: Registry) -> ProviderCatalog:
     except ValueError as error:
         raise ImproperlyConfigured(f"EDITOR_PROVIDERS {error}") from error
     return ProviderCatalog(configured=configured, own=code.providers)
+
+
+def configured_prices() -> Mapping[str, OwnPrice]:
+    """Return the prices of `EDITOR_PRICES`; raises `ImproperlyConfigured` if they cannot be read."""
+    value = settings.EDITOR_PRICES
+    try:
+        return _prices_of_text(value) if isinstance(value, str) else own_prices(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EDITOR_PRICES {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _prices_of_text(text: str) -> Mapping[str, OwnPrice]:
+    return own_prices(text)
 
 
 @lru_cache(maxsize=4)

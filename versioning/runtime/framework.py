@@ -186,6 +186,7 @@ class Framework:
             own_tools={agent.id: agent.toolbox for agent in self._agents.values()},
             shared_tools=self._tools,
             catalog=self._catalogue.store.providers,
+            prices=self._catalogue.store.prices,
             request_limit=self._request_limit,
         )
         return runner.Runner(self._catalogue, preparer)

@@ -17,6 +17,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken, LockInvalid, SentLock
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
+from versioning.domain.prices import OwnPrice
 from versioning.domain.provider_catalog import BUILT_IN, ProviderCatalog
 from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
@@ -35,6 +36,9 @@ class AgentStore(Protocol):
 
     def providers(self) -> ProviderCatalog:
         """Return the model providers that agents may name, with those that were registered."""
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        """Return the prices of models that the installation sets, by `provider/model`."""
 
     def serve(
         self,
@@ -113,6 +117,10 @@ class CodeOnly:
     def providers(self) -> ProviderCatalog:
         """Return the built-in providers and those that were registered."""
         return self._providers
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        """Return none: without an editor there are no settings."""
+        return {}
 
     def serve(
         self,

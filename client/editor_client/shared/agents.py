@@ -102,7 +102,7 @@ class Unresolved(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {**self._asdict(), "placeholders": list(self.placeholders)}
+        return {**self._asdict(), "message": str(self.message), "placeholders": list(self.placeholders)}
 
 
 def unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
