@@ -9,13 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-import regex
-
-from versioning.domain.bounded_validation import compiled_pattern
+from versioning.domain.bounded_validation import matches_within
 
 MAX_STEPS: Final = 100_000
 """How many schemas are looked at for one configuration; the paths after that count as open."""
-_SECONDS_OF_A_PATTERN: Final = 0.05
+_SECONDS: Final = 0.05
+"""How long a pattern may take."""
 _MAX_DEPTH: Final = 50
 _EARLY_DRAFTS: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a schema with `$ref` is that reference alone, and which know no `unevaluated…`."""
@@ -101,7 +100,7 @@ class _Search:
         """Yield the schemas that certainly apply to a member of this name."""
         properties = _object(schema, "properties")
         patterns = _object(schema, "patternProperties")
-        matches = {pattern: _matches(pattern, name) for pattern in patterns}
+        matches = {pattern: matches_within(_SECONDS, pattern, name) for pattern in patterns}
         if name in properties:
             yield properties[name]
         for pattern, is_match in matches.items():
@@ -121,7 +120,7 @@ class _Search:
         patterns = _object(schema, "patternProperties")
         if (
             name in _object(schema, "properties")
-            or any(_matches(pattern, name) is not False for pattern in patterns)
+            or any(matches_within(_SECONDS, pattern, name) is not False for pattern in patterns)
             or (depth and {"additionalProperties", "unevaluatedProperties"} & schema.keys())
             or {"$dynamicRef", "$recursiveRef"} & schema.keys()
         ):
@@ -189,11 +188,3 @@ def _object(schema: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
 def _list(schema: Mapping[str, Any], keyword: str) -> list[Any]:
     value = schema.get(keyword)
     return value if isinstance(value, list) else []
-
-
-def _matches(pattern: str, name: str) -> bool | None:
-    """Return whether a pattern matches; None if that takes too long, or it is no pattern."""
-    try:
-        return compiled_pattern(pattern).search(name, timeout=_SECONDS_OF_A_PATTERN) is not None
-    except (TimeoutError, regex.error):
-        return None
