@@ -21,6 +21,8 @@ from django.dispatch import receiver
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 
+from versioning.domain.prices import own_prices
+from versioning.domain.provider_catalog import configured_providers
 from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:
@@ -72,6 +74,23 @@ def _rate(name: str, value: str) -> None:
 
     if value and not parse_rate(value)[0]:
         raise ImproperlyConfigured(f"{name} is {value!r}, which would refuse every request.")
+
+
+def _prices(name: str, value: Any) -> None:
+    try:
+        own_prices(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} {error}.") from error
+
+
+def _providers(name: str, value: Any) -> None:
+    try:
+        configured = configured_providers(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name} {error}.") from error
+    twice = configured.keys() & get_framework().providers.keys()
+    if twice:
+        raise ImproperlyConfigured(f"{name} has the provider {min(twice)!r}, which the framework has, too.")
 
 
 class Setting(NamedTuple):
@@ -142,6 +161,20 @@ SETTINGS: Final = (
     Setting("EDITOR_MAX_BODY", 1024 * 1024, "the largest request body, in bytes", check=positive),
     Setting(
         "EDITOR_PIN_WORKERS", "auto", "whether `serve` [keeps each worker", check=one_of("auto", "on", "off")
+    ),
+    Setting(
+        "EDITOR_PRICES",
+        "",
+        "prices of models in US dollars for a million tokens, as JSON",
+        "none",
+        check=_prices,
+    ),
+    Setting(
+        "EDITOR_PROVIDERS",
+        "",
+        "further [model providers](connect-a-model.md) by name, as JSON",
+        "none",
+        check=_providers,
     ),
     Setting(
         "EDITOR_REPLICA_LAG",

@@ -27,7 +27,7 @@ from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.parts import evaluate
 from editor_client.records import Object
 from editor_client.result import CachedResult, members, with_json_names
-from editor_client.served import AgentParts, Generated, Preview, ServedAgent
+from editor_client.served import AgentParts, Generated, Preview, ProviderList, ServedAgent
 from editor_client.streams import Run
 
 R = TypeVar("R", bound=CachedResult)
@@ -116,6 +116,11 @@ class AgentMethods(Driver):
     def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent[Self]:
         """Return an agent as applications use it; no request is sent yet."""
         return Agent(self, agent_id, **selector)
+
+    @method
+    def list_providers(self) -> Call[ProviderList]:
+        """Return the providers that agents may name in their model, and what each lacks; never a key."""
+        return Call.to("GET", "/providers", reading(ProviderList))
 
     @method
     def lock(

@@ -51,7 +51,7 @@ class ExperimentEstimate(Result):
 
     cells: int
     estimate: Mapping[str, Any]
-    """About how many `inputTokens` and `outputTokens` it would use."""
+    """About how many `inputTokens` and `outputTokens` it would use, and their `cost`."""
     not_scorable: Mapping[str, int]
     """The items that a scorer cannot score for any answer, by scorer."""
     problems: tuple[Mapping[str, Any], ...]

@@ -98,6 +98,8 @@ class Notice(Result):
     code: str
     message: str
     field: str | None = None
+    placeholders: tuple[str, ...] = ()
+    """With `unresolved_placeholder`: the paths without a value in the context."""
 
 
 class Success(Result):

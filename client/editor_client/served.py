@@ -90,6 +90,23 @@ class AgentParts(CachedResult):
         return tuple(self.prompt_blocks)
 
 
+class ModelProvider(Result):
+    """A provider that agents may name in their model."""
+
+    name: str
+    kind: str
+    """A built-in provider, or `code` for one that the server's project defines."""
+    ready: bool
+    missing: str | Mapping[str, Any] | None = None
+    """The first variable that is not set; `{"extra": …}` for a package that is not installed; or None."""
+
+
+class ProviderList(Result):
+    """The providers that agents may name, by name."""
+
+    providers: tuple[ModelProvider, ...]
+
+
 class Generated(Result):
     """The answer of an agent, with details of the run."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import field
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 from editor_client.calls import Call, query, reading
 from editor_client.methods import Driver, iterating, method
@@ -14,6 +14,17 @@ from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
 FeedbackValue = bool | int | float | str
+
+
+class Cost(Result):
+    """An estimate of what models cost."""
+
+    amount: str
+    """A decimal number."""
+    currency: Literal["USD"]
+    estimate: bool
+    prices_of: str
+    """The date of the price list."""
 
 
 class UsageOfVersion(Result):
@@ -28,6 +39,8 @@ class UsageOfVersion(Result):
     input_tokens: int
     output_tokens: int
     milliseconds: int
+    cost: Cost | None = None
+    """None where the price of a model is unknown."""
     first_used_at: datetime.datetime
     last_used_at: datetime.datetime
 

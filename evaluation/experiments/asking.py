@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Final
 
 from django.utils import timezone
@@ -98,8 +99,14 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, given: Mapping[str, A
         },
         input_tokens=result.usage["inputTokens"],
         output_tokens=result.usage["outputTokens"],
+        cost=_cost_in(result.usage),
         run_id=result.run_id,
     )
+
+
+def _cost_in(usage: Mapping[str, Any]) -> Decimal | None:
+    cost = usage["cost"]
+    return None if cost is None else Decimal(cost["amount"])
 
 
 def _without_nothing(**members: Any) -> dict[str, Any]:
@@ -123,7 +130,7 @@ def _scorer(experiment: Experiment, cell: Cell) -> Answer:
     said = score(
         experiment.pinned["config"], attempt, get_framework().scorers, experiment.pinned["instructions"]
     )
-    answer = Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens)
+    answer = Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
     if said.error is not None:
         answer = replace(answer, error=said.error)
         if said.passing is not None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q
 
 from evaluation.experiments.models import Cell, Experiment, Score, State
+from versioning.runtime.prices import prices_of
 
 _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 
@@ -45,6 +46,8 @@ def count(experiment: Experiment, cell: Cell, before: Before, *, spent: Mapping[
         setattr(experiment, name, getattr(experiment, name) + value)
     experiment.summary_json = ""
     values: dict[str, Any] = {name: F(name) + value for name, value in changes.items()}
+    if spent:
+        values["prices_of"] = experiment.prices_of = prices_of()
     Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
 
 

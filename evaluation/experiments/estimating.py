@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from django.conf import settings
@@ -15,9 +17,11 @@ from evaluation.experiments.scoring_cells import JUDGE, names_others
 from evaluation.experiments.starting import Plan, known_by_id, planned
 from evaluation.scoring.outcomes import MISSING, Attempt, text_of
 from evaluation.scoring.scoring import cannot_score, problem_of
-from versioning.conf import get_framework
+from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION
+from versioning.domain.prices import plus
 from versioning.editor.resources import Who, caller_of
+from versioning.runtime.prices import PricedModel, Prices
 from versioning.verbs import Verbs
 
 CHARACTERS: Final = 4
@@ -50,6 +54,8 @@ class Estimate:
     output_tokens: int = 0
     seconds: float | None = None
     """How long one worker needs; None where the target has not answered an item of the dataset yet."""
+    cost: Decimal | None = Decimal(0)
+    """In US dollars; None where the price of a model is unknown."""
 
 
 def estimate(
@@ -78,14 +84,21 @@ def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estima
         problems=list(_problems(plan)),
     )
     before = _before(plan)
+    characters: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     read = plan.items if sample is None else min(sample, plan.items)
     for revision in _items(plan, read):
         cell = Cell(revision=revision)
         judges = [one for one in _able(plan.scorers, cell, found) if one.config["type"] == JUDGE]
         if plan.target.type != TargetType.NONE:
-            _add_tokens(found, plan, cell, judges, before["tokens"])
-    found.input_tokens = round(found.input_tokens * cells / read / CHARACTERS)
-    found.output_tokens = round(found.output_tokens * cells / read / CHARACTERS)
+            _add_characters(characters, plan, cell, judges, before["tokens"])
+    editor = get_editor()
+    catalog, known = editor.providers(), Prices(editor.prices())
+    for (provider, name), asked in characters.items():
+        tokens = [round(number * cells / read / CHARACTERS) for number in asked]
+        found.input_tokens += tokens[0]
+        found.output_tokens += tokens[1]
+        model = PricedModel(provider=provider, kind=catalog.kind_of(provider) or "", name=name)
+        found.cost = plus(found.cost, known.of_tokens(model, *tokens))
     if before["milliseconds"] is not None:
         found.seconds = before["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
     return found
@@ -115,21 +128,38 @@ def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> I
             yield one
 
 
-def _add_tokens(
-    found: Estimate, plan: Plan, cell: Cell, judges: Sequence[ExperimentScorer], usual: float | None
+def _add_characters(
+    found: Mapping[tuple[str, str], list[int]],
+    plan: Plan,
+    cell: Cell,
+    judges: Sequence[ExperimentScorer],
+    usual: float | None,
 ) -> None:
-    """Add the characters that an item costs in one attempt."""
+    """Add the characters of an item in one attempt, by provider and model: asked, and answered."""
     asked, truth = len(text_of(cell.member("input"))), cell.member("groundTruth")
     expected = 0 if truth is None else len(text_of(truth))
     answered = round(expected if usual is None else usual * CHARACTERS)
-    asks_model = plan.target.type == TargetType.AGENT or (plan.target.config or {}).get("type") == JUDGE
-    if asks_model:
-        found.input_tokens += len(plan.target.instructions or "") + asked
-        found.output_tokens += answered
+    is_agent, config = plan.target.type == TargetType.AGENT, plan.target.config or {}
+    if is_agent or config.get("type") == JUDGE:
+        _add(
+            found,
+            plan.target.model if is_agent else config.get("model"),
+            len(plan.target.instructions or "") + asked,
+            answered,
+        )
     for one in judges:
         rubric = one.config.get("instructions", "") if one.instructions is None else one.instructions
-        found.input_tokens += len(rubric) + asked + answered + expected
-        found.output_tokens += VERDICT_TOKENS * CHARACTERS
+        sent = len(rubric) + asked + answered + expected
+        _add(found, one.config.get("model"), sent, VERDICT_TOKENS * CHARACTERS)
+
+
+def _add(
+    found: Mapping[tuple[str, str], list[int]], model: Mapping[str, Any] | None, sent: int, answered: int
+) -> None:
+    named = model or {}
+    numbers = found[str(named.get("provider", "")), str(named.get("name", ""))]
+    numbers[0] += sent
+    numbers[1] += answered
 
 
 def _before(plan: Plan) -> dict[str, float | None]:

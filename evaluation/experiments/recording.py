@@ -6,6 +6,7 @@ import datetime
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 from django.utils import timezone
@@ -33,6 +34,8 @@ class Answer:
     """As `Cell.detail_json` has it."""
     input_tokens: int = 0
     output_tokens: int = 0
+    cost: Decimal | None = Decimal(0)
+    """In US dollars; None where a price is unknown."""
     milliseconds: int = 0
     run_id: str = ""
     started_at: datetime.datetime = field(default_factory=timezone.now)

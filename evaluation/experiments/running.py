@@ -35,10 +35,12 @@ from evaluation.experiments.scoring_cells import NewScore
 from evaluation.experiments.stopping import stop_for
 from evaluation.scoring.outcomes import Problem
 from versioning.domain.errors import VersioningError
+from versioning.domain.prices import in_billionths
 from versioning.models import events
 from versioning.models.connections import give_back
 from versioning.models.due_work import LeaseLost
 from versioning.runtime.conduct import Stop, stoppable
+from versioning.runtime.prices import prices_of
 
 TRIES: Final = 4
 """How often a provider is asked that cannot be reached, is busy or fails."""
@@ -211,17 +213,20 @@ def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewS
 def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
     outcomes = [one for _, _, one, _ in scores]
+    costs = [answer.cost, *(one.cost for one in outcomes)]
     return {
         "input_tokens": answer.input_tokens + sum(one.input_tokens for one in outcomes),
         "output_tokens": answer.output_tokens + sum(one.output_tokens for one in outcomes),
         "milliseconds": 0 if answer.is_stored else answer.milliseconds,
+        "cost": sum(in_billionths(cost) for cost in costs),
+        "unpriced_count": sum(cost is None for cost in costs),
     }
 
 
 def spend(experiment_id: str, answer: Answer, scores: Iterable[NewScore]) -> None:
     """Count what was used for a cell that is not done yet."""
     spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
-    Experiment.objects.filter(pk=experiment_id).update(**spent)
+    Experiment.objects.filter(pk=experiment_id).update(**spent, prices_of=prices_of())
 
 
 def exceeded(experiment: Experiment, now: datetime.datetime) -> str:

@@ -9,7 +9,10 @@ from pydantic import Field, RootModel
 from evaluation.datasets.schemas import Pagination
 from evaluation.experiments.models import MAX_GROUP, MAX_NAME
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
+from versioning.api.schemas.runs import CostOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
+from versioning.domain.prices import cost_dict
+from versioning.runtime.prices import prices_of
 
 MAX_ATTEMPTS = 20
 Name = Annotated[str, Field(max_length=MAX_NAME)]
@@ -155,6 +158,7 @@ class ExperimentSpent(ResponseSchema):
     input_tokens: int
     output_tokens: int
     milliseconds: int
+    cost: Annotated[CostOrNull, Source(lambda row: row.cost_dict)]
 
 
 class PinnedScorerAnswer(ResponseSchema):
@@ -248,6 +252,7 @@ class EstimatedTokens(ResponseSchema):
 
     input_tokens: int
     output_tokens: int
+    cost: Annotated[CostOrNull, Source(lambda estimate: cost_dict(estimate.cost, prices_of()))]
 
 
 class EstimateProblem(ResponseSchema):

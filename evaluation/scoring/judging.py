@@ -8,12 +8,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from editor_client.shared import canonical
 
 from evaluation.scoring.outcomes import MISSING, Attempt, Outcome, ScorerError, text_of
+from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
+from versioning.domain.prices import plus
 from versioning.runtime.asking import ask
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.messages import Turn
@@ -38,12 +41,14 @@ def judge(
     turns = [Turn(role="user", text=question(attempt, list(by_label)))]
     system = f"{instructions}\n\n{_form(list(by_label))}"
     tokens: Counter[str] = Counter()
+    cost: Decimal | None = Decimal(0)
     fault = ""
     for _ in range(2):
         try:
-            answer = ask(model, system, turns, seconds=SECONDS)
+            answer = ask(model, system, turns, seconds=SECONDS, store=get_editor())
         except (NoModel, ProviderUnavailable, ProviderFailed) as error:
             raise ScorerError(error.code, str(error.message), passing_of(error)) from None
+        cost = plus(cost, answer.cost)
         tokens += Counter(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
         try:
             verdict = verdict_in(answer.text, list(by_label))
@@ -59,6 +64,7 @@ def judge(
             reason=verdict["reason"],
             input_tokens=tokens["input_tokens"],
             output_tokens=tokens["output_tokens"],
+            cost=cost,
         )
     raise ScorerError("malformed_answer", f"The judge gave no verdict that can be read: {fault}")
 

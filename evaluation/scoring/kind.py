@@ -99,4 +99,5 @@ SCORER: Final = ResourceKind(
     views="evaluation.scoring.api.ScorerViews",
     own_words=frozenset({"try", "agreement"}),
     list_member="scorerDefinitions",
+    judges_with_model=lambda config: config.get("type") == "llm-judge",
 )

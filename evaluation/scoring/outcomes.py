@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from editor_client.shared import canonical
@@ -94,7 +95,8 @@ class Outcome:
     not_scorable: Unscored | None = None
     input_tokens: int = 0
     output_tokens: int = 0
-    """What judging cost."""
+    cost: Decimal | None = Decimal(0)
+    """What judging used; the cost is in US dollars, and None where a price is unknown."""
     passing: Passing | None = None
     """Set if the error may be over when the judge is asked again."""
 

@@ -26,6 +26,7 @@ class TriedUsage(RequestSchema):
     input_tokens: Annotated[int, Field(ge=0)]
     output_tokens: Annotated[int, Field(ge=0)]
     total_tokens: Annotated[int, Field(ge=0)] = UNCHANGED
+    cost: JsonObject | None = None
 
 
 class ScorerTry(RequestSchema):

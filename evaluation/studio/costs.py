@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from evaluation.experiments.estimating import Estimate, estimated
 from evaluation.experiments.starting import Plan, planned
 from evaluation.experiments.verbs import Experiments
+from studio.money import in_dollars
 from versioning.domain.access import Caller
 
 SAMPLE: Final = 200
@@ -35,6 +36,8 @@ def _parts(cost: Estimate) -> Iterator[str]:
     tokens = _rounded(cost.input_tokens + cost.output_tokens)
     if tokens:
         yield _("about %(count)s tokens") % {"count": _number(tokens)}
+    if tokens and cost.cost is not None:
+        yield _("about %(cost)s") % {"cost": in_dollars(cost.cost)}
     if cost.seconds is not None:
         minutes = round(cost.seconds / MINUTE)
         yield (

@@ -24,6 +24,7 @@ from evaluation.studio.few_items import of_pairs
 from evaluation.studio.preferences import preferences_of
 from evaluation.studio.steps import STEPS, next_step
 from studio.kinds import AGENT
+from studio.money import in_dollars
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.editor.catalog import LongList
@@ -70,6 +71,7 @@ class ExperimentPage(OneExperimentPage):
             "evaluation/experiment.html",
             title=line.title,
             line=line,
+            cost=in_dollars(row.dollars),
             is_compared=is_compared,
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
             baseline_address=self.experiment_address(baseline.pk) if baseline else "",

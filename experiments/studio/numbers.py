@@ -17,7 +17,8 @@ from experiments.rollouts.models import Rollout
 from experiments.statistics import Rate
 from experiments.studio.charts import Chart
 from experiments.studio.forms import percent
-from experiments.usage.verbs import Usages
+from experiments.usage.verbs import Usages, dollars_of
+from studio.money import in_dollars
 from versioning.domain.access import Caller
 
 ALL: Final = 10_000
@@ -51,6 +52,8 @@ class Numbers:
     """The mean time of a run, including sub-agents."""
     tokens: float | None = None
     """The mean tokens of a run, input and output."""
+    cost: str = ""
+    """The mean cost of a run, estimated; empty if it is unknown."""
     feedback: Sequence[FeedbackCounts] = field(default_factory=tuple)
     chart: Chart | None = None
 
@@ -108,6 +111,7 @@ class _Counted:
                 "errors": Rate.of(min(row["sum_errors"], runs), runs),
                 "seconds": row["sum_milliseconds"] / runs / 1000,
                 "tokens": (row["sum_input_tokens"] + row["sum_output_tokens"]) / runs,
+                "cost": in_dollars(None if (cost := dollars_of(row)) is None else cost / runs),
                 "chart": Chart.of(self._days[version_id, arm]),
             }
         about = (version_id, arm)

@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 from experiments.feedback.models import Feedback
 from experiments.feedback.verbs import Feedbacks
 from experiments.studio.charts import DAYS, MAX_DAYS, Chart
-from experiments.usage.verbs import Usages
+from experiments.usage.verbs import Usages, dollars_of
 from studio import additions
+from studio.money import in_dollars
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 
@@ -59,6 +60,7 @@ class UsagePage(ResourcePage):
             title=_("Usage"),
             rows=[self._row(row, last.get((row["version_id"], row["arm"]), {}), active_id) for row in rows],
             chart=Chart.of(whole),
+            prices_of=max((row["prices_until"] for row in rows if dollars_of(row) is not None), default=None),
             since=since,
             days=MAX_DAYS,
             feedback=self._feedback(),
@@ -82,6 +84,7 @@ class UsagePage(ResourcePage):
             "runs": runs,
             "errors": row["sum_errors"],
             "tokens": row["sum_input_tokens"] + row["sum_output_tokens"],
+            "cost": in_dollars(dollars_of(row)),
             "seconds": row["sum_milliseconds"] / runs / 1000 if runs else None,
             "last": row["last"],
             "by": last.get("last_used_by"),

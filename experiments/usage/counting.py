@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F
 
-from experiments.usage.models import LAST, SUMS, Usage
+from experiments.usage.models import COSTS, LAST, SUMS, Usage
 from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS
+from versioning.domain.prices import in_billionths
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import uuid_of
 from versioning.models.versioned import model_of
 from versioning.runtime.observing import AgentUse, RunUse
+from versioning.runtime.prices import prices_of
 
 
 class Counted(NamedTuple):
@@ -47,11 +50,21 @@ class Count:
     input_tokens: int = 0
     output_tokens: int = 0
     milliseconds: int = 0
+    cost: int = 0
+    """In billionths of a US dollar."""
+    unpriced_runs: int = 0
+    prices_of: datetime.date = field(default_factory=prices_of)
 
     @classmethod
-    def of(cls, by: Caller, now: datetime.datetime, **sums: int) -> Count:
-        """Return the usage by a caller at a moment."""
-        return cls(now, now, by.username or "", by.key_prefix or "", **sums)
+    def of(cls, by: Caller, now: datetime.datetime, *, cost: Decimal | None, **sums: int) -> Count:
+        """Return the usage by a caller at a moment; None is an unknown cost."""
+        unpriced = sums.get("runs", 0) or 1 if cost is None else 0
+        amount = in_billionths(cost)
+        username, prefix = by.username or "", by.key_prefix or ""
+        made = cls(now, now, username, prefix, cost=amount, unpriced_runs=unpriced)
+        for name, value in sums.items():
+            setattr(made, name, value)
+        return made
 
     @property
     def last(self) -> dict[str, Any]:
@@ -64,7 +77,8 @@ class Count:
         if more.last_used_at >= self.last_used_at:
             self.last_used_at = more.last_used_at
             self.last_used_by, self.last_key_prefix = more.last_used_by, more.last_key_prefix
-        for name in SUMS:
+            self.prices_of = more.prices_of
+        for name in (*SUMS, *COSTS):
             setattr(self, name, getattr(self, name) + getattr(more, name))
 
 
@@ -89,7 +103,7 @@ def store(counts: Mapping[Counted, Count]) -> None:
         for counted in sorted(one for one in counts if one in numbers):
             count = counts[counted]
             rows = Usage.objects.filter(**counted._asdict())
-            sums = {name: F(name) + getattr(count, name) for name in SUMS}
+            sums = {name: F(name) + getattr(count, name) for name in (*SUMS, *COSTS)}
             if not rows.update(**count.last, **sums):
                 Usage.objects.bulk_create(
                     [
@@ -147,13 +161,15 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
         input_tokens=agent.input_tokens,
         output_tokens=agent.output_tokens,
         milliseconds=round(agent.milliseconds),
+        cost=agent.cost,
     )
     found = Counts({own: count})
     shown = {block.id: block.version_id for block in served.blocks if block.id is not None and block.shown}
     for block_id, version_id in shown.items():
         arm = use.arm or _arm(served.block_outcomes.get(block_id))
         block = Counted(PROMPT_BLOCK.slug, block_id, version_id or "", arm, day)
-        found[block] = Count.of(by, now, runs=agent.runs)
+        # Tokens, and what they cost, count for the agent alone.
+        found[block] = Count.of(by, now, runs=agent.runs, cost=None)
     return found
 
 

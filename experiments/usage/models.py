@@ -22,6 +22,12 @@ class Usage(models.Model):
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     milliseconds = models.BigIntegerField(default=0)
+    cost = models.BigIntegerField(default=0, db_default=0)
+    """Of the runs with a known price, in billionths of a US dollar."""
+    unpriced_runs = models.BigIntegerField(default=0, db_default=0)
+    """The runs of which the price is unknown."""
+    prices_of = models.DateField(null=True)
+    """The date of the price list, at the last use."""
     first_used_at = models.DateTimeField()
     last_used_at = models.DateTimeField()
     last_used_by = models.TextField(blank=True)
@@ -41,6 +47,8 @@ class Usage(models.Model):
 
 
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")
-"""The columns that are summed up."""
-LAST = ("last_used_at", "last_used_by", "last_key_prefix")
+"""The columns that applications report."""
+COSTS = ("cost", "unpriced_runs")
+"""The columns about costs; like the others, they are summed up."""
+LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
 """The columns about the last use."""

@@ -6,8 +6,10 @@ from typing import Annotated
 
 from pydantic import Field, StrictInt
 
+from experiments.usage.verbs import cost_of
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
 from versioning.api.schemas.common import NotEmpty, ReferencedResource
+from versioning.api.schemas.runs import CostOrNull
 from versioning.domain.config import UNCHANGED
 
 MOST = 10**12
@@ -38,6 +40,7 @@ class UsageOfVersion(ResponseSchema):
     input_tokens: Annotated[int, Source(lambda row: row["sum_input_tokens"])]
     output_tokens: Annotated[int, Source(lambda row: row["sum_output_tokens"])]
     milliseconds: Annotated[int, Source(lambda row: row["sum_milliseconds"])]
+    cost: Annotated[CostOrNull, Source(cost_of)]
     first_used_at: Annotated[Time, Source(lambda row: row["first"])]
     last_used_at: Annotated[Time, Source(lambda row: row["last"])]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 from django.db.models import Max, Min, Model, QuerySet, Sum
@@ -12,18 +13,20 @@ from django.utils import timezone
 
 from experiments.rollouts.models import Rollout
 from experiments.usage.counting import Count, Counted, store
-from experiments.usage.models import LAST, SUMS, Usage
+from experiments.usage.models import COSTS, LAST, SUMS, Usage
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
+from versioning.domain.prices import cost_dict, from_billionths
 from versioning.editor.event_log import EventLog
 from versioning.editor.live_periods import live_periods
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
+from versioning.runtime.prices import PricedModel, Prices
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -52,7 +55,26 @@ def report(
     resource = usage.editor.collection(found_kind).find_or_defined(resource_id, by=by)
     reported = version_reported_by(usage, resource, version_id, arm, by=by)
     now = timezone.now()
-    store({Counted(found_kind.slug, resource.pk, reported, arm, now.date()): Count.of(by, now, **sums)})
+    cost = _cost_reported(usage, resource, reported, sums)
+    count = Count.of(by, now, cost=cost, **sums)
+    store({Counted(found_kind.slug, resource.pk, reported, arm, now.date()): count})
+
+
+def _cost_reported(
+    usage: Verbs, resource: VersionedResource, version_id: str, sums: Mapping[str, int]
+) -> Decimal | None:
+    """Return what reported tokens cost with the model of the version; None if it names no single one."""
+    tokens = [sums.get(name, 0) for name in ("input_tokens", "output_tokens")]
+    if not resource.kind.is_run or not any(tokens):
+        return None
+    in_code = usage.editor.code.get(resource.pk)
+    own = None if in_code is not None else find_version(resource, version_id).config.get("model")
+    model = own if in_code is None else in_code.model
+    if not isinstance(model, Mapping):
+        return None
+    catalog, provider = usage.editor.providers(), str(model.get("provider"))
+    priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or "", name=str(model.get("name")))
+    return Prices(usage.editor.prices()).of_tokens(priced, *tokens)
 
 
 def summed(
@@ -73,7 +95,8 @@ def summed(
     )
     return list(
         of_each.annotate(
-            **{f"sum_{name}": Sum(name) for name in SUMS},
+            **{f"sum_{name}": Sum(name) for name in (*SUMS, *COSTS)},
+            prices_until=Max("prices_of"),
             first=Min("first_used_at"),
             last=Max("last_used_at"),
         ).order_by("-last", "version_id", "arm")
@@ -122,6 +145,17 @@ def _rows(
     narrowed = {"day__gte": days[0], "day__lte": days[1]}
     rows = Usage.objects.filter(kind=found_kind.slug, resource_id=resource.pk).order_by()
     return rows.filter(**{name: day for name, day in narrowed.items() if day is not None})
+
+
+def dollars_of(row: Mapping[str, Any]) -> Decimal | None:
+    """Return the cost of a row of `summed`; None where the price of one run is unknown."""
+    is_known = not row["sum_unpriced_runs"] and row["prices_until"] is not None
+    return from_billionths(row["sum_cost"]) if is_known else None
+
+
+def cost_of(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the same as JSON."""
+    return cost_dict(dollars_of(row), row["prices_until"])
 
 
 class Usages(Verbs):

@@ -16,7 +16,7 @@ from studio import additions
 from studio.diff.fields import differences
 from studio.editing import in_place
 from studio.editing.base import EditablePage
-from studio.editing.choices import known_names
+from studio.editing.choices import known_names, known_providers
 from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.presence import Others
@@ -24,7 +24,7 @@ from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to, refuse_unknown
 from studio.error_pages import wants_json
 from studio.forms.inputs import Input, controls_of
-from studio.forms.wording import OPERANDS, OPERATORS, PROVIDERS, words_of
+from studio.forms.wording import OPERANDS, OPERATORS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.resources import unsaved
@@ -148,7 +148,8 @@ class EditPage(EditablePage):
     def _after(self, saved: Resolved[Any] | None, *, then: str, is_new: bool) -> HttpResponseRedirect:
         if saved is None:
             return self.back("change", str(UNCHANGED), level=messages.INFO)
-        for warning in first_of([translated(warning.message) for warning in saved.warnings], MAX_MESSAGES):
+        warnings = dict.fromkeys(translated(warning.message) for warning in saved.warnings)
+        for warning in first_of(list(warnings), MAX_MESSAGES):
             self.tell(warning)
         message = (
             _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
@@ -254,7 +255,7 @@ class EditPage(EditablePage):
             empty=empty_rows(),
             operators=OPERATORS,
             operands=OPERANDS,
-            providers=PROVIDERS,
+            providers=known_providers(),
             known=known_names(self.resource_id, context_form.controls),
             refers=referred_to(controls, self.caller),
             context_form=context_form,

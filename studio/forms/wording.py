@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy as _
 
 from studio.kind_words import FieldWords
 from studio.kinds import KINDS
-from versioning.runtime.known_providers import KNOWN_PROVIDERS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -125,9 +124,6 @@ OPERANDS: Final[Mapping[str, StrOrPromise]] = {
     "json": _("JSON"),
     "none": pgettext_lazy("a value", "nothing"),
 }
-
-PROVIDERS = tuple(sorted({"echo", *KNOWN_PROVIDERS}))
-"""Suggestions; other providers can be typed, but do not run."""
 
 REASONS: Final[Mapping[str, StrOrPromise]] = {
     "rules": _("its conditions do not hold in this context"),

@@ -52,7 +52,7 @@ def test_the_answer_holds_everything_and_nothing_else(alice: Api) -> None:
     assert set(answer) == MEMBERS
     assert answer["text"] == "lead\n\nhello\n\none\n\nhello"
     assert answer["finishReason"] == "stop"
-    assert set(answer["usage"]) == {"inputTokens", "outputTokens", "totalTokens"}
+    assert set(answer["usage"]) == {"inputTokens", "outputTokens", "totalTokens", "cost"}
     assert set(call) == {"toolCallId", "toolName", "args"} and call["args"] == {"message": "hello"}
     assert result == {
         "toolCallId": call["toolCallId"],
@@ -231,5 +231,5 @@ def test_a_real_provider_receives_the_resolved_instructions(alice: Api, model_se
     agent(alice, "writer", [text("Dear {{ name }}")], model=OPENAI)
     answer = ran(alice, requestContext={"name": "Zoë"})
     assert answer["text"] == "Hello there."
-    assert answer["usage"] == {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18}
+    assert answer["usage"] == {"inputTokens": 11, "outputTokens": 7, "totalTokens": 18, "cost": None}
     assert [message["content"] for message in model_server.requests[0]["messages"]] == ["Dear Zoë", "hello"]

@@ -34,8 +34,9 @@ from tests.support.service import Service
 from versioning.api import errors
 from versioning.api.openapi.components import ShapeExtension
 from versioning.api.openapi.operations import EditorSchema
+from versioning.domain import run_options
 from versioning.domain.selectors import VersionsMap
-from versioning.runtime import calls, messages
+from versioning.runtime import messages
 
 # Statuses that any request may be answered with.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
@@ -210,7 +211,7 @@ def test_the_pattern_of_ids_matches_exactly_the_valid_ids() -> None:
 
 def test_the_shapes_that_the_runtime_parses_are_documented_as_it_parses_them(document: Document) -> None:
     shapes = document["components"]["schemas"]
-    assert shapes["RunSettings"]["properties"].keys() == calls._SETTINGS.keys()
+    assert shapes["RunSettings"]["properties"].keys() == run_options.SETTINGS.keys()
     assert shapes["Versions"]["properties"].keys() == set(VersionsMap.MEMBERS)
     assert set(shapes["ChatMessage"]["properties"]["role"]["enum"]) == set(messages.ROLES)
 

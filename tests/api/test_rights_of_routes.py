@@ -46,7 +46,7 @@ MEMBERS = ["vera", "edgar", "paula", "alice"]
 
 LISTS = [
     *of_each_kind(["GET /stored/{kind}"]),
-    *["GET /agents", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
+    *["GET /agents", "GET /providers", "GET /events", "GET /webhooks", "GET /schedules", "GET /releases"],
     *["GET /reviews", "GET /comments", "GET /rollouts", "GET /workspaces", "GET /datasets"],
     *["GET /keys", "GET /service-accounts", "GET /experiments", "GET /experiments/review-summary"],
     "GET /gates",
@@ -259,7 +259,7 @@ OF_ACTION = {
 
 def needed_for(route: str) -> str | None:
     """Return the action that a key needs for a route, as the contract has it."""
-    if route == "GET /me":
+    if route in {"GET /me", "GET /providers"}:
         return None
     return next(action.value for action, pattern in OF_ACTION.items() if re.match(pattern, route))
 

@@ -180,7 +180,7 @@ def serving(say: Conversation) -> None:
         "name": "Host",
         "instructions": instructions,
         "model": [{"value": ECHO}, {"value": {"temperature": 1.0, **ECHO}, "rules": FOR_GOLD}],
-        "defaultOptions": {"a": 1},
+        "defaultOptions": {"maxSteps": 1},
         "requestContextSchema": {"required": ["name"]},
     }
     say("POST", "/stored/agents", agent)

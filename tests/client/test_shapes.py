@@ -70,6 +70,7 @@ RESULTS: dict[str, Any] = {
     "POST /stored/agents/preview-instructions": served.Preview,
     "GET /agents": dict[str, served.ServedAgent],
     "GET /agents/{}": served.ServedAgent | served.AgentParts,
+    "GET /providers": served.ProviderList,
     "POST /agents/{}/generate": served.Generated,
     "GET /events": log.EventPage,
     "GET /webhooks": webhooks.WebhookPage,

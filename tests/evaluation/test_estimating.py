@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
 from evaluation.experiments.models import Cell, Experiment
 from tests.evaluation.test_running import ECHO, make_questions, start, work
 from tests.support.api import AGENTS, Api
@@ -48,6 +51,23 @@ def test_it_estimates_by_what_the_target_answered(alice: Api) -> None:
     )
     beside = alice.post(f"{dataset}/experiments", {**asked, "baseline": AGENTS.versions(alice)[0]["id"]})
     assert beside.body["cells"] == 6
+
+
+def test_an_experiment_and_its_estimate_have_a_cost_where_every_price_is_known(
+    alice: Api, settings: Any
+) -> None:
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    asked = {**WRITER, "dryRun": True}
+    assert alice.post(f"{dataset}/experiments", asked).body["estimate"]["cost"] is None
+    assert alice.get(_run(alice, dataset)).body["spent"]["cost"] is None
+    settings.EDITOR_PRICES = {"echo/echo": {"input": 1, "output": 1}}
+    estimate = alice.post(f"{dataset}/experiments", asked).body["estimate"]
+    spent = alice.get(_run(alice, dataset)).body["spent"]
+    for one in (estimate, spent):
+        tokens = one["inputTokens"] + one["outputTokens"]
+        assert Decimal(one["cost"]["amount"]) == Decimal(tokens) / 1_000_000 > 0
+        assert one["cost"]["currency"] == "USD" and one["cost"]["estimate"] is True
 
 
 def _run(alice: Api, dataset: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.support.reviews import reference as named
 from tests.support.rollouts import arm, started, with_draft
 from tests.support.runs import ECHO, ran, run, team
 from tests.support.served import published_agent, published_block, reference, text
+from tests.support.window import Window, page_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -136,3 +138,25 @@ def test_usage_of_code_defined_agents_is_counted_too(cast: Cast, settings: Any) 
     assert cast.root.delete(AGENTS.url("answers")).status == 200
     assert [one["runs"] for one in used(cast.root, AGENTS, "answers")] == [2]
     assert cast.charlie.get("/usage", kind="agent", id="hidden").status == 404
+
+
+PRICES = {"echo/echo": {"input": 1, "output": 2}}
+
+
+def test_usage_has_its_cost_where_every_price_is_known(cast: Cast, settings: Any) -> None:
+    settings.EDITOR_PRICES = PRICES
+    published_block(cast.alice, "tone", "Be brief.")
+    live = published_agent(cast.alice, "writer", [text("Write."), reference("tone")], model=ECHO)
+    spent = [ran(cast.vera)["usage"]["cost"] for _ in range(2)]
+    assert report(cast.vera, AGENTS, live, inputTokens=1_000_000, outputTokens=500_000).status == 201
+    [row] = used(cast.alice, AGENTS)
+    assert Decimal(row["cost"]["amount"]) == sum(Decimal(one["amount"]) for one in spent) + 2
+    assert row["cost"] == {**spent[0], "amount": row["cost"]["amount"]}
+    assert used(cast.alice, PROMPT_BLOCKS, "tone")[0]["cost"] is None  # its agents pay
+    page = Window.of("alice").get(page_of(AGENTS, "runs")).text
+    assert "Estimated cost" in page and "$2.00" in page
+    settings.EDITOR_PRICES = ""
+    ran(cast.vera)  # the price of which is unknown
+    assert used(cast.alice, AGENTS)[0]["cost"] is None
+    assert report(cast.vera, AGENTS, live).status == 201
+    assert "Estimated cost" not in Window.of("alice").get(page_of(AGENTS, "runs")).text

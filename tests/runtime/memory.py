@@ -11,6 +11,8 @@ from uuid import UUID
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, merged_config
+from versioning.domain.prices import OwnPrice
+from versioning.domain.provider_catalog import BUILT_IN, ProviderCatalog
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.runtime.store import as_code
@@ -48,6 +50,8 @@ class MemoryStore:
     """Where it was asked to serve, and where it was told that there are no more questions."""
     closed: list[int] = field(default_factory=list)
     given_back: list[int] = field(default_factory=list)
+    catalog: ProviderCatalog = BUILT_IN
+    own_prices: Mapping[str, OwnPrice] = field(default_factory=dict)
     granted: set[str] = field(default_factory=set)
     """The agents of other workspaces that every publisher might read."""
 
@@ -74,9 +78,18 @@ class MemoryStore:
             workspace=workspace,
         )
 
-    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+    def register(
+        self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
+    ) -> None:
         self.code = {agent.id: agent for agent in agents}
         self.tools = list(tools)
+        self.catalog = ProviderCatalog(own=providers)
+
+    def providers(self) -> ProviderCatalog:
+        return self.catalog
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        return self.own_prices
 
     def serve(
         self,

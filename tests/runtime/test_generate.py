@@ -42,7 +42,7 @@ def test_the_answer_over_http_is_plain_json(lead: Agent, framework: Framework) -
     answer = json.loads(json.dumps(lead.generate("hello").as_dict()))
     run_id, usage = answer.pop("runId"), answer.pop("usage")
     steps = answer.pop("steps")
-    assert run_id and set(usage) == {"inputTokens", "outputTokens", "totalTokens"}
+    assert run_id and set(usage) == {"inputTokens", "outputTokens", "totalTokens", "cost"}
     assert usage["totalTokens"] == usage["inputTokens"] + usage["outputTokens"] > 0
     assert [step["finishReason"] for step in steps] == ["tool-calls", "stop"]
     text = "lead in code\n\nhello\n\nwriter in code\n\nhello"

@@ -14,8 +14,8 @@ from pydantic_ai.models import KnownModelName
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer, Says
 from tests.support.service import ROOT
+from versioning.domain.known_providers import KNOWN_PROVIDERS
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
-from versioning.runtime.known_providers import KNOWN_PROVIDERS
 from versioning.runtime.providers import Providers
 
 # Names that mean a model or a way to it, and no provider that a module is called after.

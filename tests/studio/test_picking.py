@@ -88,7 +88,9 @@ def test_a_choice_has_its_name_state_folder_and_the_beginning_of_its_text(cast: 
     assert choices(edgar, "prompt", q="Secret") == choices(edgar, "prompt", q="theirs") == []
 
 
-def test_tools_and_models_are_those_that_agents_of_the_workspace_use(cast: Cast, edgar: Person) -> None:
+def test_tools_and_models_are_those_that_agents_of_the_workspace_use(
+    cast: Cast, edgar: Person, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     model = {"provider": "openai", "name": "gpt-in-use"}
     AGENTS.make(cast.alice, "helper", name="Helper", tools={"look-up": {}}, model=model)
     varying = [{"value": {"provider": "anthropic", "name": "claude-in-use"}}]
@@ -100,9 +102,24 @@ def test_tools_and_models_are_those_that_agents_of_the_workspace_use(cast: Cast,
     assert {one["id"] for one in choices(edgar, "model", q="in-use")} == {"gpt-in-use", "claude-in-use"}
     assert [one["id"] for one in choices(edgar, "model", provider="openai")] == ["gpt-in-use"]
     assert [one["id"] for one in choices(edgar, "provider", q="anthr")] == ["anthropic"]
+    settings.EDITOR_PROVIDERS = {"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:9/v1"}}
+    monkeypatch.delenv("DEEPSEEK_API_KEY", raising=False)
+    offered = {one["id"]: one["preview"] for one in choices(edgar, "provider")}
+    assert list(offered)[:1] == ["echo"] and offered["vllm-a"] == "ready"
+    [lacking] = choices(edgar, "provider", q="deepseek")
+    assert lacking["preview"] == "DEEPSEEK_API_KEY is not set"
+    assert '<option value="vllm-a">ready</option>' in edgar.get(AGENTS).content.decode()
     # Others can be typed: programs may have tools and models that nothing here names.
     typed = {"model.provider": "openai", "model.name": "brand-new", "tools.offered.n1.key": "brand-new"}
     assert edgar.post(AGENTS, edgar.form(AGENTS) | typed).status_code == 302
+
+
+def test_what_no_run_can_use_is_named_after_a_save_and_before_publishing(cast: Cast, edgar: Person) -> None:
+    typed = {"model.provider": "opnai", "model.name": "m"}
+    assert edgar.post(AGENTS, edgar.form(AGENTS) | typed).status_code == 302
+    warning = "There is no provider 'opnai'. Do you mean 'openai'?"
+    assert warning in words_of(edgar.get(AGENTS))
+    assert warning in Window.of("paula").get("/studio/versioning/agent/writer/publish/").text
 
 
 def test_people_are_found_by_their_names_within_the_workspace(cast: Cast) -> None:

@@ -111,6 +111,7 @@ ROUTES = [
     "GET /agents/{}",
     "GET /events",
     "POST /locks",
+    "GET /providers",
     "GET /events/stream",
     "GET /workspaces/{}/review-policy",
     "PUT /workspaces/{}/review-policy",

@@ -24,6 +24,7 @@ from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
 from versioning.api.openapi import document
 from versioning.api.openapi.operations import path_parameter
+from versioning.api.providers import ProviderViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.schemas.stored import requests_of, responses_of
 from versioning.api.versions import OverridableViewSet, ResourceViewSet
@@ -112,6 +113,7 @@ urlpatterns = [
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
+    re_path(r"^providers\Z", ProviderViewSet.as_view({"get": "list"})),
     *added_routes(),
     path("schema", document.schema, name="schema"),
     path("docs", document.docs, name="docs"),

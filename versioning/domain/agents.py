@@ -220,11 +220,16 @@ class Registry:
     agents: Mapping[str, CodeAgent] = field(default_factory=dict)
     tools: frozenset[str] = frozenset()
     """The tools that every agent can use by name."""
+    providers: Mapping[str, Any] = field(default_factory=dict)
+    """The model providers that the application defines, by name: `ProviderCatalog.own`."""
 
-    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Replace the registered agents and tools with those of the framework."""
+    def register(
+        self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
+    ) -> None:
+        """Replace the registered agents, tools and providers with those of the framework."""
         self.agents = {agent.id: agent for agent in agents}
         self.tools = frozenset(tools)
+        self.providers = providers
 
     def get(self, agent_id: str) -> CodeAgent | None:
         """Return the agent that code defines under this id, or None."""

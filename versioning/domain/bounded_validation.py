@@ -85,6 +85,14 @@ def compiled_pattern(pattern: str) -> Any:
     return regex.compile(pattern)
 
 
+def matches_within(seconds: float, pattern: str, text: str) -> bool | None:
+    """Return whether a pattern matches; None if that takes longer, or if it is no pattern."""
+    try:
+        return compiled_pattern(pattern).search(text, timeout=seconds) is not None
+    except (TimeoutError, regex.error):
+        return None
+
+
 def _matches(pattern: str, text: str) -> bool:
     try:
         return compiled_pattern(pattern).search(text, timeout=_time_left(), concurrent=True) is not None

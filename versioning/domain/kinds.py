@@ -6,13 +6,18 @@ with another one. The models that store a kind carry it as `model.kind`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from versioning.domain.config import ConfigSchema
+from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.errors import Invalid, Message
+
+
+def no_configuration(_config: Config) -> bool:
+    """Return False."""
+    return False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +57,8 @@ class ResourceKind:
     """Whether applications run resources of this kind, so that people can try them in a chat."""
     is_shown: bool = False
     """Whether its text is part of the instructions of agents, and so visible to their readers."""
+    judges_with_model: Callable[[Config], bool] = no_configuration
+    """Whether a configuration of a kind that is not run makes the service ask its `model`."""
 
     @property
     def with_article(self) -> str:
@@ -78,6 +85,10 @@ class ResourceKind:
     def in_code(self) -> bool:
         """Whether code can define resources of this kind, which stored ones then override."""
         return self.override_schema is not None
+
+    def asks_model(self, config: Config) -> bool:
+        """Return whether the service asks the model of this configuration."""
+        return self.is_run or self.judges_with_model(config)
 
     @property
     def has_preview(self) -> bool:

@@ -22,6 +22,8 @@ class Notice:
     code: str
     message: str
     field: str | None = None
+    placeholders: tuple[str, ...] = ()
+    """The paths of placeholders that it is about."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,11 +29,14 @@ from versioning.domain.agents import AGENT, Registry
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
+from versioning.domain.prices import OwnPrice
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.provider_catalog import ProviderCatalog
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
+from versioning.editor.configuration_checks import configured_prices, provider_catalog
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.keys import Keys
@@ -123,10 +126,20 @@ class Editor:
 
     # The interface that the runtime needs: `versioning.runtime.store.AgentStore`
 
-    def register(self, agents: Sequence[CodeAgent], tools: AnyCollection[str]) -> None:
-        """Register the agents and tools that code defines."""
-        self.code.register(agents, tools)
+    def register(
+        self, agents: Sequence[CodeAgent], tools: AnyCollection[str], providers: Mapping[str, Any]
+    ) -> None:
+        """Register the agents, tools and model providers that code defines."""
+        self.code.register(agents, tools, providers)
         self.cache.clear()
+
+    def providers(self) -> ProviderCatalog:
+        """Return the model providers that agents may name: built in, of the settings, and of the code."""
+        return provider_catalog(self.code)
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        """Return the prices of `EDITOR_PRICES`, by `provider/model`."""
+        return configured_prices()
 
     def serve(
         self,

@@ -24,9 +24,10 @@ from versioning.domain.overrides import CodeAgent, merged_config, refused
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend
+from versioning.editor.configuration_checks import configuration_warnings, unknown_placeholders
 from versioning.models import Agent, Favorite, Favorited, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.reference_checks import warnings_for
+from versioning.serving.reference_checks import limited, warnings_for
 
 
 @dataclass(frozen=True)
@@ -151,10 +152,18 @@ class Resources(Generic[R]):
         return cast("VersionedQuerySet[R]", self.model._default_manager.all())
 
     def warnings(self, resource: R, version: Snapshot, by: Caller) -> tuple[Notice, ...]:
-        """Return warnings about dangling references; none for a kind without references."""
-        if not self.model.version_model.reference_models:
-            return ()
-        return warnings_for(resource.pk, version.config, by, self.code)
+        """Return warnings about dangling references, and about what no run can use.
+
+        Of an override, only what is applied is checked.
+        """
+        found: tuple[Notice, ...] = ()
+        if self.model.version_model.reference_models:
+            found = warnings_for(resource.pk, version.config, by, self.code)
+        if self.ownership.defines(resource.pk) is not None:
+            own = unknown_placeholders(self.kind, version.config)
+        else:
+            own = configuration_warnings(self.kind, version.config, self.code)
+        return limited(found + tuple(own))
 
     def is_as_code_says(self, resource_id: str, by: Caller) -> bool:
         """Return whether the caller may read the code-defined agent and nothing overrides it."""

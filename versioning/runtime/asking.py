@@ -6,23 +6,38 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versioning.runtime.prices import PricedModel, Prices
+
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from versioning.runtime.messages import Turn
+    from versioning.runtime.store import AgentStore
 
 
 class ModelAnswer(NamedTuple):
-    """The text of an answer, and the tokens of the request and of the answer."""
+    """The text of an answer, the tokens of the request and of the answer, and what they cost."""
 
     text: str
     input_tokens: int
     output_tokens: int
+    cost: Decimal | None
+    """In US dollars; None where the price is unknown."""
 
 
-def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, seconds: float) -> ModelAnswer:
+def ask(
+    model: Mapping[str, Any],
+    instructions: str,
+    turns: Sequence[Turn],
+    *,
+    seconds: float,
+    store: AgentStore,
+) -> ModelAnswer:
     """Return the answer of a model to a conversation, at the lowest temperature.
 
-    Blocks until it is there; a refusal is reported at once. Raises `NoModel`, `ProviderUnavailable`, and
-    `ProviderFailed` if it does not come within so many seconds.
+    `store` knows the providers and the prices. Blocks until the answer is there; a refusal is reported at
+    once. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not come within so many
+    seconds.
     """
     # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
     from pydantic_ai.direct import model_request  # noqa: PLC0415
@@ -35,7 +50,10 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
 
     background = background_loop()
     background.refuse_own_thread()
-    chosen = background.strict_providers.model("scorer", model)
+    catalog = store.providers()
+    chosen = background.strict_providers.model("scorer", model, catalog)
+    provider, name = str(model.get("provider")), str(model.get("name"))
+    priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or chosen.system, name=name)
     messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(instructions)])]
     messages += model_history(turns)
     settings = ModelSettings(temperature=0, timeout=seconds)
@@ -47,6 +65,7 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
     try:
         found = background.run(answer())
     except Exception as error:
-        provider = str(model.get("provider"))
         raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
-    return ModelAnswer(found.text or "", found.usage.input_tokens, found.usage.output_tokens)
+    used = found.usage
+    cost = Prices(store.prices()).of_messages(priced, [found], used.input_tokens, used.output_tokens)
+    return ModelAnswer(found.text or "", used.input_tokens, used.output_tokens, cost)

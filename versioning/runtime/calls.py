@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
+from versioning.domain.run_options import MODEL_SETTINGS, SETTINGS, is_count, setting_problem, usable_settings
 from versioning.domain.selectors import NO_VERSIONS, Selector, VersionsMap
 from versioning.runtime.conduct import USUAL, Conduct
 from versioning.runtime.messages import Conversation
@@ -42,23 +43,6 @@ class RequestContext:
         return cls(values=values, versions=VersionsMap.merged(inner, VersionsMap.parse(versions)), by=by)
 
 
-_NUMBER = (int, float)
-_SETTINGS: dict[str, tuple[str, tuple[type, ...]]] = {
-    "temperature": ("temperature", _NUMBER),
-    "maxTokens": ("max_tokens", (int,)),
-    "maxOutputTokens": ("max_tokens", (int,)),
-    "topP": ("top_p", _NUMBER),
-    "topK": ("top_k", (int,)),
-    "presencePenalty": ("presence_penalty", _NUMBER),
-    "frequencyPenalty": ("frequency_penalty", _NUMBER),
-    "seed": ("seed", (int,)),
-    "stopSequences": ("stop_sequences", (list,)),
-    "timeout": ("timeout", _NUMBER),
-    "maxRetries": ("max_retries", (int,)),
-}
-"""The JSON name of a setting → the agent library's name, and the allowed values."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
     """The options of a run, by the agent library's names; the agent decides those that are not set."""
@@ -73,7 +57,7 @@ class RunOptions:
     ) -> RunOptions:
         """Return the options of a call; raises `Invalid` with the JSON names of the invalid ones."""
         issues: list[Issue] = []
-        if max_steps is not None and not _is_count(max_steps):
+        if max_steps is not None and not is_count(max_steps):
             issues.append(Issue("maxSteps", "must be a whole number from 1"))
         if instructions is not None and not (isinstance(instructions, str) and instructions.strip()):
             issues.append(Issue("instructions", "must be a text that is not blank"))
@@ -83,16 +67,18 @@ class RunOptions:
         return cls(max_steps=max_steps, settings=settings, instructions=instructions)
 
     @classmethod
-    def stored(cls, default_options: Mapping[str, Any]) -> RunOptions:
-        """Return the options in an agent's `defaultOptions`; unknown ones are ignored.
+    def stored(cls, default_options: Mapping[str, Any], model: Mapping[str, Any] | None) -> RunOptions:
+        """Return the options in an agent's `defaultOptions` and `model`; unknown ones are ignored.
 
         They are saved without validation, so an error in them is not the caller's.
         """
         max_steps = default_options.get("maxSteps")
-        given = default_options.get("modelSettings")
         return cls(
-            max_steps=max_steps if _is_count(max_steps) else None,
-            settings=_settings(given, []) if isinstance(given, Mapping) else {},
+            max_steps=max_steps if is_count(max_steps) else None,
+            settings={
+                **usable_settings(model, MODEL_SETTINGS),
+                **usable_settings(default_options.get("modelSettings")),
+            },
         )
 
     def over(self, weaker: RunOptions) -> RunOptions:
@@ -114,26 +100,12 @@ def _settings(given: Any, issues: list[Issue]) -> dict[str, Any]:
         return {}
     settings: dict[str, Any] = {}
     for name, value in given.items():
-        problem = _setting_problem(name, value)
+        problem = setting_problem(name, value)
         if problem is not None:
             issues.append(Issue(f"modelSettings.{name}", problem))
         elif value is not None:
-            settings[_SETTINGS[name][0]] = value
+            settings[SETTINGS[name][0]] = value
     return settings
-
-
-def _setting_problem(name: str, value: Any) -> str | None:
-    if name not in _SETTINGS:
-        return f"is not a known setting; there are {', '.join(_SETTINGS)}"
-    types = _SETTINGS[name][1]
-    if value is None or (isinstance(value, types) and not isinstance(value, bool)):
-        texts = not isinstance(value, list) or all(isinstance(item, str) for item in value)
-        return None if texts else "must be a list of texts"
-    return "must be a list of texts" if list in types else "must be a number"
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 
 REQUEST_LIMIT = 50

@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -34,9 +34,19 @@ _PATTERNS = (
 )
 
 
+_concealed: Final[set[str]] = set()
+"""Keys of providers that no variable with such a name holds."""
+
+
+def conceal(key: str | None) -> None:
+    """Remove this key from texts from now on, wherever it came from."""
+    if key is not None and len(key) >= _SHORTEST_SECRET:
+        _concealed.add(key)
+
+
 def redacted(text: str) -> str:
     """Return the text without this process's secrets and anything that looks like a key."""
-    secrets = {
+    secrets = _concealed | {
         value
         for name, value in os.environ.items()
         if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from versioning.domain import selectors
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid
+from versioning.domain.provider_catalog import own_providers
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
@@ -30,11 +31,14 @@ class Framework:
 
     `tools` are functions that stored agents can use by name. `scorers` are functions by which stored scorers
     judge an answer: they are called with `input, output, groundTruth, metadata` by keyword and return a
-    number. `versions` selects versions of sub-agents for every call that does not select them itself.
-    `request_limit` limits the model requests of one call, including all delegations. Agents that a given
-    agent names as objects belong to the framework too. Raises `ValueError` if two agents, two tools or two
-    scorers have the same name and if an agent belongs to another framework, and `Invalid` for malformed
-    `versions`, and for a lock, which would be for all its agents.
+    number. `providers` are model providers by name, in addition to the built-in ones and those of
+    `EDITOR_PROVIDERS`: a pydantic-ai provider, or a function that returns a pydantic-ai model; it is called
+    with the name of a model before each run. `versions` selects versions of sub-agents for every call that
+    does not select them itself. `request_limit` limits the model requests of one call, including all
+    delegations. Agents that a given agent names as objects belong to the framework too. Raises `ValueError`
+    if two agents, two tools or two scorers have the same name, if an agent belongs to another framework and
+    if a provider has an invalid or built-in name, `TypeError` for what is no provider, and `Invalid` for
+    malformed `versions`, and for a lock, which would be for all its agents.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class Framework:
         agents: Iterable[Agent] = (),
         tools: Iterable[Callable[..., Any]] = (),
         scorers: Iterable[Callable[..., Any]] = (),
+        providers: Mapping[str, Any] | None = None,
         editor: AgentStore | None = None,
         versions: VersionsMap | Mapping[str, Any] | None = None,
         request_limit: int = REQUEST_LIMIT,
@@ -58,7 +63,9 @@ class Framework:
         self.scorers = by_name(scorers, what="scorer")
         """The functions by which stored scorers judge an answer, by name."""
         self._request_limit = request_limit
-        self._catalogue.store.register(list(self._agents.values()), list(self._tools))
+        self.providers = own_providers(providers or {})
+        """The model providers that the application defines, by name."""
+        self._catalogue.store.register(list(self._agents.values()), list(self._tools), self.providers)
         for agent in self._agents.values():
             agent.join(self)
 
@@ -178,6 +185,8 @@ class Framework:
         preparer = preparation.Preparer(
             own_tools={agent.id: agent.toolbox for agent in self._agents.values()},
             shared_tools=self._tools,
+            catalog=self._catalogue.store.providers,
+            prices=self._catalogue.store.prices,
             request_limit=self._request_limit,
         )
         return runner.Runner(self._catalogue, preparer)

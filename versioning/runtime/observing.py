@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Final
 
 from versioning.domain.access import Caller
@@ -27,6 +28,8 @@ class AgentUse:
     output_tokens: int = 0
     milliseconds: float = 0.0
     """With its sub-agents, for which it waits."""
+    cost: Decimal | None = Decimal(0)
+    """An estimate in US dollars; None where a price is unknown."""
 
 
 @dataclass(frozen=True, kw_only=True)

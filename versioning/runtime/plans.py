@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from editor_client.shared.agents import UNRESOLVED, unresolved
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
@@ -67,10 +69,17 @@ class Plan:
 
 def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
     """Return the notices about one of the agents; those about a sub-agent begin with its id."""
-    notices = [*([served.fallback] if served.fallback else []), *served.warnings]
+    kept = (notice for notice in served.warnings if notice.code != UNRESOLVED)  # one for all: `unresolved_in`
+    notices = [*([served.fallback] if served.fallback else []), *kept]
     if served is root:
         return notices
     return [replace(notice, message=f"Sub-agent {served.id!r}: {notice.message}") for notice in notices]
+
+
+def unresolved_in(agents: Iterable[ResolvedAgent]) -> Iterator[Notice]:
+    """Yield one notice about all placeholders of these agents that stay as they are written."""
+    for notice in unresolved(block for served in agents for block in served.blocks):
+        yield Notice(*notice)
 
 
 def agent_unavailable(agent_id: str) -> Notice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,14 @@ from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
 from versioning.domain import model_names
+from versioning.domain.prices import OwnPrice
+from versioning.domain.provider_catalog import ProviderCatalog
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, RunOptions
 from versioning.runtime.conduct import AnswersTool
 from versioning.runtime.errors import NoModel, ProviderUnavailable
-from versioning.runtime.plans import Plan
+from versioning.runtime.plans import Plan, unresolved_in
+from versioning.runtime.prices import PricedModel, Prices, prices_of
 from versioning.runtime.providers import Providers
 from versioning.runtime.tools import Toolbox, answered
 
@@ -27,6 +30,8 @@ class ReadyAgent:
     model: Model
     tools: tuple[Tool[Any], ...]
     options: RunOptions
+    priced: PricedModel
+    """The model by which its price is found."""
 
     @property
     def provider(self) -> str:
@@ -43,6 +48,7 @@ class Prepared:
     agents: Mapping[str, ReadyAgent]
     """The agents by id, including the called one. A sub-agent that is missing here is not available."""
     warnings: tuple[Notice, ...]
+    prices: Prices
     request_limit: int = REQUEST_LIMIT
 
 
@@ -52,6 +58,10 @@ class Preparer:
 
     own_tools: Mapping[str, Toolbox]
     shared_tools: Toolbox
+    catalog: Callable[[], ProviderCatalog]
+    """The model providers that agents may name, as they are configured now."""
+    prices: Callable[[], Mapping[str, OwnPrice]]
+    """The prices that the installation sets now."""
     request_limit: int = REQUEST_LIMIT
 
     def prepare(self, call: Call, plan: Plan, providers: Providers) -> Prepared:
@@ -61,23 +71,30 @@ class Preparer:
         available, and a notice tells the caller so.
         """
         root = plan.root
-        options = call.options.over(RunOptions.stored(root.default_options))
+        options = call.options.over(RunOptions.stored(root.default_options, root.model))
         instead = call.conduct.answers_tool
         ready, notices = self._ready_agent(root, options, providers, instead)
         agents = {root.id: ready}
-        warnings = [*plan.warnings, *notices]
+        shown = (one for one in plan.agents.values() if one is not root or options.instructions is None)
+        warnings = [*plan.warnings, *unresolved_in(shown), *notices]
         for agent_id, served in plan.agents.items():
             if agent_id == root.id:
                 continue
             try:
                 agents[agent_id], notices = self._ready_agent(
-                    served, RunOptions.stored(served.default_options), providers, instead
+                    served, RunOptions.stored(served.default_options, served.model), providers, instead
                 )
             except (NoModel, ProviderUnavailable) as error:
                 notices = (Notice(error.code, error.message, f"agents.{agent_id}"),)
             warnings.extend(notices)
+        prices_of()  # loads the price list here, and not on the event loop
         return Prepared(
-            call=call, plan=plan, agents=agents, warnings=tuple(warnings), request_limit=self.request_limit
+            call=call,
+            plan=plan,
+            agents=agents,
+            warnings=tuple(warnings),
+            prices=Prices(self.prices()),
+            request_limit=self.request_limit,
         )
 
     def _ready_agent(
@@ -91,11 +108,16 @@ class Preparer:
         problem = None if served.source == "code" else model_names.stored_problem(served.model)
         if problem is not None:
             raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
-        model = providers.model(served.id, served.model)
+        catalog = self.catalog()
+        model = providers.model(served.id, served.model, catalog)
+        named = served.model or {}
+        provider, name = str(named.get("provider")), str(named.get("name"))
+        priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or model.system, name=name)
         tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
         if instead is not None:
             tools = tuple(answered(tool, instead) for tool in tools)
-        return ReadyAgent(served=served, model=model, tools=tools, options=options), notices
+        ready = ReadyAgent(served=served, model=model, tools=tools, options=options, priced=priced)
+        return ready, notices
 
 
 def _chosen_tools(

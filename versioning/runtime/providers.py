@@ -1,21 +1,27 @@
-"""Models by provider and name: echo, and the providers listed in `known_providers`."""
+"""Models by provider and name: echo, and the providers of a catalog."""
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
-from pydantic_ai.models import Model, infer_model
-from pydantic_ai.providers import Provider, infer_provider
+import httpx2
+from pydantic_ai.models import Model, create_async_httpx2_client, infer_model
+from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
+from versioning.domain.known_providers import KnownProvider, is_installed
+from versioning.domain.provider_catalog import BUILT_IN, ECHO, ConfiguredProvider, ProviderCatalog
 from versioning.runtime.echo import echo_model
 from versioning.runtime.errors import NoModel, ProviderUnavailable
-from versioning.runtime.failures import redacted
-from versioning.runtime.known_providers import KNOWN_PROVIDERS
+from versioning.runtime.failures import conceal, redacted
 
 _ECHO = echo_model()
+_NO_KEY: Final = "no-key"
+"""What the libraries get that demand a key where none is configured."""
+_KEY_HEADERS: Final = ("Authorization", "X-Api-Key", "Api-Key")
 
 
 class Providers:
@@ -26,10 +32,13 @@ class Providers:
 
     def __init__(self, *, asks_again: bool = True) -> None:
         self._asks_again = asks_again
-        self._made: dict[tuple[str, int], Provider[Any]] = {}
+        self._made: dict[tuple[Any, int], Provider[Any]] = {}
+        self._connections: list[httpx2.AsyncClient] = []
         self._lock = Lock()
 
-    def model(self, agent_id: str, model: Mapping[str, Any] | None) -> Model:
+    def model(
+        self, agent_id: str, model: Mapping[str, Any] | None, catalog: ProviderCatalog = BUILT_IN
+    ) -> Model:
         """Return the model for `{"provider", "name"}`.
 
         Raises `NoModel` if there is none, and `ProviderUnavailable` for a provider that is unknown, not
@@ -37,14 +46,26 @@ class Providers:
         """
         if not model or not model.get("provider") or not model.get("name"):
             raise NoModel(f"The agent {agent_id!r} has no model: give it one with a provider and a name.")
-        provider = str(model["provider"])
-        if provider == "echo":
+        provider, name = str(model["provider"]), str(model["name"])
+        if provider == ECHO:
             return _ECHO
-        _check(provider)
+        if provider in catalog.own:
+            return _model_of_project(provider, catalog.own[provider], name)
+        found = catalog.find(provider)
+        if found is None:
+            raise ProviderUnavailable(
+                f"The provider {provider!r} is unknown. There are {', '.join(catalog.names)}; for a server "
+                "that is compatible with OpenAI's add one to EDITOR_PROVIDERS, or name openai and set the "
+                "environment variable OPENAI_BASE_URL and, if it wants a key, OPENAI_API_KEY."
+            )
+        _check(provider, found)
         try:
-            return infer_model(f"{_kind(provider)}:{model['name']}", provider_factory=self._provider)
+            if isinstance(found, ConfiguredProvider):
+                kind = _library_kind(found.kind, has_url=found.base_url is not None)
+                return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._configured(found))
+            return infer_model(f"{_library_kind(provider)}:{name}", provider_factory=self._built_in)
         except Exception as error:  # each provider's library has its own errors of configuration
-            raise ProviderUnavailable(_reason(provider, error)) from error
+            raise ProviderUnavailable(_reason(provider, found, error)) from error
 
     async def aclose(self) -> None:
         """Close the connections of all providers; must run on the loop that used them."""
@@ -52,51 +73,114 @@ class Providers:
             # Leaving a provider's context closes the client that it created.
             async with provider:
                 pass
+        for connections in self._connections:
+            await connections.aclose()
         self._made.clear()
+        self._connections.clear()
 
-    def _provider(self, name: str) -> Provider[Any]:
+    def _built_in(self, name: str) -> Provider[Any]:
+        return self._once(name, lambda: infer_provider(name))
+
+    def _configured(self, given: ConfiguredProvider) -> Provider[Any]:
+        return self._once(given, lambda: self._made_as_configured(given))
+
+    def _once(self, what: Any, make: Any) -> Provider[Any]:
         # A changed key or address takes effect at once, because the environment is part of the cache key.
-        key = (name, hash(frozenset(os.environ.items())))
+        key = (what, hash(frozenset(os.environ.items())))
         with self._lock:
             if key not in self._made:
-                self._made[key] = made = infer_provider(name)
+                self._made[key] = made = make()
                 client: Any = getattr(made, "client", None)
                 if not self._asks_again and hasattr(client, "max_retries"):
                     client.max_retries = 0
             return self._made[key]
 
+    def _made_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:
+        """Create the provider with exactly this address and key; the variables of its kind do not count."""
+        create: Any = infer_provider_class(given.kind)
+        accepted = inspect.signature(create.__init__).parameters
+        key = os.environ[given.key_variable].strip() if given.key_variable else None
+        conceal(key)
+        arguments: dict[str, Any] = {"api_key": key or _NO_KEY}
+        if key is None and given.extra in {"openai", "anthropic"}:
+            arguments["http_client"] = self._without_key()
+        if given.base_url is not None and "base_url" in accepted:
+            arguments["base_url"] = given.base_url
+        made: Provider[Any] = create(**arguments)
+        if given.base_url is not None and "base_url" not in accepted:
+            client: Any = made.client
+            client.base_url = given.base_url
+        return made
 
-def _check(provider: str) -> None:
-    """Raise `ProviderUnavailable` unless the provider is known, installed and configured.
+    def _without_key(self) -> httpx2.AsyncClient:
+        """Return connections that send no key: the library would send one in any case."""
+
+        async def drop_key(request: httpx2.Request) -> None:
+            for name in _KEY_HEADERS:
+                request.headers.pop(name, None)
+
+        made = create_async_httpx2_client()
+        made.event_hooks = {**made.event_hooks, "request": [*made.event_hooks["request"], drop_key]}
+        self._connections.append(made)
+        return made
+
+
+def _model_of_project(name: str, given: Any, model_name: str) -> Model:
+    """Return a model of a provider that the project defines; raises `ProviderUnavailable`."""
+    try:
+        if isinstance(given, Provider):
+            conceal(getattr(getattr(given, "client", None), "api_key", None))
+            has_url = "api.openai.com" not in given.base_url
+            kind = _library_kind(given.name, has_url=has_url)
+            return infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
+        made = given(model_name)
+    except Exception as error:
+        reason = redacted(f"{type(error).__name__}: {error}")
+        raise ProviderUnavailable(
+            f"The provider {name!r}, which the application defines, cannot be used: {reason}"
+        ) from error
+    if not isinstance(made, Model):
+        raise ProviderUnavailable(
+            f"The provider {name!r}, which the application defines, returned no model of pydantic-ai, but "
+            f"{type(made).__name__}."
+        )
+    return made
+
+
+def _check(provider: str, found: KnownProvider | ConfiguredProvider) -> None:
+    """Raise `ProviderUnavailable` unless the provider is installed and configured.
 
     This does not load the provider's library: some look for credentials on the network.
     """
-    known = KNOWN_PROVIDERS.get(provider)
-    if known is None:
-        names = ", ".join(["echo", *KNOWN_PROVIDERS])
-        raise ProviderUnavailable(
-            f"The provider {provider!r} is unknown. There are {names}; for a server that is compatible with "
-            "OpenAI's name openai, and set the environment variable OPENAI_BASE_URL and, if it wants a key, "
-            "OPENAI_API_KEY."
+    if not is_installed(found.extra):
+        wanted = (
+            ""
+            if isinstance(found, ConfiguredProvider)
+            else f" It also needs the environment: {found.variables}."
         )
-    if not known.is_installed:
         raise ProviderUnavailable(
-            f"The provider {provider!r} is not installed: install pydantic-ai-slim[{known.extra}]. "
-            f"It also needs the environment: {known.variables}."
+            f"The provider {provider!r} is not installed: install pydantic-ai-slim[{found.extra}].{wanted}"
         )
-    if known.missing is not None:
-        raise ProviderUnavailable(f"The provider {provider!r} has no credentials: {known.missing}.")
+    if found.missing_variable is None:
+        return
+    missing = (
+        f"set the environment variable {found.missing_variable}"
+        if isinstance(found, ConfiguredProvider)
+        else found.missing
+    )
+    raise ProviderUnavailable(f"The provider {provider!r} has no credentials: {missing}.")
 
 
-def _kind(provider: str) -> str:
-    """Return the agent library's name for the provider.
+def _library_kind(kind: str, *, has_url: bool = False) -> str:
+    """Return the agent library's name for a kind of providers.
 
     With a custom base URL the server is assumed to support the chat completions API, which compatible
     servers have in common; `openai-responses` selects the other API.
     """
-    return "openai-chat" if provider == "openai" and os.environ.get("OPENAI_BASE_URL") else provider
+    is_compatible = kind == "openai" and (has_url or os.environ.get("OPENAI_BASE_URL"))
+    return "openai-chat" if is_compatible else kind
 
 
-def _reason(provider: str, error: Exception) -> str:
-    variables = KNOWN_PROVIDERS[provider].variables
-    return f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {variables}."
+def _reason(provider: str, found: KnownProvider | ConfiguredProvider, error: Exception) -> str:
+    where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
+    return f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {where}."

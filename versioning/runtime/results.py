@@ -34,7 +34,8 @@ class Step:
 class Result:
     """The answer of an agent.
 
-    `usage` is that of the whole run, including sub-agents. `steps`, `tool_calls` and `tool_results` are
+    `usage` is that of the whole run, including sub-agents, with its `cost`, or None where a price is
+    unknown. `steps`, `tool_calls` and `tool_results` are
     those of the called agent; a delegation is a tool call. `messages` is the conversation including the
     answer, in the form that the next call takes. `resolved_versions` gives the version of every agent that
     the called one can reach, whether or not it was asked this time; None means the code's.
@@ -42,7 +43,7 @@ class Result:
 
     text: str
     finish_reason: str
-    usage: Mapping[str, int]
+    usage: Mapping[str, Any]
     steps: tuple[Step, ...]
     messages: tuple[Mapping[str, Any], ...]
     run_id: str
@@ -82,4 +83,5 @@ class Result:
 
 def notice_dict(notice: Notice) -> dict[str, Any]:
     """Return the JSON form of a warning."""
-    return {"code": notice.code, "field": notice.field, "message": notice.message}
+    found: dict[str, Any] = {"code": notice.code, "field": notice.field, "message": notice.message}
+    return {**found, "placeholders": list(notice.placeholders)} if notice.placeholders else found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 from uuid import uuid4
 
@@ -16,12 +17,14 @@ from pydantic_graph import End
 
 from versioning.domain import telemetry
 from versioning.domain.errors import VersioningError
+from versioning.domain.prices import cost_dict, plus
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
 from versioning.runtime.failures import failure_of
 from versioning.runtime.observing import AgentUse, RunUse
 from versioning.runtime.preparation import Prepared, ReadyAgent
+from versioning.runtime.prices import prices_of
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import Emit
 from versioning.runtime.transcripts import (
@@ -100,7 +103,7 @@ class _Run:
         return Result(
             text=last.text or "",
             finish_reason=finish_reason_of(last),
-            usage=usage_dict(self._usage),
+            usage={**usage_dict(self._usage), "cost": cost_dict(self._cost, prices_of())},
             steps=steps_of(messages),
             messages=turns,
             run_id=self.id,
@@ -161,6 +164,7 @@ class _Run:
                 use.milliseconds += (time.perf_counter() - began) * 1000
                 use.input_tokens += run.usage.input_tokens
                 use.output_tokens += run.usage.output_tokens
+                use.cost = plus(use.cost, self._cost_of(ready, run))
             self._usage += run.usage
         if failure is not None:
             use.errors += 1
@@ -190,6 +194,20 @@ class _Run:
                     raise
                 raise failure from error
         return run.new_messages()
+
+    @property
+    def _cost(self) -> Decimal | None:
+        """The cost of all agents so far; None if that of one is unknown."""
+        cost: Decimal | None = Decimal(0)
+        for use in self._uses.values():
+            cost = plus(cost, use.cost)
+        return cost
+
+    def _cost_of(self, ready: ReadyAgent, run: AgentRun[None, str]) -> Decimal | None:
+        usage = run.usage
+        return self._prepared.prices.of_messages(
+            ready.priced, run.new_messages(), usage.input_tokens, usage.output_tokens
+        )
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
         # Other agents' tools of this run are irrelevant here.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from editor_client.shared.agents import unresolved
 from editor_client.shared.conditions import choose
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import assemble
@@ -16,6 +17,8 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken, LockInvalid, SentLock
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
+from versioning.domain.prices import OwnPrice
+from versioning.domain.provider_catalog import BUILT_IN, ProviderCatalog
 from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 
@@ -26,8 +29,16 @@ Planned = TypeVar("Planned", bound=Involving)
 class AgentStore(Protocol):
     """Stores agents and overrides, and serves the selected version."""
 
-    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
-        """Register the agents and the tools that are defined in code."""
+    def register(
+        self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
+    ) -> None:
+        """Register the agents, the tools and the model providers that are defined in code."""
+
+    def providers(self) -> ProviderCatalog:
+        """Return the model providers that agents may name, with those that were registered."""
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        """Return the prices of models that the installation sets, by `provider/model`."""
 
     def serve(
         self,
@@ -101,10 +112,22 @@ class CodeOnly:
 
     def __init__(self) -> None:
         self._agents: dict[str, CodeAgent] = {}
+        self._providers = BUILT_IN
 
-    def register(self, agents: Sequence[CodeAgent], tools: Collection[str]) -> None:
+    def register(
+        self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
+    ) -> None:
         """Register the agents; there are no others."""
         self._agents = {agent.id: agent for agent in agents}
+        self._providers = ProviderCatalog(own=providers)
+
+    def providers(self) -> ProviderCatalog:
+        """Return the built-in providers and those that were registered."""
+        return self._providers
+
+    def prices(self) -> Mapping[str, OwnPrice]:
+        """Return none: without an editor there are no settings."""
+        return {}
 
     def serve(
         self,
@@ -198,14 +221,17 @@ def as_code(
         active_version_id=None,
         is_live=True,
         selector=selector,
-        warnings=tuple(
-            Notice(
-                code="block_missing",
-                message=f"The prompt block {report.id!r} is not part of the code; it is left out.",
-                field=f"instructions.{report.position}.id",
-            )
-            for report in reports
-            if report.reason == "missing"
+        warnings=(
+            *(
+                Notice(
+                    code="block_missing",
+                    message=f"The prompt block {report.id!r} is not part of the code; it is left out.",
+                    field=f"instructions.{report.position}.id",
+                )
+                for report in reports
+                if report.reason == "missing"
+            ),
+            *(Notice(*notice) for notice in unresolved(reports)),
         ),
-        blocks=tuple(report for report in reports if report.id is not None),
+        blocks=tuple(reports),
     )

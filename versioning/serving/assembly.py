@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from editor_client.shared.agents import evaluated, left_out
+from editor_client.shared.agents import evaluated, left_out, unresolved
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import referenced_blocks
 
@@ -158,6 +158,7 @@ def _built(
         fallback=candidate.fallback,
         warnings=(
             *(Notice(*notice) for notice in left_out(agent.blocks)),
+            *(Notice(*notice) for notice in unresolved(agent.blocks)),
             *context_notices(config.get(SCHEMA_FIELD), evaluation),
         ),
         blocks=tuple(agent.blocks),

@@ -110,13 +110,11 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
             Notice("not_applied", "is kept, but never applied to an agent that code defines", field)
             for field in not_applied(config)
         )
-        return _first_of(ignored + _unknown_tools(agent_id, config, code))
-    return _first_of(
-        _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
-    )
+        return ignored + _unknown_tools(agent_id, config, code)
+    return _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
 
 
-def _first_of(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
+def limited(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
     """Return the first warnings and the number of further ones: a megabyte of names has 70 000."""
     more = len(notices) - MAX_WARNINGS
     if more <= 0:

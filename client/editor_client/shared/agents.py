@@ -6,7 +6,7 @@ agent's parts. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -26,6 +26,13 @@ EVALUATED_FIELDS: Final[Sequence[str]] = (
     "defaultOptions",
 )
 """The fields of a configuration that are evaluated."""
+
+
+UNRESOLVED: Final = "unresolved_placeholder"
+"""The code of the notice about placeholders without a value."""
+
+
+_MAX_NAMED: Final = 10
 
 
 class LeftOut(NamedTuple):
@@ -83,6 +90,31 @@ def left_out(reports: Sequence[BlockReport]) -> Iterator[LeftOut]:
                 message=message,
                 field=f"instructions.{report.position}.id",
             )
+
+
+class Unresolved(NamedTuple):
+    """A notice that placeholders stay as they are written."""
+
+    code: str
+    message: str
+    field: str
+    placeholders: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {**self._asdict(), "message": str(self.message), "placeholders": list(self.placeholders)}
+
+
+def unresolved(reports: Iterable[BlockReport]) -> Iterator[Unresolved]:
+    """Yield one notice if the text has placeholders without a value and without a fallback."""
+    paths = tuple(dict.fromkeys(path for report in reports for path in report.unresolved))
+    if paths:
+        named = ", ".join(paths[:_MAX_NAMED]) + (", …" if len(paths) > _MAX_NAMED else "")
+        message = Message(
+            "The context has no value for these placeholders, which stay as they are written: {paths}.",
+            paths=named,
+        )
+        yield Unresolved(UNRESOLVED, message, "instructions", paths)
 
 
 def _chosen(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from editor_client.shared.agents import evaluated, left_out
+from editor_client.shared.agents import evaluated, left_out, unresolved
 from editor_client.shared.arms import arm_of, outcome_of
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
@@ -53,6 +53,7 @@ def answer_in(
         "warnings": [
             # A plain text in place of a message that remembers its template.
             *({**notice._asdict(), "message": str(notice.message)} for notice in left_out(agent.blocks)),
+            *(notice.as_dict() for notice in unresolved(agent.blocks)),
             *(check(schema, context) if schema is not None else ()),
         ],
         "blocks": [

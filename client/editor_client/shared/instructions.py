@@ -45,6 +45,8 @@ class BlockReport(NamedTuple):
     version_id: str | None = None
     reason: str | None = None
     """Why the block was left out: `rules`, `blank`, `missing`, `unpublished`; None when it is shown."""
+    unresolved: tuple[str, ...] = ()
+    """The paths of placeholders in its text that have neither a value nor a fallback, each once, in order."""
 
     @property
     def shown(self) -> bool:
@@ -83,19 +85,26 @@ def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int
     as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would take
     more work than the evaluation allows.
     """
-    evaluation = Evaluation.of(context)
+    return _rendered(template, Evaluation.of(context), limit)[0]
+
+
+def _rendered(template: str, evaluation: Evaluation, limit: int = MAX_LENGTH) -> tuple[str, tuple[str, ...]]:
+    """Return the result of `render`, and the paths of the placeholders that stay as written."""
     room = limit - len(template)
+    unresolved: dict[str, None] = {}  # an ordered set
 
     def fill(match: re.Match[str]) -> str:
         nonlocal room
-        text, _ = _value(match, evaluation)
+        text, origin = _value(match, evaluation)
+        if origin is Origin.MISSING:
+            unresolved[match["path"]] = None
         # Counted on the way: a small template and a long value could fill the memory.
         room += len(match[0]) - len(text)
         if room < 0:
             raise _too_long(evaluation)
         return text
 
-    return _PLACEHOLDER.sub(fill, template)
+    return _PLACEHOLDER.sub(fill, template), tuple(unresolved)
 
 
 def assemble(
@@ -259,25 +268,33 @@ def _one_block(
     position: int, block: Mapping[str, Any], evaluation: Evaluation, found: Mapping[str, BlockText | str]
 ) -> tuple[str, BlockReport]:
     version_id = None
+    unresolved: tuple[str, ...] = ()
     if block["type"] == "prompt_block_ref":
         target = found.get(block["id"], "missing")
         if isinstance(target, BlockText):
             version_id = target.version_id
             # The same block in the same context is the same text, however often it is referred to.
-            text, reason = evaluation.once("block", target, lambda: _shown(target.config, evaluation))
+            text, reason, unresolved = evaluation.once(
+                "block", target, lambda: _shown(target.config, evaluation)
+            )
             evaluation.spend(len(text))
         else:
             text, reason = "", target
     else:
-        text, reason = _shown(block, evaluation)
+        text, reason, unresolved = _shown(block, evaluation)
     return text, BlockReport(
-        type=block["type"], position=position, id=block.get("id"), version_id=version_id, reason=reason
+        type=block["type"],
+        position=position,
+        id=block.get("id"),
+        version_id=version_id,
+        reason=reason,
+        unresolved=unresolved,
     )
 
 
-def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None]:
-    """Return the text of a block in the context, or why it is left out."""
+def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None, tuple[str, ...]]:
+    """Return the text of a block in the context, why it is left out, and its unresolved placeholders."""
     if not holds(block.get("rules"), evaluation):
-        return "", "rules"
-    text = render(block["content"], evaluation)
-    return text, None if text.strip() else "blank"
+        return "", "rules", ()
+    text, unresolved = _rendered(block["content"], evaluation)
+    return text, None if text.strip() else "blank", unresolved

@@ -150,6 +150,11 @@ def _agent(editor: Editor, request: Request) -> Answer:
     return Answer(parts if "form" in request.query else serving.resolved(parts, context))
 
 
+@route("GET", "/providers")
+def _providers(_editor: Editor, _request: Request) -> Answer:
+    return Answer({"providers": [{"name": "echo", "kind": "echo", "ready": True, "missing": None}]})
+
+
 @route("POST", "/agents/*/generate", *serving.SELECTORS)
 def _generate(editor: Editor, request: Request) -> Answer:
     refuse_unknown(request.body, serving.RUN_MEMBERS)

@@ -257,7 +257,7 @@ def _counted(editor: Editor, row: Row, *, ends: bool = False) -> Row:
             "queued": 0 if outcome else left,
             "notScorable": sum(one["notScorable"] for one in summary if one["scorerId"] == run.primary),
         },
-        "spent": dict.fromkeys(("inputTokens", "outputTokens", "milliseconds"), 0),
+        "spent": {**dict.fromkeys(("inputTokens", "outputTokens", "milliseconds"), 0), "cost": None},
         "summary": summary,
     }
     return row

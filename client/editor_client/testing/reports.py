@@ -122,7 +122,9 @@ def _usage(editor: Editor, request: Request) -> Answer:
     resource = _resource(editor, request.query)
     numbers: dict[str | None, int] = {version.id: version.number for version in resource.versions}
     counted = [row.content for row in editor.rows["/usage"] if row.about is resource]
-    return Answer({"usage": [{"versionNumber": numbers.get(one["versionId"]), **one} for one in counted]})
+    unknown = {"cost": None}
+    usage = [{"versionNumber": numbers.get(one["versionId"]), **one, **unknown} for one in counted]
+    return Answer({"usage": usage})
 
 
 # Feedback

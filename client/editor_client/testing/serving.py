@@ -12,7 +12,7 @@ from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate
 from editor_client.parts import evaluated_agent
 from editor_client.shared import canonical
-from editor_client.shared.agents import EVALUATED_FIELDS
+from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.stored_agents import AGENTS
@@ -25,6 +25,7 @@ from editor_client.testing.rollouts import outcomes_in, rule
 SELECTORS: Final = ("status", "versionId", "label", "release")
 RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
 NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+NO_COST: Final = {**NO_TOKENS, "cost": None}
 NEVER_PUBLISHED: Final = {
     "code": "no_published_version",
     "message": "Nothing is published yet; this is the latest version instead.",
@@ -177,7 +178,7 @@ def run(parts: Json, body: Body, generate: Generate) -> tuple[Json, Json]:
     return agent, {
         "text": text,
         "finishReason": "stop",
-        "usage": NO_TOKENS,
+        "usage": NO_COST,
         "steps": [step],
         "toolCalls": [],
         "toolResults": [],
@@ -185,7 +186,9 @@ def run(parts: Json, body: Body, generate: Generate) -> tuple[Json, Json]:
         "runId": str(uuid.uuid4()),
         "resolvedVersions": {agent_id: agent["resolvedVersionId"]},
         "rollouts": outcomes_in(agent),
-        "warnings": [],
+        "warnings": []
+        if body.get("instructions")
+        else [one for one in agent["warnings"] if one["code"] == UNRESOLVED],
     }
 
 
@@ -208,7 +211,14 @@ def events_of(run: Json) -> Iterator[Json]:
         *(("text-delta", {**text, "text": piece}) for piece in pieces),
         ("text-end", text),
         ("step-finish", done),
-        ("finish", {**done, **{name: run[name] for name in ("resolvedVersions", "rollouts", "warnings")}}),
+        (
+            "finish",
+            {
+                **done,
+                "usage": NO_COST,
+                **{name: run[name] for name in ("resolvedVersions", "rollouts", "warnings")},
+            },
+        ),
     ]
     for kind, payload in events:
         yield {"type": kind, "runId": run["runId"], "from": "AGENT", "payload": payload}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -13,6 +14,7 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from evaluation.datasets.models import Dataset
+from versioning.domain import prices
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.querysets import all_covered_by, covered_by, within
@@ -119,6 +121,12 @@ class Experiment(models.Model):
     input_tokens = models.BigIntegerField(default=0)
     output_tokens = models.BigIntegerField(default=0)
     milliseconds = models.BigIntegerField(default=0)
+    cost = models.BigIntegerField(default=0, db_default=0)
+    """Of what has a known price, in billionths of a US dollar."""
+    unpriced_count = models.PositiveIntegerField(default=0, db_default=0)
+    """The answers and verdicts of which the price is unknown."""
+    prices_of = models.DateField(null=True)
+    """The date of the price list, at the last answer."""
     summary_json = models.TextField(blank=True)
     """What the scores say together, once it has ended; empty while it has to be summed up."""
     changes_count = models.PositiveIntegerField(default=0)
@@ -153,6 +161,17 @@ class Experiment(models.Model):
 
     def __str__(self) -> str:
         return self.name or self.pk
+
+    @property
+    def dollars(self) -> Decimal | None:
+        """What it cost so far; None where a price is unknown."""
+        is_known = not self.unpriced_count and self.prices_of is not None
+        return prices.from_billionths(self.cost) if is_known else None
+
+    @property
+    def cost_dict(self) -> dict[str, Any] | None:
+        """The same as JSON."""
+        return prices.cost_dict(self.dollars, self.prices_of)
 
     @cached_property
     def settings(self) -> dict[str, Any]:

@@ -41,6 +41,11 @@ class NoticeAnswer(ResponseSchema):
     code: str
     message: str
     field: str | None = None
+    placeholders: Annotated[
+        list[str],
+        Field(description="The paths that have no value in the context; with `unresolved_placeholder`."),
+        Source(lambda notice: list(notice.placeholders) or None),
+    ] = []
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -9,7 +9,7 @@ from pydantic_core import CoreSchema
 from pydantic_core.core_schema import json_or_python_schema
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, SerializedBy
 from versioning.api.schemas.common import NotEmpty, NoticeAnswer
 from versioning.domain.config import NOT_BLANK, UNCHANGED, JsonObject
 from versioning.runtime import Result
@@ -143,11 +143,35 @@ class Run(RequestSchema):
 
 
 class Tokens(ResponseSchema):
-    """The tokens of a run, sub-agents included."""
+    """The tokens of an answer of a model."""
 
     input_tokens: int
     output_tokens: int
     total_tokens: int
+
+
+class CostAnswer(ResponseSchema):
+    """An estimate of what models cost, by a price list or by `EDITOR_PRICES`."""
+
+    amount: Annotated[str, Field(description="A decimal number.")]
+    currency: Literal["USD"]
+    estimate: Literal[True]
+    prices_of: Annotated[
+        str, Field(description="The date of the price list.", json_schema_extra={"format": "date"})
+    ]
+
+
+CostOrNull = Annotated[
+    CostAnswer | None,
+    Field(description="Of all models; null where the price of one is unknown."),
+    SerializedBy(lambda cost: cost),
+]
+
+
+class RunTokens(Tokens):
+    """The tokens of a run, sub-agents included, and what they cost."""
+
+    cost: CostOrNull
 
 
 class ToolCall(ResponseSchema):
@@ -195,7 +219,7 @@ class RunAnswer(ResponseSchema):
 
     text: str
     finish_reason: str
-    usage: Tokens
+    usage: RunTokens
     steps: list[RunStep]
     tool_calls: list[ToolCall]
     tool_results: list[ToolResult]

@@ -1,7 +1,7 @@
-"""The model providers that an agent may name, and what each needs.
+"""The built-in model providers, and what each needs.
 
-Only these can be used. The agent library knows more, some of which send prompts to a public address without
-credentials, sign in by other means, or look for credentials on the network.
+The agent library knows more, some of which send prompts to a public address without credentials, sign in by
+other means, or look for credentials on the network.
 """
 
 from __future__ import annotations
@@ -42,26 +42,59 @@ class KnownProvider:
     @property
     def is_installed(self) -> bool:
         """Whether the package for the provider is installed."""
-        try:
-            return find_spec(_PACKAGES[self.extra]) is not None
-        except ModuleNotFoundError:  # the parent package is missing
-            return False
+        return is_installed(self.extra)
+
+    @property
+    def empty_variables(self) -> list[str]:
+        """The variables that are set, but empty.
+
+        One counts as an error even if another alternative is complete: some libraries would use the empty
+        text as the key.
+        """
+        names = dict.fromkeys(name for alternative in self.alternatives for name in alternative)
+        return [name for name in names if not os.environ.get(name, "unset").strip()]
+
+    @property
+    def missing_variable(self) -> str | None:
+        """The first variable that is empty, or that is not set; None if everything is set."""
+        if empty := self.empty_variables:
+            return empty[0]
+        unset = [[name for name in names if name not in os.environ] for names in self.alternatives]
+        # Of several alternatives, the one that lacks least.
+        return min(unset, key=len)[0] if all(unset) else None
 
     @property
     def missing(self) -> str | None:
-        """What is missing in the environment, in words; None if everything is set.
-
-        An empty variable counts as an error even if another alternative is complete: some libraries would
-        use the empty text as the key.
-        """
-        names = dict.fromkeys(name for alternative in self.alternatives for name in alternative)
-        empty = [name for name in names if not os.environ.get(name, "unset").strip()]
-        if empty:
-            return f"{' and '.join(empty)} is empty"
-        if any(all(name in os.environ for name in alternative) for alternative in self.alternatives):
+        """What is missing in the environment, in words; None if everything is set."""
+        if self.missing_variable is None:
             return None
+        if empty := self.empty_variables:
+            return f"{' and '.join(empty)} is empty"
         plural = "s" if len(self.alternatives[0]) > 1 else ""
         return f"set the environment variable{plural} {self.variables}"
+
+    @property
+    def is_a_kind(self) -> bool:
+        """Whether a key and an address are all that it needs, so that others can be configured like it."""
+        return all(len(alternative) == 1 for alternative in self.alternatives)
+
+    @property
+    def takes_url(self) -> bool:
+        """Whether the library accepts another address."""
+        return self.extra not in {"cohere", "xai"}
+
+    @property
+    def has_default_url(self) -> bool:
+        """Whether the library knows an address; a server of one's own has none."""
+        return not self.is_a_kind or self.alternatives[0][0] not in {"OLLAMA_BASE_URL", "VLLM_BASE_URL"}
+
+
+def is_installed(extra: str) -> bool:
+    """Return whether the package of an extra of the agent library is installed."""
+    try:
+        return find_spec(_PACKAGES[extra]) is not None
+    except ModuleNotFoundError:  # the parent package is missing
+        return False
 
 
 def _key(*names: str, extra: str = "openai") -> KnownProvider:

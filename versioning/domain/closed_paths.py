@@ -1,0 +1,190 @@
+"""Paths that a `requestContextSchema` closes off: no context that it accepts has a value there. Pure.
+
+Only what is certain counts. A keyword that is not known here closes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+from versioning.domain.bounded_validation import matches_within
+
+MAX_STEPS: Final = 100_000
+"""How many schemas are looked at for one configuration; the paths after that count as open."""
+_SECONDS: Final = 0.05
+"""How long a pattern may take."""
+_MAX_DEPTH: Final = 50
+_EARLY_DRAFTS: Final = ("draft-04", "draft-06", "draft-07")
+"""The drafts in which a schema with `$ref` is that reference alone, and which know no `unevaluated…`."""
+_VERSIONS: Final = "versions"
+
+
+class _OutOfSteps(Exception):
+    """The schema and the paths are too many."""
+
+
+def closed_paths(schema: Mapping[str, Any], paths: Iterable[str]) -> Iterator[str]:
+    """Yield those of the dotted paths that the schema closes off.
+
+    A context may hold the selectors of `versions`, which a schema need not declare.
+    """
+    search = _Search(schema)
+    declares_versions = _VERSIONS in (schema.get("properties") or {})
+    try:
+        for path in paths:
+            segments = tuple(path.split("."))
+            if (segments[0] != _VERSIONS or declares_versions) and search.closes(schema, segments):
+                yield path
+    except (_OutOfSteps, RecursionError):
+        return
+
+
+class _Search:
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._root = root
+        dialect = str(root.get("$schema", ""))
+        self._is_early = any(name in dialect for name in _EARLY_DRAFTS)
+        self._knows_const = "draft-04" not in dialect
+        self._steps = MAX_STEPS
+        self._found: dict[tuple[int, tuple[str, ...]], bool] = {}
+
+    def closes(self, schema: Any, segments: tuple[str, ...]) -> bool:
+        """Return whether no value that the schema accepts has a value at the path; nothing is below `[]`."""
+        if isinstance(schema, bool):
+            return not schema
+        if not isinstance(schema, Mapping):
+            return False
+        key = (id(schema), segments)
+        if key not in self._found:
+            self._steps -= 1
+            if self._steps < 0:
+                raise _OutOfSteps
+            self._found[key] = False  # a schema that refers to itself closes nothing by that
+            self._found[key] = self._any_keyword_closes(schema, segments)
+        return self._found[key]
+
+    def _any_keyword_closes(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
+        reference = schema.get("$ref")
+        if isinstance(reference, str):
+            if self.closes(self._target(reference), segments):
+                return True
+            if self._is_early:
+                return False
+        return (
+            any(self.closes(part, segments) for part in _list(schema, "allOf"))
+            or self._all_close(schema, "anyOf", segments)
+            or self._all_close(schema, "oneOf", segments)
+            or self._values_close(schema, segments)
+            or (bool(segments) and self._object_closes(schema, segments))
+        )
+
+    def _all_close(self, schema: Mapping[str, Any], keyword: str, segments: tuple[str, ...]) -> bool:
+        parts = _list(schema, keyword)
+        return bool(parts) and all(self.closes(part, segments) for part in parts)
+
+    def _object_closes(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
+        """Return whether there is no such member, or what it may hold closes the rest of the path."""
+        types = schema.get("type")
+        if isinstance(types, str | list) and "object" not in ([types] if isinstance(types, str) else types):
+            return True
+        name, rest = segments[0], segments[1:]
+        about = list(self._about(schema, name))
+        is_unevaluated = not about and not self._is_early and "unevaluatedProperties" in schema
+        if is_unevaluated and not self._may_evaluate(schema, name):
+            about = [schema["unevaluatedProperties"]]
+        return any(self.closes(inner, rest) for inner in about)
+
+    def _about(self, schema: Mapping[str, Any], name: str) -> Iterator[Any]:
+        """Yield the schemas that certainly apply to a member of this name."""
+        properties = _object(schema, "properties")
+        patterns = _object(schema, "patternProperties")
+        matches = {pattern: matches_within(_SECONDS, pattern, name) for pattern in patterns}
+        if name in properties:
+            yield properties[name]
+        for pattern, is_match in matches.items():
+            if is_match:
+                yield patterns[pattern]
+        is_additional = name not in properties and all(found is False for found in matches.values())
+        if is_additional and "additionalProperties" in schema:
+            yield schema["additionalProperties"]
+
+    def _may_evaluate(self, schema: Any, name: str, depth: int = 0) -> bool:
+        """Return whether a part of the schema may know the member, so that it is not unevaluated."""
+        self._steps -= 1
+        if self._steps < 0 or depth > _MAX_DEPTH:
+            raise _OutOfSteps
+        if not isinstance(schema, Mapping):
+            return False
+        patterns = _object(schema, "patternProperties")
+        if (
+            name in _object(schema, "properties")
+            or any(matches_within(_SECONDS, pattern, name) is not False for pattern in patterns)
+            or (depth and {"additionalProperties", "unevaluatedProperties"} & schema.keys())
+            or {"$dynamicRef", "$recursiveRef"} & schema.keys()
+        ):
+            return True
+        parts = [schema[keyword] for keyword in ("if", "then", "else") if keyword in schema]
+        parts += [part for keyword in ("allOf", "anyOf", "oneOf") for part in _list(schema, keyword)]
+        parts += _object(schema, "dependentSchemas").values()
+        if isinstance(reference := schema.get("$ref"), str):
+            parts.append(self._target(reference))
+        return any(self._may_evaluate(part, name, depth + 1) for part in parts)
+
+    def _target(self, reference: str) -> Any:
+        """Return the schema at a JSON pointer within this schema; True, which closes nothing, for others."""
+        if reference != "#" and (not reference.startswith("#/") or "%" in reference):
+            return True
+        if self._has_own_ids:  # then a reference may begin at another schema than the root
+            return True
+        found: Any = self._root
+        for token in reference[1:].split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, Mapping) and name in found:
+                found = found[name]
+            elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+                found = found[int(name)]
+            else:
+                return True
+        return found
+
+    def _values_close(self, schema: Mapping[str, Any], segments: tuple[str, ...]) -> bool:
+        """Return whether the only values that `const` or `enum` allow have nothing at the path."""
+        is_const = self._knows_const and "const" in schema
+        allowed = [schema["const"]] if is_const else schema.get("enum")
+        if not segments or not isinstance(allowed, list):
+            return False
+        return not any(_has(value, segments) for value in allowed)
+
+    @cached_property
+    def _has_own_ids(self) -> bool:
+        """Whether a schema within the root has an address of its own."""
+        pending = [value for name, value in self._root.items() if name not in {"$id", "id"}]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, list):
+                pending.extend(value)
+            elif isinstance(value, Mapping):
+                if isinstance(value.get("$id"), str) or isinstance(value.get("id"), str):
+                    return True
+                pending.extend(value.values())
+        return False
+
+
+def _has(value: Any, segments: tuple[str, ...]) -> bool:
+    for name in segments:
+        if not isinstance(value, Mapping) or name not in value:
+            return False
+        value = value[name]
+    return True
+
+
+def _object(schema: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    value = schema.get(keyword)
+    return value if isinstance(value, list) else []

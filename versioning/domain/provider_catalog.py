@@ -1,0 +1,246 @@
+"""The model providers that agents may name: built in, of the configuration, and of the project.
+
+Knows their names and what they lack; `versioning.runtime.providers` makes models of them. No agent library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from editor_client.shared import ids
+
+from versioning.domain.config import UNCHANGED, Shape, raise_for_issues
+from versioning.domain.errors import Invalid, Message
+from versioning.domain.known_providers import KNOWN_PROVIDERS, KnownProvider, is_installed
+
+ECHO: Final = "echo"
+"""The provider that is built in and needs nothing."""
+CODE: Final = "code"
+"""The kind of the providers that a project defines itself."""
+_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredProvider:
+    """A provider of the configuration: one of a built-in kind, with its own address and key."""
+
+    kind: str
+    base_url: str | None = None
+    key_variable: str | None = None
+    """The environment variable with the key; None if no key is sent."""
+
+    @property
+    def extra(self) -> str:
+        """The extra of the agent library that it needs."""
+        return KNOWN_PROVIDERS[self.kind].extra
+
+    @property
+    def missing_variable(self) -> str | None:
+        """The variable of its key, if that is not set or empty."""
+        name = self.key_variable
+        return name if name is not None and not os.environ.get(name, "").strip() else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedProvider:
+    """A provider, and what it lacks."""
+
+    name: str
+    kind: str
+    missing_extra: str | None = None
+    """The extra of the agent library that is not installed."""
+    missing_variable: str | None = None
+    """The first environment variable that is not set, or empty."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether agents can run with it."""
+        return self.missing_extra is None and self.missing_variable is None
+
+    @property
+    def problem(self) -> Message | None:
+        """Why agents cannot run with it; None if they can."""
+        if self.missing_extra is not None:
+            return Message(
+                "The provider {name!r} cannot be used until pydantic-ai-slim[{extra}] is installed.",
+                name=self.name,
+                extra=self.missing_extra,
+            )
+        if self.missing_variable is not None:
+            return Message(
+                "The provider {name!r} cannot be used until the environment variable {variable} is set.",
+                name=self.name,
+                variable=self.missing_variable,
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class ProviderCatalog:
+    """All providers by name."""
+
+    configured: Mapping[str, ConfiguredProvider] = field(default_factory=dict)
+    own: Mapping[str, Any] = field(default_factory=dict)
+    """Those of the project: a provider of the agent library, or a function from a model's name to a model."""
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of all providers, sorted."""
+        return tuple(sorted({ECHO, *KNOWN_PROVIDERS, *self.configured, *self.own}))
+
+    def find(self, name: str) -> KnownProvider | ConfiguredProvider | None:
+        """Return a provider that is neither `echo` nor the project's own; None for an unknown one."""
+        return self.configured.get(name) or KNOWN_PROVIDERS.get(name)
+
+    def listed(self, name: str) -> ListedProvider | None:
+        """Return a provider with what it lacks; None for an unknown one."""
+        if name == ECHO:
+            return ListedProvider(name=name, kind=ECHO)
+        if name in self.own:
+            return ListedProvider(name=name, kind=CODE)
+        provider = self.find(name)
+        if provider is None:
+            return None
+        kind = provider.kind if isinstance(provider, ConfiguredProvider) else name
+        if not is_installed(provider.extra):
+            return ListedProvider(name=name, kind=kind, missing_extra=provider.extra)
+        return ListedProvider(name=name, kind=kind, missing_variable=provider.missing_variable)
+
+    def kind_of(self, name: str) -> str | None:
+        """Return the built-in provider that this one is like, or itself; None for the project's own."""
+        configured = self.configured.get(name)
+        return configured.kind if configured is not None else None if name in self.own else name
+
+    def all(self) -> list[ListedProvider]:
+        """Return every provider, by name."""
+        return [found for name in self.names if (found := self.listed(name)) is not None]
+
+    def problem(self, name: str) -> Message | None:
+        """Return why agents cannot run with the provider of this name; None if they can."""
+        provider = self.listed(name)
+        if provider is not None:
+            return provider.problem
+        similar = get_close_matches(name, self.names, n=1)
+        if similar:
+            return Message(
+                "There is no provider {name!r}. Do you mean {other!r}?", name=name, other=similar[0]
+            )
+        return Message("There is no provider {name!r}.", name=name)
+
+
+BUILT_IN: Final = ProviderCatalog()
+"""The catalog without any configuration."""
+
+
+def own_providers(providers: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the providers that a project defines, by name.
+
+    Raises `ValueError` for a name that is invalid or built in, and `TypeError` for what is neither a provider
+    of the agent library nor a function.
+    """
+    for name, provider in providers.items():
+        problem = _name_problem(name)
+        if problem is not None:
+            raise ValueError(f"the provider {name!r}: its name {problem}")
+        # A provider is an object of the agent library, which is loaded, then.
+        library: Any = sys.modules.get("pydantic_ai.providers")
+        is_provider = library is not None and isinstance(provider, library.Provider)
+        if not is_provider and (isinstance(provider, type) or not callable(provider)):
+            raise TypeError(
+                f"the provider {name!r} must be a pydantic-ai provider, or a function that takes the name of "
+                f"a model and returns a pydantic-ai model, and is {provider!r}"
+            )
+    return MappingProxyType(dict(providers))
+
+
+def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, ConfiguredProvider]:
+    """Return the providers of `EDITOR_PROVIDERS`, which is JSON, or its value; empty text means none.
+
+    Raises `ValueError` with a sentence about what cannot be read.
+    """
+    if not value:
+        return {}
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, object_pairs_hook=_without_duplicates)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"is not JSON: {error}") from None
+    if not isinstance(value, Mapping):
+        example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
+        raise ValueError(f"must be an object, such as {example}")  # noqa: TRY004  as for all other faults
+    return {name: _configured(name, given) for name, given in value.items()}
+
+
+def _without_duplicates(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise ValueError(f"names {name!r} twice")
+        found[name] = value
+    return found
+
+
+def _name_problem(name: object) -> str | None:
+    if not isinstance(name, str):
+        return "must be text"
+    if name == ECHO or name in KNOWN_PROVIDERS:
+        return "is that of a built-in provider"
+    return ids.label_problem(name)
+
+
+class _Given(Shape):
+    """A provider as `EDITOR_PROVIDERS` describes it."""
+
+    kind: str
+    base_url: str = UNCHANGED
+    key_variable: str = UNCHANGED
+
+
+def _configured(name: str, given: Any) -> ConfiguredProvider:
+    problem = _name_problem(name)
+    if problem is not None:
+        raise ValueError(f"has the provider {name!r}, whose name {problem}")
+    try:
+        raise_for_issues(_Given, given)
+    except Invalid as error:
+        issues = (
+            f"{name if one.field == 'body' else f'{name}.{one.field}'} {one.message}" for one in error.issues
+        )
+        raise ValueError(f"is not right: {'; '.join(issues)}") from None
+    kind, url, variable = given["kind"], given.get("baseUrl"), given.get("keyVariable")
+    problem = _kind_problem(kind, url)
+    if problem is None and variable is not None and not _VARIABLE.fullmatch(variable):
+        problem = "keyVariable must be the name of an environment variable, not the key itself"
+    if problem is not None:
+        raise ValueError(f"is not right: {name}: {problem}")
+    return ConfiguredProvider(kind=kind, base_url=url, key_variable=variable)
+
+
+def _kind_problem(kind: str, url: str | None) -> str | None:
+    kinds = [name for name, provider in KNOWN_PROVIDERS.items() if provider.is_a_kind]
+    if kind not in kinds:
+        return f"kind must be one of {', '.join(kinds)}, not {kind!r}"
+    known = KNOWN_PROVIDERS[kind]
+    if url is None:
+        return None if known.has_default_url else f"the kind {kind} needs a baseUrl"
+    if not known.takes_url:
+        return f"the kind {kind} takes no baseUrl"
+    return None if _is_address(url) else "baseUrl must be an address such as http://127.0.0.1:8001/v1"
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

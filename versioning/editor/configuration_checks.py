@@ -1,0 +1,128 @@
+"""Warnings about a saved configuration: what no run can use, reads or fills in. They never prevent a save."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from editor_client.shared.instructions import placeholders
+
+from versioning.domain import run_options
+from versioning.domain.agents import Registry
+from versioning.domain.closed_paths import closed_paths
+from versioning.domain.config import Config
+from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.errors import Message
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.prices import OwnPrice, own_prices
+from versioning.domain.provider_catalog import ConfiguredProvider, ProviderCatalog, configured_providers
+from versioning.domain.resolved_agent import Notice
+
+MAX_PLACEHOLDERS: Final = 10_000
+"""How many placeholders of a configuration are checked."""
+
+
+def provider_catalog(code: Registry) -> ProviderCatalog:
+    """Return the model providers that agents may name: built in, of `EDITOR_PROVIDERS`, and of the code.
+
+    Raises `ImproperlyConfigured` for a setting that cannot be read.
+    """
+    value = settings.EDITOR_PROVIDERS
+    try:
+        configured = _of_text(value) if isinstance(value, str) else configured_providers(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EDITOR_PROVIDERS {error}") from error
+    return ProviderCatalog(configured=configured, own=code.providers)
+
+
+def configured_prices() -> Mapping[str, OwnPrice]:
+    """Return the prices of `EDITOR_PRICES`; raises `ImproperlyConfigured` if they cannot be read."""
+    value = settings.EDITOR_PRICES
+    try:
+        return _prices_of_text(value) if isinstance(value, str) else own_prices(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"EDITOR_PRICES {error}") from error
+
+
+@lru_cache(maxsize=4)
+def _prices_of_text(text: str) -> Mapping[str, OwnPrice]:
+    return own_prices(text)
+
+
+@lru_cache(maxsize=4)
+def _of_text(text: str) -> Mapping[str, ConfiguredProvider]:
+    return configured_providers(text)
+
+
+def configuration_warnings(kind: ResourceKind, config: Config, code: Registry) -> Iterator[Notice]:
+    """Yield the warnings about a configuration that its code does not overrule."""
+    if kind.asks_model(config):
+        yield from _model_warnings(config, provider_catalog(code), takes_settings=kind.is_run)
+    if kind.is_run:
+        yield from _unread_options(config)
+    yield from unknown_placeholders(kind, config)
+
+
+def unknown_placeholders(kind: ResourceKind, config: Config) -> Iterator[Notice]:
+    """Yield a warning for each placeholder that has no value under the configuration's own schema."""
+    schema = config.get(SCHEMA_FIELD)
+    if not isinstance(schema, Mapping) or not kind.has_preview:
+        return
+    found: dict[tuple[str, str], None] = {}
+    for field, text in _texts(kind, config):
+        for path, _fallback in placeholders(text):
+            found[field, path] = None
+            if len(found) >= MAX_PLACEHOLDERS:
+                break
+    if not found:
+        return
+    closed = set(closed_paths(schema, dict.fromkeys(path for _field, path in found)))
+    for field, path in found:
+        if path in closed:
+            message = Message(
+                "The context schema allows no value at {path!r}, so this placeholder is never filled in.",
+                path=path,
+            )
+            yield Notice("unknown_placeholder", message, field)
+
+
+def _texts(kind: ResourceKind, config: Config) -> Iterator[tuple[str, str]]:
+    """Yield (field, text) for the texts of a configuration in which placeholders are filled in."""
+    text = config.get(kind.text_field)
+    if isinstance(text, str):
+        # The instructions of an agent are used as they are.
+        if not kind.is_run:
+            yield kind.text_field, text
+        return
+    for position, block in enumerate(text or ()):
+        if isinstance(block.get("content"), str):
+            yield f"{kind.text_field}.{position}.content", block["content"]
+
+
+def _model_warnings(config: Config, catalog: ProviderCatalog, *, takes_settings: bool) -> Iterator[Notice]:
+    for field, model in _values(config, "model"):
+        problem = catalog.problem(str(model.get("provider")))
+        if problem is not None:
+            yield Notice("provider_unavailable", problem, f"{field}.provider")
+        for path, message in run_options.unread_of_model(model, takes_settings=takes_settings):
+            yield Notice("unknown_option", message, f"{field}.{path}")
+
+
+def _unread_options(config: Config) -> Iterator[Notice]:
+    for field, options in _values(config, "defaultOptions"):
+        for path, message in run_options.unread_of_options(options):
+            yield Notice("unknown_option", message, f"{field}.{path}")
+
+
+def _values(config: Config, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield (field, value) for each object that a field may have, conditional variants included."""
+    value = config.get(field)
+    if isinstance(value, Mapping):
+        yield field, value
+    for position, variant in enumerate(value if isinstance(value, list) else ()):
+        inner = variant.get("value") if isinstance(variant, Mapping) else None
+        if isinstance(inner, Mapping):
+            yield f"{field}.{position}.value", inner
