@@ -154,7 +154,11 @@ def test_authentication_takes_three_queries_at_most(alice: Api) -> None:
         assert alice.get("/stored/agents", surprise="1").status == 400
     with CaptureQueriesContext(connection) as second:
         assert alice.get("/stored/agents", surprise="1").status == 400
-    assert (len(first), len(second)) == (3, 2)
+    statements = [
+        [one["sql"] for one in queries.captured_queries if "SAVEPOINT" not in one["sql"]]
+        for queries in (first, second)
+    ]
+    assert list(map(len, statements)) == [3, 2]
 
 
 @pytest.mark.usefixtures("alice")
