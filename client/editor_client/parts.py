@@ -25,6 +25,12 @@ UNCHECKED: Final = {
     "field": "requestContextSchema",
 }
 """The warning about a schema that was not checked."""
+_ABSENT: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("source", "status", "selector", "fallback", "activeVersionId")),
+    **dict.fromkeys(("rollout", "requestContextSchema")),
+    **{name: {} for name in ("metadata", "omittedBlocks", "blockRollouts")},
+}
+"""What the parts of an agent mean that do not say it."""
 
 
 def evaluate(
@@ -52,6 +58,7 @@ def evaluated_agent(
     # As the server receives it: of JSON types, with ordered keys.
     context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
     evaluation = Evaluation(context)
+    parts = {**_ABSENT, **parts}
     # An arm has its own version, configuration and schema, and leaves out other blocks.
     outcome = outcome_of(parts["rollout"], context)
     parts = {**parts, **(arm_of(parts["rollout"], context) or {})}
