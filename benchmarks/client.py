@@ -57,7 +57,7 @@ def revalidated(url: str, key: str, repetitions: int) -> None:
     with Client(url, api_key=key) as client:
         found = client.get_agent(AGENT).details()
         http, headers = client._http, {**client._headers, "If-None-Match": found.etag or ""}  # noqa: SLF001
-        address = f"{client.address}/agents/{AGENT}"
+        address = f"{client.address}/agents/{AGENT}?form=parts"
 
         def alone() -> None:
             if http.get(address, headers=headers).status_code != 304:

@@ -174,7 +174,7 @@ def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call
 def _evaluated(
     request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
 ) -> ServedAgent:
-    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline))
+    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline), etag=parts.etag)
 
 
 def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:

@@ -16,7 +16,6 @@ import httpx2
 
 from editor_client.administration import WorkspaceMethods
 from editor_client.agents import Agent, AgentMethods
-from editor_client.cache import Scope
 from editor_client.calls import Answer, Call, Request
 from editor_client.certificates import ssl_context
 from editor_client.comments import CommentMethods
@@ -35,6 +34,7 @@ from editor_client.reads import Policy, Updates
 from editor_client.releases import ReleaseMethods
 from editor_client.reporting import UsedByRun, checked_usage, reported_of
 from editor_client.reviews import ReviewMethods
+from editor_client.rights import Rights
 from editor_client.rollouts import RolloutMethods
 from editor_client.schedules import ScheduleMethods
 from editor_client.served import ServedAgent
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 Http = TypeVar("Http", httpx2.Client, httpx2.AsyncClient)
 OnUnauthorized = Literal["forget", "keep"]
 
-NEEDED_HEADERS = {b"etag", b"retry-after", b"x-request-id"}
+NEEDED_HEADERS = {b"etag", b"retry-after", b"x-request-id", b"editor-rights"}
 ENVIRONMENT = {"url": "EDITOR_URL", "api_key": "EDITOR_API_KEY"}
 """The variables that `from_env` reads."""
 
@@ -136,10 +136,10 @@ class BaseClient(
         self._root = "/".join(part.strip("/") for part in (url, api_prefix) if part.strip("/"))
         self._headers = {"Authorization": f"Bearer {api_key}", "Accept": "application/json"}
         self._timeout = timeout
-        scope = Scope.of(self._root, api_key)
-        disk = None if cache_dir is None else DiskCache(Path(cache_dir), scope)
+        rights = Rights(self._root, api_key)
+        disk = None if cache_dir is None else DiskCache(Path(cache_dir), rights.key_digest)
         self._clock = clock
-        self._flows = Flows(scope, policy, disk, clock, _hint(url, api_prefix))
+        self._flows = Flows(rights, policy, disk, clock, _hint(url, api_prefix))
         self._start()
 
     @classmethod
@@ -265,6 +265,7 @@ class OpenedStream:
 
     def __init__(self, response: httpx2.Response, pieces: Any) -> None:
         self.response, self.pieces = response, pieces
+        self.rights: str = response.headers.get("editor-rights", "")
 
     def interrupt(self) -> None:
         """End the wait for the next bytes."""

@@ -1,4 +1,4 @@
-"""The cached answers, by server, key, resource and selector.
+"""The cached answers, by whom they are held for, resource and selector.
 
 Several threads share a cache. Reading it takes no lock; changing it does. `editor_client.disk` stores the
 answers for the time after a restart.
@@ -6,7 +6,6 @@ answers for the time after a restart.
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,20 +14,9 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from editor_client.calls import Answer, Query, Resource
+from editor_client.rights import Scope
 
 MAX_ENTRIES = 1000
-
-
-class Scope(NamedTuple):
-    """The server and the key that an answer belongs to. The key itself is not stored."""
-
-    server: str
-    key_digest: str
-
-    @classmethod
-    def of(cls, server: str, api_key: str) -> Scope:
-        """Return the scope of a key."""
-        return cls(server, hashlib.sha256(api_key.encode()).hexdigest())
 
 
 class Key(NamedTuple):

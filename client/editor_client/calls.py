@@ -67,6 +67,11 @@ class Answer:
         """The entity tag."""
         return self.headers.get("etag")
 
+    @property
+    def rights(self) -> str:
+        """The installation and the rights of the key, as the server names them; empty if it names none."""
+        return self.headers.get("editor-rights", "")
+
     def json(self) -> Any:
         """Return the body; raises `ServerError` if it is not JSON."""
         try:
@@ -89,6 +94,8 @@ class Call(Generic[T_co]):
     """Whether earlier reads may be outdated afterwards."""
     removes: bool = False
     """Whether a version that was served may be gone afterwards."""
+    events_tell: bool = True
+    """Whether the log reports what changes the answer."""
     runs: bool = False
     """Whether a model is called, which takes longer than a read."""
     fallback: T_co | None = None
@@ -222,7 +229,10 @@ def _cached_read(
     expected: tuple[tuple[str, str | None], ...],
 ) -> Call[Any]:
     request = Request("GET", path, query)
-    return Call(request=request, read=reading(result, **dict(expected)), about=about, cached=True)
+    read = reading(result, **dict(expected))
+    # No event reports changes of a draft release.
+    events_tell = all(name != "release" for name, _ in query)
+    return Call(request=request, read=read, about=about, cached=True, events_tell=events_tell)
 
 
 def _as_text(value: Any) -> str:

@@ -76,6 +76,8 @@ class Feed:
         self.epoch = ""
         """The epoch of the position, once a page has said it; empty from servers without epochs."""
         self.stream: Any = None
+        self.rights = ""
+        """The rights that the latest answer has named; empty if it named none."""
         self._clock = clock
         self._filters = filters
         self._limit = PAGE
@@ -113,6 +115,7 @@ class Feed:
         asked, self._poll_due = self._clock(), NEVER
         request = Request("GET", "/events", (*self._place(), ("limit", str(self._limit))))
         answer: Answer = yield Send(request, asked + self._seconds)
+        self.rights = answer.rights
         if answer.status != OK:
             error = failure(answer)
             if error.code != "page_too_large":
@@ -147,6 +150,7 @@ class Feed:
                 raise
             self._do_without(error.reason)
             return Batch()
+        self.rights = opened.rights
         if not isinstance(opened, Answer):
             self.stream, self._lines, self._has_heard = opened, WholePositions(), False
             return Batch()

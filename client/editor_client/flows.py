@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn, TypeVar, cast
 
-from editor_client.cache import Scope
+from editor_client.agent_reads import AgentReads
 from editor_client.calls import Answer, Call, Request
 from editor_client.disk import DiskCache
 from editor_client.effects import Flow
@@ -21,6 +21,7 @@ from editor_client.following import FollowedReads
 from editor_client.log import After, EventFilters
 from editor_client.reads import NO_ANSWER, Policy, Reads
 from editor_client.reporting import UsageReports
+from editor_client.rights import Rights
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -31,20 +32,24 @@ class Flows:
 
     def __init__(
         self,
-        scope: Scope,
+        rights: Rights,
         policy: Policy,
         disk: DiskCache | None,
         clock: Callable[[], float],
         hint: str = "",
     ) -> None:
         """Take what the reads need, and the `hint` that `NotFound` gives."""
-        self._server = scope.server
+        self._server = rights.server
         self._hint = hint
         self._policy = policy
         self._clock = clock
         self._exchange = Exchange(policy.retries, clock, idempotent=policy.idempotent)
-        self._reads = Reads(scope, policy, disk, self._exchange, clock)
+        self._reads = Reads(rights, policy, disk, self._exchange, clock)
         self._followed = None if policy.updates == "ask" else FollowedReads(self._reads, policy, clock)
+        self._held = self._reads.read if self._followed is None else self._followed.read
+        self._agents = AgentReads(
+            self._reads, self._held, clock, parts_cost_nothing=self._followed is not None
+        )
         self.reports = UsageReports(policy.timeout, clock) if policy.reports_usage else None
         """The unreported usage; None for a client that does not report."""
 
@@ -64,8 +69,9 @@ class Flows:
     def _perform(self, call: Call[T]) -> Flow[T]:
         if not call.cached:
             return self._ask(call)
-        reads = self._reads if self._followed is None else self._followed
-        reading = cast("Flow[T]", reads.read(call))
+        reading = cast(
+            "Flow[T]", self._held(call) if call.local is None else self._agents.read(call, call.local)
+        )
         return reading if call.fallback is None else _or_fallback(reading, call.request.path, call.fallback)
 
     def prefetch(self, calls: Iterable[Call[Any]]) -> Flow[list[Any]]:
@@ -102,6 +108,7 @@ class Flows:
         """Continue in a forked process: the cache stays, other threads are gone."""
         self._reads.after_fork()
         self._exchange.after_fork()
+        self._agents.after_fork()
         if self._followed is not None:
             self._followed.after_fork()
         if self.reports is not None:
@@ -109,8 +116,10 @@ class Flows:
 
     def _ask(self, call: Call[T]) -> Flow[T]:
         timeout = self._policy.run_timeout if call.runs else self._policy.timeout
+        number = self._reads.cache.number()
         try:
             answer = yield from self._exchange.ask(call.request, timeout)
+            yield from self._reads.note_rights(answer.rights, number)
             result = yield from self._reads.result(call, answer)
         finally:
             # Also if it is unknown whether it was done.

@@ -1,36 +1,29 @@
 """Cached reads without a request while nothing has changed, because a follower reads the log for them.
 
 Each client has one follower, which polls once a second or reads a stream. Resources without news are fresh.
-Contexts are evaluated here, so that one copy of an agent serves all of them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-from editor_client.cache import MAX_ENTRIES, Entry
-from editor_client.calls import Call, Local, Query
+from editor_client.cache import Entry
+from editor_client.calls import Call
 from editor_client.effects import Flow, Follow, Sleep, WaitFor
 from editor_client.errors import (
-    CannotEvaluate,
-    Conflict,
     CursorAhead,
     CursorExpired,
     EditorError,
     Unauthorized,
     Unreachable,
-    ValidationFailed,
 )
 from editor_client.feed import LOST, NEVER, Feed, Outage
 from editor_client.freshness import Freshness
-from editor_client.reads import NO_ANSWER, Policy, Reads, stale
-from editor_client.served import AgentParts
+from editor_client.reads import Policy, Reads, stale
 
 logger = logging.getLogger("editor_client")
 
@@ -42,19 +35,6 @@ ATTEMPT_SECONDS = 5.0
 """The pause between reads that try although no answer is expected."""
 IMPOSSIBLE_SECONDS = 60.0
 """The pause between attempts if the server has no log to follow."""
-
-_ANY = ""
-"""Stands for the paths of all agents."""
-
-
-def _says_that_there_are_no_parts(error: EditorError) -> bool:
-    """Return whether a server is too old for parts, or chooses the agent's versions in its own way."""
-    return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
-
-
-def _selects_a_release(call: Call[Any]) -> bool:
-    """Return whether a call depends on a draft release: no event reports its changes."""
-    return any(name == "release" for name, _ in call.request.query)
 
 
 class Turns:
@@ -89,11 +69,6 @@ class FollowedReads:
         self._clock = clock
         self._freshness = Freshness(clock, reads.cache.number)
         self._outage = Outage()
-        self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
-        """Evaluated agents by request, with the parts they were made from."""
-        self._without_parts: dict[str, float] = {}
-        """Until when parts are not asked for, because the server had none: of an agent, by its path, or of
-        any."""
         self.after_fork()
 
     def after_fork(self) -> None:
@@ -110,54 +85,10 @@ class FollowedReads:
         """When a read tries the server nevertheless, in case only the follower gets no answer."""
 
     def read(self, call: Call[Any]) -> Flow[Any]:
-        """Return the cached answer if it is fresh, otherwise ask the server."""
-        if call.local is None or _selects_a_release(call):
-            return (yield from self._held(call, events_tell=not _selects_a_release(call)))
-        # No event reports changes if the server chooses by the context in its own way.
-        for name, events_tell in ((_ANY, True), (call.request.path, False)):
-            if self._clock() < self._without_parts.get(name, NEVER):
-                return (yield from self._held(call, events_tell=events_tell))
-        try:
-            parts = yield from self._held(call.local.parts)
-        except (ValidationFailed, Conflict) as error:
-            if not _says_that_there_are_no_parts(error):
-                raise
-            is_too_old = isinstance(error, ValidationFailed)
-            name = _ANY if is_too_old else call.request.path
-            self._without_parts[name] = self._clock() + IMPOSSIBLE_SECONDS
-            return (yield from self._held(call, events_tell=is_too_old))
-        try:
-            return self._evaluated(call, call.local, parts)
-        except CannotEvaluate:
-            return (yield from self._by_the_server(call, call.local, parts))
-
-    def _by_the_server(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Flow[Any]:
-        """Let the server evaluate an agent; without an answer, evaluate as much as possible."""
-        try:
-            return (yield from self._held(call))
-        except NO_ANSWER as error:
-            try:
-                return replace(local.evaluate_offline(parts), stale=True)
-            except CannotEvaluate:
-                raise error from None
-
-    def _evaluated(self, call: Call[Any], local: Local[Any], parts: AgentParts) -> Any:
-        """Evaluate an agent in a context, once as long as its parts stay the same."""
-        asked = (call.request.path, call.request.query)
-        known = self._results.get(asked)
-        if known is None or known[0] is not parts.raw:
-            known = (parts.raw, local.evaluate(parts))
-            with self._lock:
-                self._results[asked] = known
-                while len(self._results) > MAX_ENTRIES:
-                    self._results.popitem(last=False)
-        return replace(known[1], stale=True) if parts.stale else known[1]
-
-    def _held(self, call: Call[Any], *, events_tell: bool = True) -> Flow[Any]:
         """Return the cached answer if it is fresh; it never is if no event reports its changes."""
-        key = self._reads.key(call)
+        key = yield from self._reads.key(call)
         cached = self._reads.cache.get(key)
-        if cached is not None and events_tell and self._is_fresh(cached):
+        if cached is not None and call.events_tell and self._is_fresh(cached):
             return cached.value
         deadline = self._clock() + self._policy.timeout
         cached = yield from self._reads.cached(call, key)
@@ -171,9 +102,10 @@ class FollowedReads:
                     return stale(cached)
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
-            # Another thread may have asked in the meantime.
+            # Another thread may have asked in the meantime, and heard the rights.
+            key = yield from self._reads.key(call)
             cached = self._reads.cache.get(key) or cached
-            if cached is not None and events_tell and self._is_fresh(cached):
+            if cached is not None and call.events_tell and self._is_fresh(cached):
                 return cached.value
             if cached is not None and self._is_of_no_use_to_ask():
                 return stale(cached)
@@ -233,8 +165,10 @@ class FollowedReads:
 
     def _listen(self, feed: Feed) -> Flow[float]:
         """Wait for the next events; return the seconds to wait if there was no answer."""
+        number, feed.rights = self._reads.cache.number(), ""
         try:
             batch = yield from feed.next()
+            yield from self._reads.note_rights(feed.rights, number)
         except LOST as error:
             self._is_away, self._is_refused = True, False
             return self._outage.failed(error, "What is held is served as stale until somebody answers.")

@@ -23,6 +23,12 @@ UNCHECKED: Final = {
     "field": "requestContextSchema",
 }
 """The warning about a schema that was not checked."""
+_ABSENT: Final[Mapping[str, Any]] = {
+    **dict.fromkeys(("source", "status", "selector", "fallback", "activeVersionId")),
+    **dict.fromkeys(("rollout", "requestContextSchema")),
+    **{name: {} for name in ("metadata", "omittedBlocks", "blockRollouts")},
+}
+"""What the parts of an agent mean that do not say it."""
 
 
 def evaluate(
@@ -49,7 +55,7 @@ def evaluated_agent(
     """Return the result of `evaluate`; raises the server's own `Invalid`."""
     # As the server receives it: of JSON types, with ordered keys.
     context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
-    return answer_in(parts, context, partial(_context_notices, offline=offline))
+    return answer_in({**_ABSENT, **parts}, context, partial(_context_notices, offline=offline))
 
 
 def _context_notices(schema: Any, context: Mapping[str, Any], *, offline: bool) -> list[dict[str, str]]:

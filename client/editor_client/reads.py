@@ -9,12 +9,11 @@ from functools import partial
 from threading import Lock
 from typing import Any, Literal, NoReturn, TypeVar
 
-from editor_client.cache import OLDEST, Cache, Entry, Key, Scope, Ticket
+from editor_client.cache import OLDEST, Cache, Entry, Key, Ticket
 from editor_client.calls import Answer, Call, Resource
 from editor_client.disk import DiskCache
 from editor_client.effects import DiskWork, Flow, InBackground
 from editor_client.errors import (
-    CannotEvaluate,
     EditorError,
     Forbidden,
     NotFound,
@@ -24,6 +23,7 @@ from editor_client.errors import (
     Unreachable,
 )
 from editor_client.exchange import Exchange, failure
+from editor_client.rights import Rights
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -58,14 +58,14 @@ class Reads:
 
     def __init__(
         self,
-        scope: Scope,
+        rights: Rights,
         policy: Policy,
         disk: DiskCache | None,
         exchange: Exchange,
         clock: Callable[[], float],
     ) -> None:
         self.cache = Cache(clock)
-        self._scope = scope
+        self._rights = rights
         self._policy = policy
         self._disk = disk
         self._exchange = exchange
@@ -76,7 +76,7 @@ class Reads:
 
     def read(self, call: Call[Any]) -> Flow[Any]:
         """Return the cached answer while it is young enough, otherwise ask the server."""
-        key = self.key(call)
+        key = yield from self.key(call)
         cached = yield from self.cached(call, key)
         if cached is not None:
             age = self.cache.age(cached)
@@ -86,34 +86,27 @@ class Reads:
                 if self.cache.begin_refresh(key):
                     yield InBackground(self._refresh(call, key, cached))
                 return cached.value
-        try:
-            return (yield from self.revalidate(call, key, cached))
-        except NO_ANSWER as error:
-            found = yield from self._from_parts(call)
-            if found is None:
-                raise
-            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
-            return found
-
-    def _from_parts(self, call: Call[Any]) -> Flow[Any]:
-        """Return an agent evaluated from parts that a following client has stored, or None."""
-        if call.local is None:
-            return None
-        held = yield from self.cached(call.local.parts, self.key(call.local.parts))
-        try:
-            return held and replace(call.local.evaluate_offline(held.value), stale=True)
-        except CannotEvaluate:
-            return None
+        return (yield from self.revalidate(call, key, cached))
 
     @property
     def is_down(self) -> bool:
         """Whether the latest read got no answer."""
         return self._exchange.down
 
-    def key(self, call: Call[Any]) -> Key:
-        """Return the key of a call in the cache."""
+    def key(self, call: Call[Any]) -> Flow[Key]:
+        """Return the key of a call in the cache, by the rights that the server has named."""
+        if not self._rights.name and self._disk is not None:
+            self._rights.recall((yield DiskWork(self._disk.rights)))
+        return self._key(call)
+
+    def _key(self, call: Call[Any]) -> Key:
         assert call.about is not None  # noqa: S101
-        return Key(self._scope, call.about, call.request.path, call.request.query)
+        return Key(self._rights.scope(call), call.about, call.request.path, call.request.query)
+
+    def note_rights(self, name: str, number: int) -> Flow[None]:
+        """Record the rights that the answer to a request with this number names, if any."""
+        if name and self._rights.note(name, number) and self._disk is not None:
+            yield DiskWork(partial(self._disk.store_rights, name, lambda: self._rights.name == name))
 
     def cached(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
         """Return the last good answer; one from the disk, stored by an earlier process, counts as old."""
@@ -172,14 +165,21 @@ class Reads:
                 self._refused_at = None
 
     def forget(self, *about: Resource) -> Flow[None]:
-        """Remove the cached answers about one resource, or all."""
+        """Remove the cached answers about one resource; or all that this key may have, for this key alone."""
         self.cache.forget(*about)
-        if self._disk is not None:
-            yield DiskWork(partial(self._disk.forget, *about))
+        if not about:
+            self._rights.note("", self.cache.number())
+        if self._disk is None:
+            return
+        if not about:
+            yield DiskWork(self._disk.forget)
+        for one in about:
+            yield DiskWork(partial(self._disk.forget_resource, one, self._rights.name))
 
     def after_fork(self) -> None:
         """Continue in a forked process: the cache stays, other threads are gone."""
         self._refusals = Lock()
+        self._rights.after_fork()
         self.cache.after_fork()
         if self._disk is not None:
             self._disk.after_fork()
@@ -204,6 +204,11 @@ class Reads:
             )
             if answer.status != UNAUTHORIZED:
                 self._let_in(ticket)
+            yield from self.note_rights(answer.rights, ticket.number)
+            asked, key = key, self._key(call)
+            if key != asked and answer.status == NOT_MODIFIED:
+                # What was held is that of other rights.
+                return (yield from self._ask(call, key, None, seconds))
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket)
             else:
@@ -213,7 +218,7 @@ class Reads:
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             if call.local is not None:
-                yield from self._refuse(self.key(call.local.parts), ticket)
+                yield from self._refuse(self._key(call.local.parts), ticket)
             raise
         except Unauthorized:
             if cached is None or not self._policy.keeps_unauthorized:

@@ -3,77 +3,56 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-import httpx2
 import pytest
 from editor_client import Client, EditorError
+from editor_client.parts import UNCHECKED
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.evaluation import BLOCK_IDS, agent_configs, block_configs, contexts
+from tests.support.in_process import MODES, InProcess, in_process
 from tests.support.rollouts import arm, started
 from tests.support.served import ask, reference, text
 
-MODES = ("ask", "poll", "stream")
 UNHURRIED = settings(deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 FATES = ("kept", "unpublished", "deleted")
 """What happens to a prompt block after the agent that shows it was published."""
 
 
 @dataclass
-class InProcess:
-    """The way of a client to the service in this process, which a test can cut; nothing is in the log."""
+class Readers:
+    """Who makes agents, who reads them, and the reader's clients by mode."""
 
-    api: Api
     admin: Api
-    is_cut: bool = False
-    clients: dict[str, Client] = field(default_factory=dict)
-
-    def __call__(self, request: httpx2.Request) -> httpx2.Response:
-        if self.is_cut:
-            raise httpx2.ConnectError("cut")
-        path = request.url.path.removeprefix("/api")
-        if path == "/events/stream":
-            return httpx2.Response(404, json={"error": "no", "code": "not_found"})
-        if path == "/events":
-            return httpx2.Response(200, json={"events": [], "next": 1, "hasMore": False, "epoch": "e"})
-        raw = request.url.raw_path.decode().removeprefix("/api")
-        answer = self.api.request(request.method, raw, **_conditions(request))
-        content = b"" if answer.body is None else json.dumps(answer.body).encode()
-        return httpx2.Response(answer.status, headers=dict(answer.headers), content=content)
-
-
-def _conditions(request: httpx2.Request) -> dict[str, str]:
-    tag = request.headers.get("If-None-Match")
-    return {} if tag is None else {"if_none_match": tag}
+    viewer: Api
+    way: InProcess
+    clients: dict[str, Client]
 
 
 @pytest.fixture
-def way(cast: Any) -> Iterator[InProcess]:
-    """Clients of a viewer in every mode."""
-    way = InProcess(cast.vera, cast.alice)
-    with ExitStack() as clients:
-        for mode in MODES:
-            http = httpx2.Client(transport=httpx2.MockTransport(way))
-            client = Client(
-                "http://testserver", api_key=way.api.key, updates=mode, retries=0, http_client=http
-            )
-            way.clients[mode] = clients.enter_context(client)
-        yield way
+def readers(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[Readers]:
+    # The threads of the clients draw pauses from the numbers that Hypothesis watches.
+    monkeypatch.setattr("editor_client.feed.random", random.Random())
+    with in_process() as way:
+        clients = {mode: way.client(cast.vera, mode) for mode in MODES}
+        yield Readers(cast.alice, cast.vera, way, clients)
 
 
-def outcome(read: Callable[[], Any]) -> tuple[int, Any]:
+def outcome(client: Client, agent_id: str, context: Any) -> tuple[int, Any]:
     """Return the status and the body that the server would answer."""
     try:
-        return 200, json.loads(json.dumps(read().raw))
+        found = client.get_agent(agent_id).details(request_context=context)
     except EditorError as error:
         return error.status, error.details
+    return 200, json.loads(json.dumps(found.raw))
 
 
 def expected(answer: Answer) -> tuple[int, Any]:
@@ -115,18 +94,28 @@ blocks_with_fates = st.tuples(block_configs, st.sampled_from(FATES))
 @given(agent_configs, st.tuples(blocks_with_fates, blocks_with_fates), st.lists(contexts, max_size=3))
 @example(REFERRING, [(BLOCK, "unpublished"), (BLOCK, "deleted")], [])
 @example(STRICT, [(BLOCK, "deleted"), (BLOCK, "kept")], [{"a": 1}])
-def in_every_mode(way: InProcess, numbers: Iterator[int], config: Any, blocks: Any, given: Any) -> None:
-    """Read an agent in contexts."""
-    agent_id = publish(way.admin, next(numbers), config, blocks)
+def in_every_mode(readers: Readers, numbers: Iterator[int], config: Any, blocks: Any, given: Any) -> None:
+    """Read an agent in contexts, and then in another one while the server is away."""
+    readers.way.is_cut = False
+    agent_id = publish(readers.admin, next(numbers), config, blocks)
     for context in [None, {}, *given, {"userId": "ada"}, {"userId": "bob"}]:
-        wanted = expected(ask(way.api, agent_id, context))
-        for mode, client in way.clients.items():
-            read = client.get_agent(agent_id).details
-            assert outcome(lambda: read(request_context=context)) == wanted, (mode, context)  # noqa: B023
+        wanted = expected(ask(readers.viewer, agent_id, context))
+        for mode, client in readers.clients.items():
+            assert outcome(client, agent_id, context) == wanted, (mode, context)
+    # Where the schema is beyond the client, it says so; all else is as the server would say.
+    context = {"userId": "cy", "a": "b"}
+    status, wanted = expected(ask(readers.viewer, agent_id, context))
+    readers.way.is_cut = True
+    for mode, client in readers.clients.items():
+        found, told = outcome(client, agent_id, context)
+        assert found == status, mode
+        if found == 200 and UNCHECKED in told["warnings"]:
+            told, wanted = ({**one, "warnings": []} for one in (told, wanted))
+        assert told == wanted, mode
 
 
-def test_every_mode_takes_whatever_the_server_answers(way: InProcess) -> None:
-    in_every_mode(way, count())
+def test_every_mode_takes_whatever_the_server_answers(readers: Readers) -> None:
+    in_every_mode(readers, count())
 
 
 class Own(str):
@@ -135,8 +124,8 @@ class Own(str):
     __slots__ = ()
 
 
-def test_a_fallback_may_be_a_text_of_a_class_of_its_own(way: InProcess) -> None:
-    way.is_cut = True
-    for client in way.clients.values():
+def test_a_fallback_may_be_a_text_of_a_class_of_its_own(readers: Readers) -> None:
+    readers.way.is_cut = True
+    for client in readers.clients.values():
         found = client.get_agent("never-read").details(fallback={"instructions": Own("Be kind.")})
         assert (found.instructions, found.source) == ("Be kind.", "fallback")

@@ -98,15 +98,16 @@ def test_an_answer_without_an_etag_is_cached_and_requested_in_full(
 def test_each_request_has_its_own_cached_answer(connect: Clients, server: Misbehaving) -> None:
     client = connect(server.url, max_age=LONG)
     selectors: list[dict[str, Any]] = [{"status": "draft"}, {"label": "tested"}, {"version_id": "v1"}]
-    contexts: list[dict[str, Any]] = [{"a": 1, "b": 2}, {"a": 1}]
     stored, block = client.get_stored_agent("writer"), client.get_stored_prompt_block("writer")
     asked = [partial(stored.details, **one) for one in ({}, *selectors)]
-    asked += [partial(client.get_agent("writer").details, request_context=one) for one in contexts]
-    asked += [block.details, client.get_agent("writer").details]
+    asked += [partial(client.get_agent("writer", **one).details) for one in ({}, *selectors)]
+    asked += [block.details]
     server.does(*(record(description=str(number)) for number in range(len(asked))))
     for _ in range(2):
         assert [read().description for read in asked] == [str(number) for number in range(len(asked))]
-    assert client.get_agent("writer").details(request_context={"b": 2, "a": 1}).description == "4"
+    for context in ({"a": 1, "b": 2}, {"b": 2, "a": 1}):
+        assert client.get_agent("writer").details(request_context=context).description == "4"
+    assert len(server.asked) == len(asked)
     server.does(record(id="a/b"), record(id="a%2Fb"))
     assert [client.get_agent(one).details().id for one in ("a/b", "a%2Fb")] == ["a/b", "a%2Fb"]
 
@@ -207,12 +208,12 @@ def test_the_least_recently_read_answer_is_evicted(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("editor_client.cache.MAX_ENTRIES", 3)
-    agent = connect(server.url, max_age=LONG).get_agent("writer")
+    client = connect(server.url, max_age=LONG)
     server.does(ONE)
     for number in (0, 1, 2, 3, 3, 2, 1):
-        agent.details(request_context={"n": number})
+        client.get_agent("writer", label=f"l{number}").details()
     assert len(server.asked) == 4
-    agent.details(request_context={"n": 0})
+    client.get_agent("writer", label="l0").details()
     assert len(server.asked) == 5
 
 

@@ -151,15 +151,15 @@ def test_many_different_reads_do_not_fill_the_disk(
     connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("editor_client.disk.MAX_ENTRIES", 3)
-    agent = connect(server.url, KEY, cache_dir=folder).get_agent("writer")
+    client = connect(server.url, KEY, cache_dir=folder)
     server.does(record())
     for number in range(6):
-        agent.details(request_context={"n": number})
+        client.get_agent("writer", label=f"l{number}").details()
         for path in files(folder):
             os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 1))
     assert len(files(folder)) == 3
     server.does(hang_up)
-    assert agent.details(request_context={"n": 5}).stale
+    assert client.get_agent("writer", label="l5").details().stale
 
 
 def test_a_folder_that_is_not_writable_is_no_error(

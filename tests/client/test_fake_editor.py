@@ -7,11 +7,12 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
-from editor_client import AsyncClient, Client, EditConflict, NotFound, ValidationFailed
+from editor_client import AsyncClient, Client, EditConflict, NotFound, Unreachable, ValidationFailed
 from editor_client.parts import evaluate
 from editor_client.testing import FakeEditor
 from editor_client.testing.object_lists import Collection
@@ -529,6 +530,28 @@ def test_a_client_that_follows_the_fake_editor_sees_changes(
     types = [next(heard).type for _ in range(4)]
     heard.close()
     assert types == ["agent.created", "agent.published", "agent.versionCreated", "agent.published"]
+
+
+def test_an_application_can_be_tested_in_an_outage_and_with_a_new_key(tmp_path: Path) -> None:
+    editor = FakeEditor()
+
+    def client(key: str, editor: FakeEditor = editor) -> Client:
+        http = httpx2.Client(transport=editor)
+        return Client("http://editor", api_key=key, retries=0, cache_dir=tmp_path, http_client=http)
+
+    client("ek_old").create_stored_agent(
+        id="writer", name="Writer", instructions=[{"type": "prompt_block", "content": "Hi {{ name }}."}]
+    )
+    assert client("ek_old").get_agent("writer").details().instructions == "Hi {{ name }}."
+    assert client("ek_new").list_stored_agents().total == 1
+    editor.is_down = True
+    for key in ("ek_old", "ek_new"):
+        found = client(key).get_agent("writer").details(request_context={"name": key})
+        assert (found.instructions, found.stale) == (f"Hi {key}.", True)
+    assert client("ek_new", FakeEditor()).list_stored_agents().total == 0
+    for key in ("ek_new", "ek_never_answered"):  # the latest answer to the new key was another editor's
+        with pytest.raises(Unreachable):
+            client(key).get_agent("writer").details()
 
 
 @with_both_clients

@@ -52,6 +52,7 @@ class Stream:
     position: int
     has_begun: bool = False
     is_broken: bool = False
+    rights: str = ""
 
 
 @dataclass

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 from editor_client.agents import Agent
-from editor_client.cache import Scope
 from editor_client.calls import Answer
 from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, ServerError, Unreachable
 from editor_client.flows import Flows
 from editor_client.reads import Policy
+from editor_client.rights import Rights
 from editor_client.stored_agents import StoredAgent
 from hypothesis import given
 from hypothesis import strategies as st
 
-RECORD = Answer(200, {"etag": '"1"'}, b'{"id": "writer", "name": "one"}')
+
+def parts(name: str, etag: str = '"1"') -> Answer:
+    """Return an answer with the parts of an agent of this name."""
+    config = {"name": name, "instructions": "Be kind."}
+    body = {"id": "writer", "resolvedVersionId": "v1", "config": config, "promptBlocks": {}}
+    return Answer(200, {"etag": etag}, json.dumps(body).encode())
+
+
+RECORD = parts("one")
+UPDATED = Answer(200, {}, b'{"id": "writer", "name": "two"}')
 LOST = NoAnswer("gone")
 NO_CLIENT: Any = None
 SAME = Answer(304, {"etag": '"1"'}, b"")
@@ -38,7 +48,7 @@ class Hand:
         """Return the flows of a client that lives in this hand's time."""
         policy = {"timeout": 10, "run_timeout": 300, "retries": 2, "max_age": 0, "stale_while_revalidate": 0}
         return Flows(
-            Scope("http://server", "digest"), Policy(**{**policy, **settings}), None, lambda: self.now
+            Rights("http://server", "ek_test"), Policy(**{**policy, **settings}), None, lambda: self.now
         )
 
     def run(self, flow: Flow[Any]) -> Any:
@@ -117,8 +127,7 @@ def test_an_older_answer_does_not_replace_a_newer_one() -> None:
     flows = hand.flows(max_age=100)
     early = flows.perform(READ)
     assert isinstance(next(early), Send)
-    newer = Answer(200, {"etag": '"2"'}, b'{"id": "writer", "name": "two"}')
-    hand.outcomes = [newer]
+    hand.outcomes = [parts("two", '"2"')]
     assert hand.run(flows.perform(READ)).name == "two"
     with pytest.raises(StopIteration) as end:
         early.send(RECORD)
@@ -127,14 +136,14 @@ def test_an_older_answer_does_not_replace_a_newer_one() -> None:
 
 
 def test_an_answer_from_before_a_change_does_not_count_as_fresh() -> None:
-    hand = Hand([Answer(200, {}, b'{"id": "writer", "name": "two"}')])
+    hand = Hand([UPDATED])
     flows = hand.flows(max_age=100)
     early = flows.perform(READ)
     next(early)
     hand.run(flows.perform(StoredAgent.update(WRITER, name="two")))
     with pytest.raises(StopIteration):
         early.send(RECORD)
-    hand.outcomes = [Answer(200, {}, b'{"id": "writer", "name": "two"}')]
+    hand.outcomes = [parts("two", '"2"')]
     assert hand.run(flows.perform(READ)).name == "two"
 
 

@@ -71,11 +71,13 @@ def test_usage_of_a_run_can_be_added(connect: Clients, server: Misbehaving) -> N
 
 @pytest.mark.usefixtures("soon")
 def test_the_asynchronous_client_reports_in_the_background(server: Misbehaving) -> None:
-    server.does(record(rollout={"id": "r", "arm": "new", "reason": "split"}), DONE)
+    arm = {"name": "new", "start": 0, "weight": 10_000, "resolvedVersionId": "v1"}
+    server.does(record(rollout={"id": "r", "seed": "s", "bucketBy": "userId", "arms": [arm]}), DONE)
 
     async def read_once() -> None:
         async with AsyncClient(server.url, api_key="ek_test", report_usage=True) as client:
-            client.add_usage(await client.get_agent("writer").details(), output_tokens=2)
+            read = client.get_agent("writer").details
+            client.add_usage(await read(request_context={"userId": "ada"}), output_tokens=2)
             await asyncio.to_thread(server.wait_for, 2)
 
     asyncio.run(read_once())

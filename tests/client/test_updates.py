@@ -263,12 +263,13 @@ class TestARefusedKey:
         self, follow: Callable[..., Any], relay: Relay, live_service: Service, viewer: Viewer, tmp_path: Path
     ) -> None:
         agent = follow(viewer.key, cache_dir=tmp_path).get_agent(viewer.agent_id)
-        assert agent.details().instructions == "one" and list(tmp_path.rglob("*.json"))
+        assert agent.details().instructions == "one" and list(tmp_path.rglob("rights"))
         live_service.manage("revoke_api_key", viewer.key)
-        assert soon(lambda: not list(tmp_path.rglob("*.json")))
+        assert soon(lambda: not list(tmp_path.rglob("rights")))
         assert outcome(agent.details) == "unauthorized"
         relay.cut()
-        assert outcome(agent.details) == "unreachable"
+        for reader in (agent, follow(viewer.key, cache_dir=tmp_path).get_agent(viewer.agent_id)):
+            assert outcome(reader.details) == "unreachable"
 
     def test_cached_answers_are_retained_with_keep(
         self,
@@ -290,6 +291,18 @@ class TestARefusedKey:
         assert len([line for line in caplog.messages if "served as stale" in line]) == 1
         with pytest.raises(Unauthorized):
             follower.get_agent("never-read").details()
+
+
+def test_lost_rights_are_noticed_while_the_log_is_polled(
+    live_service: Service, connect: Clients, client: Any, new_id: str
+) -> None:
+    key = live_service.manage("create_api_key", new_id, "--workspace", "default", "--role", "editor")
+    client.create_stored_agent(id=new_id, name="Writer", instructions="one")
+    client.get_stored_agent(new_id).update(instructions="not yet")
+    read = connect(live_service.url, key, updates="poll").get_agent(new_id, status="draft").details
+    assert outcome(read) == "not yet"
+    live_service.manage("set_role", new_id, "default", "viewer")
+    assert soon(lambda: outcome(read) == "forbidden")
 
 
 class OldServer:

@@ -90,16 +90,23 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def record(etag: str | None = '"1"', **fields: Any) -> Behaviour:
-    """Answer with a record of `writer`, or 304 if the client has it already."""
+    """Answer with a record of `writer` or its parts, or 304 if the client has it already."""
     whole = {"id": "writer", "instructions": "one", "resolvedVersionId": "v1", **fields}
+    parts = parts_of(whole)
 
     def behave(handler: Handler) -> None:
         if etag is not None and handler.headers.get("If-None-Match") == etag:
             handler.send(304, b"", ETag=etag)
         else:
-            handler.send(200, json.dumps(whole).encode(), **({"ETag": etag} if etag else {}))
+            content = json.dumps(parts if "form=parts" in handler.path else whole).encode()
+            handler.send(200, content, **({"ETag": etag} if etag else {}))
 
     return behave
+
+
+def parts_of(agent: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of an agent that refers to no prompt block."""
+    return {"config": {"name": "Writer", **agent}, "promptBlocks": {}, **agent}
 
 
 def says(status: int, body: Any = None, **headers: str) -> Behaviour:

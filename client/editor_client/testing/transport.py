@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import secrets
 from threading import RLock
 from typing import Final
 from urllib.parse import parse_qsl
@@ -43,7 +44,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     api_prefix            as the client's
 
     Any key is accepted, but one is required. Several clients, of threads and of event loops, can share an
-    editor.
+    editor. Each editor is an installation of its own. While `is_down` is set, it answers nothing.
     """
 
     def __init__(
@@ -57,7 +58,9 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     ) -> None:
         self._editor = Editor(workspace, username, generate or serving.echo, score or datasets.compares)
         self._prefix = "/" + api_prefix.strip("/")
+        self.is_down = False
         self._lock = RLock()
+        self._rights = f"{secrets.token_hex(8)}-all"
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Answer a request of a blocking client."""
@@ -68,10 +71,11 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return self._response(request, await request.aread())
 
     def _response(self, request: httpx2.Request, content: bytes) -> httpx2.Response:
-        # As the client of the application needs it, which may be of httpx.
-        response: type[httpx2.Response] = next(
-            one.Response for one in http_libraries() if isinstance(request, one.Request)
-        )
+        # That of the application's client, which may be httpx.
+        library = next(one for one in http_libraries() if isinstance(request, one.Request))
+        if self.is_down:
+            raise library.ConnectError("the editor is down", request=request)
+        response: type[httpx2.Response] = library.Response
         try:
             with self._lock:
                 answer = self._answer(request, content)
@@ -89,7 +93,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             events = "".join([*frames, "data: [DONE]\n\n"])
             return response(200, text=events, headers={"Content-Type": "text/event-stream"})
         etag = answer.etag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
-        headers = {"ETag": f'"{etag}"'}
+        headers = {"ETag": f'"{etag}"', "Editor-Rights": self._rights}
         if request.method == "GET" and headers["ETag"] in request.headers.get("If-None-Match", ""):
             return response(304, headers=headers)
         return response(answer.status, json=answer.content, headers=headers)
