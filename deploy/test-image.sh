@@ -14,7 +14,7 @@ export BUILDAH_ISOLATION=chroot
 step="Debian's packages are fetched from the mirrors of this machine"
 deploy/base-image.sh
 step='Wheels are fetched as pip is configured on this machine'
-python=3.11 # of Debian bookworm
+python=3.13 # of Debian trixie
 # A newer pip than Debian's takes a third of the processor time. Where uv cannot have it, Debian's does.
 .venv/bin/uv pip install --quiet --python .venv/bin/python --target "$work/pip" pip 2>/dev/null || true
 PYTHONPATH="$work/pip" .venv/bin/python -m pip download -qq --no-deps --require-hashes --python-version "$python" \
@@ -26,6 +26,7 @@ built=editor-test
 image=$(buildah from --pull=never "$built")
 root=$(buildah mount "$image")
 buildah inspect --type image editor-test >"$work/image.json"
+! compgen -G "$root/opt/editor/.git*" >/dev/null # it comes from what .dockerignore lets in
 packages=$(chroot "$root" dpkg-query --show | wc -l)
 distributions=$(printf '%s\n' "$root"/opt/editor/.venv/lib/python*/site-packages/*.dist-info | wc -l)
 step='What deploy/kubernetes describes is run from the image'

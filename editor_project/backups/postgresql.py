@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +26,9 @@ _OTHERS: Final = """
     AND coalesce(backend_type, 'client backend') = 'client backend'
 """
 _TABLES: Final = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+
+_SET: Final = re.compile(rb"SET (\w+) = ")
+_FIRST_STATEMENT: Final = (b"CREATE", b"ALTER", b"COPY", b"COMMENT")
 
 _EMPTY: Final = """
 SET lock_timeout = '5s';
@@ -57,11 +62,32 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
     _check()
     parts = {name: dumped.with_name(name) for name in ("first.sql", "tables.sql", "last.sql")}
     _run("pg_restore", "--no-owner", "--no-privileges", f"--file={parts['tables.sql']}", str(dumped))
+    leave_out_settings(parts["tables.sql"], known=_known_settings())
     parts["first.sql"].write_text(_EMPTY)
     parts["last.sql"].write_text(_NEW_EPOCH.format(epoch=new_epoch()))
     files = [f"--file={file}" for file in parts.values()]
     all_or_nothing = ["--single-transaction", "--set=ON_ERROR_STOP=1"]
     _run("psql", "--no-psqlrc", "--quiet", "--output=/dev/null", *all_or_nothing, *files, "--dbname={}")
+
+
+def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
+    """Turn the settings at the beginning of a dump into comments that the server does not know.
+
+    The programs of a newer release set some of their own, such as `transaction_timeout` of 17, for any server.
+    """
+    with file.open("r+b") as dump:
+        while (line := dump.readline()) and not line.startswith(_FIRST_STATEMENT):
+            found = _SET.match(line)
+            if found and found[1].decode() not in known:
+                after = dump.tell()
+                dump.seek(after - len(line))
+                dump.write(b"-- ")  # as long as SET
+                dump.seek(after)
+
+
+def _known_settings() -> frozenset[str]:
+    with psycopg.connect(_address(with_password=True)) as database:
+        return frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
 
 
 def _check() -> None:

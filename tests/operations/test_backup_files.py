@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from editor_project.backups import archive, sqlite
+from editor_project.backups import archive, postgresql, sqlite
 from editor_project.backups.archive import Manifest, Unusable
 
 MANIFEST = Manifest(vendor="sqlite", version="0.2.0", made_at="2026-01-01T00:00:00+00:00", migrations=[])
@@ -130,3 +130,12 @@ def test_what_is_dumped_is_checked(tmp_path: Path) -> None:
         sqlite.dump({"NAME": tmp_path / "missing"}, tmp_path / "copy")
     with pytest.raises(Unusable, match="in memory"):
         sqlite.dump({"NAME": ":memory:"}, tmp_path / "copy")
+
+
+def test_a_dump_of_newer_programs_sets_nothing_that_an_older_server_lacks(tmp_path: Path) -> None:
+    dump = tmp_path / "tables.sql"
+    head = "-- Dumped by 17\n\nSET statement_timeout = 0;\nSET transaction_timeout = 0;\n"
+    body = "SET default_tablespace = '';\nCREATE TABLE a (b text);\nCOPY a FROM stdin;\nSET transaction_timeout = 0;\n"
+    dump.write_text(head + body)
+    postgresql.leave_out_settings(dump, known={"statement_timeout", "default_tablespace"})
+    assert dump.read_text() == head.replace("SET transaction", "--  transaction") + body
