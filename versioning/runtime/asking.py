@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versioning.runtime.preloading import load_agent_library
+
 if TYPE_CHECKING:
     from versioning.runtime.messages import Turn
 
@@ -24,7 +26,8 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
     Blocks until it is there; a refusal is reported at once. Raises `NoModel`, `ProviderUnavailable`, and
     `ProviderFailed` if it does not come within so many seconds.
     """
-    # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
+    load_agent_library()
+    # Not at the top: they load the agent library, 50 MiB that a worker without runs does not need.
     from pydantic_ai.direct import model_request  # noqa: PLC0415
     from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart  # noqa: PLC0415
     from pydantic_ai.settings import ModelSettings  # noqa: PLC0415
