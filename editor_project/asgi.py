@@ -1,8 +1,11 @@
 """The ASGI application, for deployments that prefer an asynchronous server."""
 
 import os
+from threading import Thread
+from typing import Any
 
 from django.core.asgi import get_asgi_application
+from django.core.signals import request_started
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
 
@@ -12,6 +15,15 @@ from django.conf import settings  # noqa: E402  settings come first
 
 from editor_project.database.postgresql.base import limit_statements  # noqa: E402
 from editor_project.server.asgi import bodies_first  # noqa: E402
+from versioning.runtime import preload  # noqa: E402
 
+
+def preload_runs(**_signal: Any) -> None:
+    """Load what runs need in the background, as `serve` does; called by the first request of a process."""
+    request_started.disconnect(preload_runs)
+    Thread(target=preload, name="preload", daemon=True).start()
+
+
+request_started.connect(preload_runs)
 limit_statements(settings.EDITOR_STATEMENT_TIMEOUT)
 application = bodies_first(django_application)

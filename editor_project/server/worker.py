@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import os
 import signal
 import threading
@@ -32,6 +33,9 @@ OBJECTS_BETWEEN_COLLECTIONS: Final = 5000
 """Garbage is collected after so many more allocations than deallocations; Python's default is 700."""
 
 
+logger = logging.getLogger(__name__)
+
+
 class HandOver(CallbackScheduler):
     """Passes each request to a function in the thread in which it arrives; granian would create a task."""
 
@@ -54,6 +58,8 @@ class Served(NamedTuple):
     threads: int
     streams: int
     """How many asynchronous streams may be open."""
+    preload: Callable[[], None] | None = None
+    """Called in each worker in the background, a moment after its start."""
 
 
 def work(
@@ -80,6 +86,8 @@ def work(
         gateway = Gateway(served.application(), loop, served.threads, served.streams)
         gateways.append(gateway)
         _collect_seldom()
+        if served.preload is not None:
+            threading.Thread(target=_preload, args=[served.preload], daemon=True).start()
         return HandOver(loop, gateway.take)
 
     def signals(loop: asyncio.AbstractEventLoop) -> WorkerSignal:
@@ -101,6 +109,16 @@ def work(
     spawn = mp.MPServer._spawn_asgi_worker  # noqa: SLF001  what granian starts by itself
     spawn(worker, name, application, connections.that_ends(sockets), *others)
     traces.flush()
+
+
+def _preload(preload: Callable[[], None]) -> None:
+    """Load what the first requests do not need, once they are answered."""
+    time.sleep(TICK)
+    try:
+        preload()
+    except Exception:
+        logger.exception("what runs need could not be loaded")
+    _collect_seldom()
 
 
 def _collect_seldom() -> None:

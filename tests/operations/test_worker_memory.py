@@ -6,9 +6,10 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from tests.support.service import new_database, template_database
+from tests.support.service import Service, new_database, template_database
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,6 +48,26 @@ ask("POST", "/webhooks", workspaceId="default", url="https://93.184.215.14/", ev
 print(json.dumps([*steps, loaded()]))
 """
 
+# A run after what `serve` loads in the background; the model refuses the connection.
+RUN = """
+import sys
+from versioning.runtime import Agent, Framework, ProviderFailed, preload
+
+def loaded():
+    return {name for name in sys.modules if name.partition(".")[0] in {"openai", "pydantic_ai"}}
+
+assert not loaded()
+preload()
+before = loaded()
+agent = Agent(id="a", name="A", instructions="text", model={"provider": "openai", "name": "small"})
+Framework(agents=[agent])
+try:
+    agent.generate("hello", model_settings={"maxRetries": 0})
+except ProviderFailed as error:
+    assert "could not be reached" in error.message, error
+print(len(before), sorted(loaded() - before))
+"""
+
 
 def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -> None:
     template = template_database()
@@ -62,3 +83,19 @@ def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -
     assert "cryptography" in after_webhook
     # Metrics and traces are off. The agent library brings OpenTelemetry's interface, which does nothing.
     assert not {"opentelemetry.sdk", "prometheus_client"} & set(after_webhook)
+
+
+def test_a_run_after_preloading_imports_nothing_more() -> None:
+    provider = {"OPENAI_BASE_URL": "http://127.0.0.1:9/v1", "OPENAI_API_KEY": "sk-test-0123456789abcdef"}
+    command, environment = [sys.executable, "-c", RUN], os.environ | provider
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    number, left = done.stdout.strip().split(" ", 1)
+    assert int(number) > 50 and left == "[]"
+
+
+def test_serve_loads_what_runs_need_after_it_has_started(live_service: Service) -> None:
+    deadline = time.monotonic() + 60
+    while "the agent library was loaded" not in live_service.log:
+        assert time.monotonic() < deadline, live_service.log
+        time.sleep(0.05)

@@ -115,6 +115,12 @@ def parent() -> str | None:
     return headers().get(PARENT) if _tracers else None
 
 
+def load_runs() -> None:
+    """Prepare the tracer, if there is one, for runs of agents in this process."""
+    for tracer in _tracers:
+        tracer.load_runs()
+
+
 @contextmanager
 def running(agent: ResolvedAgent) -> Iterator[None]:
     """Name an agent, its version and its arm in all spans about models and tools within this block."""

@@ -18,6 +18,7 @@ from versioning.runtime.errors import (
     VersionUnresolved,
 )
 from versioning.runtime.framework import Framework
+from versioning.runtime.preloading import preload
 from versioning.runtime.results import Result
 from versioning.runtime.store import AgentStore
 from versioning.runtime.streaming import EventStream
@@ -36,4 +37,5 @@ __all__ = [
     "SelectedAgent",
     "ToolFailed",
     "VersionUnresolved",
+    "preload",
 ]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versioning.runtime.preloading import load_agent_library
 from versioning.runtime.prices import PricedModel, Prices
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def ask(
     once. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not come within so many
     seconds.
     """
-    # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
+    load_agent_library()
+    # Not at the top: they load the agent library, 50 MiB that a worker without runs does not need.
     from pydantic_ai.direct import model_request  # noqa: PLC0415
     from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart  # noqa: PLC0415
     from pydantic_ai.settings import ModelSettings  # noqa: PLC0415

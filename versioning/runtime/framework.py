@@ -17,6 +17,7 @@ from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
 from versioning.runtime.functions import by_name
 from versioning.runtime.plans import Catalogue
+from versioning.runtime.preloading import load_agent_library
 from versioning.runtime.results import Result
 from versioning.runtime.store import AgentStore, CodeOnly, in_thread
 from versioning.runtime.streaming import Event, EventStream, Producer
@@ -179,7 +180,8 @@ class Framework:
 
     @cached_property
     def _runner(self) -> Runner:
-        # Not at the top: they load the agent library, 20 MiB that a worker without runs does not need.
+        load_agent_library()
+        # Not at the top: they load the agent library, 50 MiB that a worker without runs does not need.
         from versioning.runtime import preparation, runner  # noqa: PLC0415
 
         preparer = preparation.Preparer(

@@ -1,6 +1,6 @@
 """Run calls, synchronously on a background event loop or asynchronously on the caller's.
 
-`Framework` imports this module at its first run, and with it the agent library.
+`preloading` imports this module, and with it the agent library.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
     """The tools for some functions, by name.
 
     Name, docstring and type hints describe a tool. They are read only once, because that costs more than a
-    run, and when a tool is first asked for: names do not need the agent library, which takes 20 MiB. Raises
+    run, and when a tool is first asked for: names do not need the agent library, which takes 50 MiB. Raises
     `ValueError` at once if two functions have the same name and if a function cannot be described.
     """
 

@@ -15,6 +15,7 @@ from editor_project.server.background import BackgroundWorker
 from editor_project.server.worker import Served
 from versioning.api import open_streams
 from versioning.conf import get_framework
+from versioning.runtime import preload
 
 
 class Command(BaseCommand):
@@ -40,7 +41,7 @@ class Command(BaseCommand):
         get_framework()  # before forking
         possible = connections.possible()
         process.run(
-            Served(get_internal_wsgi_application, threads, _streams(possible)),
+            Served(get_internal_wsgi_application, threads, _streams(possible), preload),
             bind=bind,
             workers=workers,
             pinned=settings.EDITOR_PIN_WORKERS,

@@ -1,0 +1,52 @@
+"""Load what runs need ahead of the first one: it takes seconds, for which no caller should wait."""
+
+from __future__ import annotations
+
+import logging
+from threading import RLock
+from time import monotonic
+from typing import Final
+
+from versioning.domain import telemetry
+from versioning.runtime.errors import ProviderUnavailable
+from versioning.runtime.known_providers import KNOWN_PROVIDERS
+
+logger = logging.getLogger("versioning.runtime")
+
+_importing: Final = RLock()
+
+
+def load_agent_library() -> None:
+    """Import the agent library, unless that is done; if another thread imports it, wait for that one.
+
+    Two threads that import it at once could each see modules that the other one has only half executed.
+    """
+    with _importing:
+        # Not at the top: 50 MiB that a process without runs does not need.
+        from versioning.runtime import preparation, runner  # noqa: F401, PLC0415
+
+
+def preload() -> None:
+    """Load the agent library and create the clients of all providers that have their credentials.
+
+    Takes seconds, and sends nothing. Call it in a thread of each process that serves requests, after its
+    start and after any fork. A run that begins meanwhile waits no longer than without this.
+    """
+    began = monotonic()
+    load_agent_library()
+    import pydantic_ai  # noqa: PLC0415  as above
+
+    from versioning.runtime.echo import echo_model  # noqa: PLC0415  as above
+    from versioning.runtime.runner import background_loop  # noqa: PLC0415  as above
+
+    background = background_loop()
+    # Before the tracers know of runs: this one is nobody's.
+    background.run(pydantic_ai.Agent(echo_model()).run("Hello"))
+    telemetry.load_runs()
+    for name, known in KNOWN_PROVIDERS.items():
+        if known.is_installed and known.missing is None:
+            try:
+                background.providers.model(name, {"provider": name, "name": "none"})
+            except ProviderUnavailable as error:
+                logger.info("%s", error.message)
+    logger.info("the agent library was loaded in %.1f s", monotonic() - began)
