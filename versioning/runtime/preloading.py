@@ -8,8 +8,8 @@ from time import monotonic
 from typing import Final
 
 from versioning.domain import telemetry
+from versioning.domain.provider_catalog import BUILT_IN, CODE, ECHO, ProviderCatalog
 from versioning.runtime.errors import ProviderUnavailable
-from versioning.runtime.known_providers import KNOWN_PROVIDERS
 
 logger = logging.getLogger("versioning.runtime")
 
@@ -26,8 +26,8 @@ def load_agent_library() -> None:
         from versioning.runtime import preparation, runner  # noqa: F401, PLC0415
 
 
-def preload() -> None:
-    """Load the agent library and create the clients of all providers that have their credentials.
+def preload(catalog: ProviderCatalog = BUILT_IN) -> None:
+    """Load the agent library and create the clients of the catalog's providers that have their credentials.
 
     Takes seconds, and sends nothing. Call it in a thread of each process that serves requests, after its
     start and after any fork. A run that begins meanwhile waits no longer than without this.
@@ -43,10 +43,12 @@ def preload() -> None:
     # Before the tracers know of runs: this one is nobody's.
     background.run(pydantic_ai.Agent(echo_model()).run("Hello"))
     telemetry.load_runs()
-    for name, known in KNOWN_PROVIDERS.items():
-        if known.is_installed and known.missing is None:
+    for provider in catalog.all():
+        if provider.is_ready and provider.kind not in {ECHO, CODE}:
             try:
-                background.providers.model(name, {"provider": name, "name": "none"})
+                background.providers.model(
+                    provider.name, {"provider": provider.name, "name": "none"}, catalog
+                )
             except ProviderUnavailable as error:
                 logger.info("%s", error.message)
     logger.info("the agent library was loaded in %.1f s", monotonic() - began)

@@ -14,7 +14,7 @@ from editor_project.server import connections, process
 from editor_project.server.background import BackgroundWorker
 from editor_project.server.worker import Served
 from versioning.api import open_streams
-from versioning.conf import get_framework
+from versioning.conf import get_editor, get_framework
 from versioning.runtime import preload
 
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         get_framework()  # before forking
         possible = connections.possible()
         process.run(
-            Served(get_internal_wsgi_application, threads, _streams(possible), preload),
+            Served(get_internal_wsgi_application, threads, _streams(possible), _preload),
             bind=bind,
             workers=workers,
             pinned=settings.EDITOR_PIN_WORKERS,
@@ -56,3 +56,8 @@ def _streams(possible: int) -> int:
     if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
         raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
     return min(wanted, most)
+
+
+def _preload() -> None:
+    """Load what runs need, with the clients of the configured providers."""
+    preload(get_editor().providers())
