@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models import Count
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,7 +25,7 @@ from releases.schemas import (
     RevertAnswer,
 )
 from releases.verbs import Releases
-from versioning.api import errors, parameters
+from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
 from versioning.api.paging import Page
 from versioning.api.rendering import content_etag
@@ -47,6 +46,7 @@ errors.STATUS[ReleaseChanged] = 412
 class ReleaseViewSet(EditorViewSet):
     """Releases of the workspaces whose drafts the caller may read."""
 
+    job = "Release"
     subject = "release"
     actions = {"publish": Action.PUBLISH}
     created = frozenset({"create", "revert"})
@@ -164,4 +164,4 @@ def _cleared(body: Json) -> Json:
 
 
 def _address(release: Release) -> str:
-    return f"/{settings.EDITOR_API_PREFIX}/releases/{release.pk}"
+    return addresses.location(f"releases/{release.pk}")

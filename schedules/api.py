@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from schedules.models import Action, Schedule
 from schedules.schemas import STATES, ScheduleAnswer, ScheduleCreate, SchedulePage, ScheduleUpdate
 from schedules.verbs import Schedules, Times
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json
@@ -34,6 +33,7 @@ _ARGUMENTS: Final = {
 class ScheduleViewSet(EditorViewSet):
     """Scheduled versions and releases."""
 
+    job = "Release"
     subject = "schedule"
     actions = dict.fromkeys(("create", "update", "destroy"), KeyAction.PUBLISH)
     created = frozenset({"create"})
@@ -94,7 +94,7 @@ class ScheduleViewSet(EditorViewSet):
         else:
             about = given["resource"]
             made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
-        address = f"/{settings.EDITOR_API_PREFIX}/schedules/{made.pk}"
+        address = addresses.location(f"schedules/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

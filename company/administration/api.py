@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.conf import settings
 from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -25,7 +24,7 @@ from company.administration.schemas import (
 )
 from company.administration.verbs import as_seen, identity_of, members_as_seen
 from studio.workspaces.base import invitation_address
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.rendering import content_etag
@@ -46,6 +45,7 @@ NOT_STORED: Final = {"Cache-Control": "private, no-store"}
 class WorkspaceViewSet(EditorViewSet):
     """The workspaces that the caller is a member of."""
 
+    job = "Administer"
     subject = "workspace"
     actions = dict.fromkeys(("create", "update", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
@@ -71,7 +71,7 @@ class WorkspaceViewSet(EditorViewSet):
         """Create a workspace, with the caller as its first admin; only superusers may."""
         given = WorkspaceCreate.read(request)
         made = get_editor().workspace.create(given.get("id", ""), given["name"], by=self.caller)
-        location = f"/{settings.EDITOR_API_PREFIX}/workspaces/{ids.encode(made.pk)}"
+        location = addresses.location(f"workspaces/{ids.encode(made.pk)}")
         return with_etag(request, self._dump(made), status=201, headers={"Location": location})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -101,6 +101,7 @@ class WorkspaceViewSet(EditorViewSet):
 class MemberViewSet(EditorViewSet):
     """The members of a workspace."""
 
+    job = "Administer"
     subject = "member"
     actions = dict.fromkeys(("update", "destroy"), Action.ADMIN)
     errors = {"update": (409,), "destroy": (409,)}
@@ -132,6 +133,7 @@ class MemberViewSet(EditorViewSet):
 class InvitationViewSet(EditorViewSet):
     """Invitations to a workspace."""
 
+    job = "Administer"
     subject = "invitation"
     actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
@@ -152,7 +154,7 @@ class InvitationViewSet(EditorViewSet):
         pending = invitations.pending(id, by=self.caller)
         body = InvitationAnswer.dump(next(one for one in pending if one.invitation.pk == made.pk))
         url = request.build_absolute_uri(invitation_address(token))
-        location = f"/{settings.EDITOR_API_PREFIX}/workspaces/{ids.encode(id)}/invitations/{made.pk}"
+        location = addresses.location(f"workspaces/{ids.encode(id)}/invitations/{made.pk}")
         headers = {"Location": location, **NOT_STORED}
         return with_etag(request, {**body, "url": url}, etag=content_etag(body), status=201, headers=headers)
 
@@ -166,6 +168,7 @@ class InvitationViewSet(EditorViewSet):
 class MeViewSet(EditorViewSet):
     """The caller."""
 
+    job = "Administer"
     subject = "caller"
     actions = {"retrieve": None}
     responses = {"retrieve": Me}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from typing import Any, Final
 
-from django.conf import settings
 from django.utils.dateparse import parse_datetime
 from editor_client.shared import ids
 from rest_framework.request import Request
@@ -20,7 +19,7 @@ from company.administration.schemas import (
     ServiceAccountCreate,
     ServiceAccountPage,
 )
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.rendering import content_etag
@@ -38,6 +37,7 @@ NAMES: Final = {"workspaceId": "workspace_id", "idPrefix": "id_prefix", "expires
 class KeyViewSet(EditorViewSet):
     """The caller's API keys, and those of the workspaces that the caller administers."""
 
+    job = "Administer"
     subject = "key"
     actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
@@ -68,7 +68,7 @@ class KeyViewSet(EditorViewSet):
             arguments["expires_at"] = _moment(given["expiresAt"])
         key, text = get_editor().key.issue(**arguments, by=self.caller)
         body = KeyAnswer.dump(key)
-        location = f"/{settings.EDITOR_API_PREFIX}/keys/{ids.encode(key.prefix)}"
+        location = addresses.location(f"keys/{ids.encode(key.prefix)}")
         headers = {"Location": location, "Cache-Control": "private, no-store"}  # no cache may store the key
         return with_etag(request, {**body, "key": text}, etag=content_etag(body), status=201, headers=headers)
 
@@ -82,6 +82,7 @@ class KeyViewSet(EditorViewSet):
 class ServiceAccountViewSet(EditorViewSet):
     """Accounts for programs, in the workspaces that the caller administers."""
 
+    job = "Administer"
     subject = "service account"
     actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
     created = frozenset({"create"})
@@ -106,7 +107,7 @@ class ServiceAccountViewSet(EditorViewSet):
         made = get_editor().workspace.create_service_account(
             given["workspaceId"], given["username"], Role(given["role"]), by=self.caller
         )
-        location = f"/{settings.EDITOR_API_PREFIX}/service-accounts/{ids.encode(given['username'])}"
+        location = addresses.location(f"service-accounts/{ids.encode(given['username'])}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": location})
 
     def destroy(self, request: Request, username: str) -> Response:

@@ -30,6 +30,7 @@ RETRY_AFTER: Final = 5
 class EventStreamViewSet(EditorViewSet):
     """Events of the log as they happen."""
 
+    job = "Follow changes"
     subject = "event"
     answers = {"stream": (EVENT_STREAM,)}
     content_negotiation_class = AnyAccept

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.conf import settings
 from django.db.models import Sum
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -22,7 +21,7 @@ from delivery.webhooks.schemas import (
     WebhookPage,
     WebhookUpdate,
 )
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.rendering import content_etag
@@ -39,6 +38,7 @@ LENGTH: Final = ByteLength("body") + together(
 class WebhookViewSet(EditorViewSet):
     """Webhooks of the workspaces that the caller administers."""
 
+    job = "Follow changes"
     subject = "webhook"
     actions = dict.fromkeys(("create", "update", "destroy", "rotate", "ping", "replay"), Action.ADMIN)
     created = frozenset({"create"})
@@ -87,7 +87,7 @@ class WebhookViewSet(EditorViewSet):
         body = WebhookAnswer.dump(webhook)
         etag = content_etag(body)  # of the webhook as GET returns it, without the secret
         headers = {
-            "Location": f"/{settings.EDITOR_API_PREFIX}/webhooks/{webhook.pk}",
+            "Location": addresses.location(f"webhooks/{webhook.pk}"),
             "Cache-Control": "private, no-store",  # no cache may store the secret
         }
         return with_etag(request, {**body, "secret": secret}, etag=etag, status=201, headers=headers)

@@ -106,6 +106,8 @@ class CachedReads:
             return None
         path = scope["raw_path"]
         if b"%" in path:
+            if path.lower().endswith(b"%2fparts"):  # an older id, not the route
+                return None
             path = unquote_to_bytes(path)
         asked_headers = map(headers.get, self._headers)
         asked = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)

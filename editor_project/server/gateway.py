@@ -262,6 +262,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
         **_SAME_FOR_ALL,
         "REQUEST_METHOD": scope["method"],
         "PATH_INFO": (unquote_to_bytes(path) if b"%" in path else path).decode("latin-1"),
+        "REQUEST_URI": path.decode("latin-1"),
         "QUERY_STRING": scope["query_string"].decode("latin-1"),
         "REMOTE_ADDR": scope["client"][0],
         "SERVER_NAME": scope["server"][0],

@@ -57,6 +57,7 @@ class History(NamedTuple):
 class DatasetViewSet(EditorViewSet):
     """Datasets of the workspaces whose drafts the caller may read."""
 
+    job = "Evaluate"
     subject = "dataset"
     created = frozenset({"create"})
     errors = {"create": (409,), "update": (409,), "destroy": (409,)}
@@ -126,6 +127,7 @@ class DatasetViewSet(EditorViewSet):
 class ItemViewSet(EditorViewSet):
     """The items of a dataset."""
 
+    job = "Evaluate"
     subject = "dataset item"
     created = frozenset({"create", "create_batch"})
     errors = {"create": (409,), "create_batch": (409,), "update": (409,)}

@@ -45,6 +45,7 @@ errors.STATUS[NotThere] = 501
 class DatasetFileViewSet(EditorViewSet):
     """The items of a dataset as a file."""
 
+    job = "Evaluate"
     subject = "dataset file"
     content_negotiation_class = AnyAccept
     query = {
@@ -119,6 +120,7 @@ def _file_of(request: Request) -> bytes:
 class ModelWorkViewSet(EditorViewSet):
     """What a model would do with datasets."""
 
+    job = "Evaluate"
     subject = "dataset"
     errors = {"generate_items": (501,), "cluster_failures": (501,)}
     paths = {"id": _ID}

@@ -55,6 +55,7 @@ class Ran(NamedTuple):
 class ExperimentViewSet(EditorViewSet):
     """Experiments of the workspaces whose drafts the caller may read."""
 
+    job = "Evaluate"
     subject = "experiment"
     actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
     created = frozenset({"create"})
@@ -184,6 +185,7 @@ class ExperimentViewSet(EditorViewSet):
 class ResultViewSet(EditorViewSet):
     """The results of an experiment."""
 
+    job = "Evaluate"
     subject = "experiment result"
     actions = {"run_item": Action.RUN}
     created = frozenset({"create"})
@@ -272,6 +274,7 @@ class ResultViewSet(EditorViewSet):
 class ResultFileViewSet(EditorViewSet):
     """The results of an experiment as a file."""
 
+    job = "Evaluate"
     subject = "experiment file"
     content_negotiation_class = AnyAccept
     query = {"export": (parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS)),)}

@@ -49,6 +49,7 @@ class ComparisonPage:
 class ComparisonViewSet(EditorViewSet):
     """What experiments say compared with others."""
 
+    job = "Evaluate"
     subject = "comparison"
     actions = {"side_by_side": Action.READ}
     query = {

@@ -21,6 +21,7 @@ ORDERS: Final = {"createdAt": "created_at"}
 class ScoreViewSet(EditorViewSet):
     """Scores of experiments and of applications' own runs."""
 
+    job = "Evaluate"
     subject = "score"
     created = frozenset({"create"})
     _PAGING: Final = parameters.paging(10, ORDERS)
@@ -73,6 +74,7 @@ class ScoreViewSet(EditorViewSet):
 class LabelViewSet(EditorViewSet):
     """What people say of results."""
 
+    job = "Evaluate"
     subject = "result label"
     created = frozenset({"create"})
     errors = {"create": (404,)}

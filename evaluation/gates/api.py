@@ -44,6 +44,7 @@ class Started(NamedTuple):
 class GateViewSet(EditorViewSet):
     """What asks for evidence before versions go live."""
 
+    job = "Evaluate"
     subject = "gate"
     actions = {**dict.fromkeys(("create", "update", "destroy"), Action.PUBLISH), "run": Action.RUN}
     created = frozenset({"create"})

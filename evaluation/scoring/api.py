@@ -71,6 +71,7 @@ class ScorerViews(ResourceViewSet):
 class RegisteredViewSet(EditorViewSet):
     """Scorers as other runtimes list them."""
 
+    job = "Evaluate"
     subject = "registered scorer"
     responses = {"list": RegisteredById, "retrieve": RegisteredAnswer}
     paths = {"id": (parameters.TEXT, "The id of the scorer.")}

@@ -27,6 +27,7 @@ _ABOUT: Final = (
 class FeedbackViewSet(EditorViewSet):
     """Feedback on answers."""
 
+    job = "Measure"
     subject = "feedback"
     actions = {"create": Action.RUN}
     created = frozenset({"create"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -19,7 +18,7 @@ from experiments.rollouts.schemas import (
     RolloutUpdate,
 )
 from experiments.rollouts.verbs import Rollouts
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.resources import options_of
@@ -31,6 +30,7 @@ ORDERS: Final = {"startedAt": "started_at"}
 class RolloutViewSet(EditorViewSet):
     """Other versions for a share of the requests."""
 
+    job = "Release"
     subject = "rollout"
     actions = dict.fromkeys(("create", "update", "stop", "complete"), Action.PUBLISH)
     created = frozenset({"create"})
@@ -94,7 +94,7 @@ class RolloutViewSet(EditorViewSet):
             by=self.caller,
             **options_of(given),
         )
-        address = f"/{settings.EDITOR_API_PREFIX}/rollouts/{made.pk}"
+        address = addresses.location(f"rollouts/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

@@ -26,6 +26,7 @@ DATE: Final = {"type": "string", "format": "date"}
 class UsageViewSet(EditorViewSet):
     """The usage of versions."""
 
+    job = "Measure"
     subject = "usage"
     actions = {"create": Action.RUN}
     created = frozenset({"create"})

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models.functions import Left
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from review.comments.schemas import CommentAnswer, CommentCreate, CommentPage, CommentUpdate
 from review.comments.verbs import Comments
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.parameters import query
@@ -27,6 +26,7 @@ _NAMES: Final = {"versionId": "version_id"}
 class CommentViewSet(EditorViewSet):
     """Comments on resources whose drafts the caller may read."""
 
+    job = "Review"
     subject = "comment"
     created = frozenset({"create"})
     errors = {"create": (404,)}
@@ -74,7 +74,7 @@ class CommentViewSet(EditorViewSet):
         resource = given.pop("resource")
         place = {_NAMES.get(name, name): value for name, value in given.items() if value is not None}
         comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
-        address = f"/{settings.EDITOR_API_PREFIX}/comments/{comment.pk}"
+        address = addresses.location(f"comments/{comment.pk}")
         return with_etag(request, self.dump(comment), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

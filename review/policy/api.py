@@ -15,6 +15,7 @@ from versioning.domain.access import Action
 class ReviewPolicyViewSet(EditorViewSet):
     """How many approvals versions of a workspace need."""
 
+    job = "Review"
     subject = "review policy"
     actions = {"update": Action.ADMIN}
     requests = {"update": ReviewPolicyUpdate}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.conf import settings
 from django.db.models import Sum
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from review.models import Verdict
 from review.reviews.records import ReviewRecord
 from review.reviews.schemas import STATES, ReviewAnswer, ReviewCreate, ReviewPage, ReviewUpdate, VerdictCreate
 from review.reviews.verbs import Reviews
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.models.search import ByteLength, together
@@ -25,6 +24,7 @@ LENGTH: Final = ByteLength("message") + together(Verdict.objects.all(), "review"
 class ReviewViewSet(EditorViewSet):
     """Reviews of the resources whose drafts the caller may read."""
 
+    job = "Review"
     subject = "review"
     created = frozenset({"create"})
     errors = {"create": (404, 409), "update": (409,), "give_verdict": (409,)}
@@ -80,7 +80,7 @@ class ReviewViewSet(EditorViewSet):
             reviewers=given.get("reviewers", ()),
             by=self.caller,
         )
-        address = f"/{settings.EDITOR_API_PREFIX}/reviews/{review.id}"
+        address = addresses.location(f"reviews/{review.id}")
         return self._answer(request, review, status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

@@ -79,7 +79,7 @@ def test_a_program_with_the_generated_typescript_types_compiles_and_works(
         shutil.copy(FOLDER / name, tmp_path)
     run([node, str(installed / "typescript/bin/tsc")], tmp_path)
     printed = run([node, "program.js"], tmp_path, **asked_of(live_service))
-    assert printed.count("yes: ") == 6, printed
+    assert printed.count("yes: ") == 11, printed
 
 
 def test_the_generated_python_client_is_complete_and_works(

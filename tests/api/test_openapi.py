@@ -102,6 +102,7 @@ TAKING_A_BODY = [
 WITH_A_SELECTOR = [
     *of_each_kind(["GET /stored/{kind}/{}", "POST /stored/{kind}/{}/export", "POST /stored/{kind}/{}/clone"]),
     "GET /agents/{}",
+    "GET /agents/{}/parts",
 ]
 
 Document = dict[str, Any]

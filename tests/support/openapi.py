@@ -109,6 +109,7 @@ ROUTES = [
     "POST /stored/agents/preview-instructions",
     "GET /agents",
     "GET /agents/{}",
+    "GET /agents/{}/parts",
     "GET /events",
     "POST /locks",
     "GET /providers",

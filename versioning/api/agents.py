@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import contexts, parameters
+from versioning.api.addresses import has_encoded_end
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.agents import (
-    AgentAnswer,
     AgentPartsAnswer,
     AgentsById,
     Preview,
@@ -35,12 +35,14 @@ from versioning.serving.answer_cache import dependencies_of
 class ServedAgentViewSet(EditorViewSet):
     """Agents with everything resolved: the version, the conditions, the instructions."""
 
+    job = "Run agents"
     subject = "agent"
     query = {
         "list": (parameters.PARTIAL, parameters.CONTEXT),
         "retrieve": (*parameters.SELECTOR, parameters.FORM, parameters.CONTEXT),
+        "parts": parameters.SELECTOR,
     }
-    responses = {"list": AgentsById, "retrieve": AgentAnswer}
+    responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer, "parts": AgentPartsAnswer}
 
     def list(self, request: Request) -> Response:
         """Return the published version of every agent that the caller may read, resolved, by id."""
@@ -57,7 +59,7 @@ class ServedAgentViewSet(EditorViewSet):
         return Response(found)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
-        """Return the selected agent, resolved or in parts; by default the published version."""
+        """Return the selected agent with everything resolved; by default the published version."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
         if "form" in request.query_params:
@@ -70,6 +72,15 @@ class ServedAgentViewSet(EditorViewSet):
                 return answer
         agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
         return with_etag(request, ResolvedAgentAnswer.dump(agent))
+
+    def parts(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Return the selected agent before evaluation, for clients that evaluate it in any context."""
+        if has_encoded_end(request.META, "parts"):
+            # An agent that was stored before the word was reserved.
+            self.action = "retrieve"
+            return self.retrieve(request, f"{id}/parts")
+        selector = parameters.selector(request.query_params)
+        return with_etag(request, _in_parts(selector, id, self.caller, self.depends_on))
 
 
 def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
@@ -97,6 +108,7 @@ class Previewed(NamedTuple):
 class PreviewViewSet(EditorViewSet):
     """Instructions that are not saved."""
 
+    job = "Edit agents"
     subject = "instruction"
     actions = {"preview": Action.READ}
     requests = {"preview": Preview}

@@ -9,7 +9,6 @@ from itertools import groupby
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -23,7 +22,7 @@ from rest_framework.response import Response
 from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import errors, idempotency, paging, parameters
+from versioning.api import addresses, errors, idempotency, paging, parameters
 from versioning.api.authentication import (
     RATE_LIMIT,
     ApiKeyAuthentication,
@@ -95,6 +94,8 @@ class EditorViewSet(ViewSet):
 
     subject: ClassVar[str]
     """The subject of the operations, in the singular."""
+    job: ClassVar[str] = ""
+    """What the operations are for, by which the OpenAPI document groups them; by default the subject."""
     actions: ClassVar[Mapping[str, Action | None]] = {}
     """What an API key has to be allowed for an action of the view, if that is neither `read` for a GET nor
     `write` for everything else. None: nothing."""
@@ -204,7 +205,7 @@ class EditorViewSet(ViewSet):
 
     def made(self, source: Any, address: str) -> Response:
         """Return the answer about something new, with its address below that of the API."""
-        location = f"/{settings.EDITOR_API_PREFIX}/{address}"
+        location = addresses.location(address)
         return Response(self.dump(source), status=201, headers={"Location": location})
 
     def about(self, resource_id: str, make: Make) -> Response:

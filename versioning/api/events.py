@@ -46,6 +46,7 @@ FILTERS: Final = (
 class EventViewSet(EditorViewSet):
     """The events of the log."""
 
+    job = "Follow changes"
     subject = "event"
     query = {
         "list": (

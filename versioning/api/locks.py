@@ -50,6 +50,7 @@ class LockAnswer(ResponseSchema):
 class LockViewSet(EditorViewSet):
     """Locks, which are not stored."""
 
+    job = "Run agents"
     subject = "lock"
     actions = {"create": Action.READ}
     requests = {"create": LockCreate}

@@ -72,11 +72,8 @@ SELECTOR = (
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
-FORM = query(
-    "form",
-    "`parts` answers what would be evaluated, for clients that evaluate it; `requestContext` plays no part.",
-    enum=["parts"],
-)
+FORM = OpenApiParameter("form", {"type": "string"}, enum=["parts"], exclude=True)
+"""The former address of the parts of an agent: no other shape is documented for the same operation."""
 IF_UNUSED = query("ifUnused", "`true` refuses while a published agent refers to it.", enum=["true", "false"])
 DEPENDENTS_STATUS = query(
     "status",

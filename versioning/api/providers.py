@@ -42,6 +42,7 @@ class ProviderList(ResponseSchema):
 class ProviderViewSet(EditorViewSet):
     """The providers of models."""
 
+    job = "Administer"
     subject = "provider"
     actions = {"list": None}
     responses = {"list": ProviderList}

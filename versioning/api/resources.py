@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.conf import settings
 from editor_client.shared import ids
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import parameters
+from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
 from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
@@ -209,7 +208,7 @@ class RecordViewSet(EditorViewSet):
         return self._saved(made, status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:
-        return f"/{settings.EDITOR_API_PREFIX}/stored/{self.kind.path}/{ids.encode(resource.pk)}"
+        return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
 
 
 def options_of(body: Json) -> dict[str, Any]:

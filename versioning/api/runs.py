@@ -45,6 +45,7 @@ class AnyAccept(DefaultContentNegotiation):
 class RunViewSet(EditorViewSet):
     """Running agents."""
 
+    job = "Run agents"
     subject = "agent"
     actions = dict.fromkeys(("generate", "stream"), Action.RUN)
     content_negotiation_class = AnyAccept

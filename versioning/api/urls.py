@@ -44,6 +44,7 @@ def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
     base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
     members = {
         "__doc__": f"{several.capitalize()}.",
+        "job": f"Edit {several.removeprefix('stored ')}",
         "subject": one,
         "kind": kind,
         "filters": filters_for(kind),
@@ -110,6 +111,7 @@ urlpatterns = [
     re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
+    re_path(rf"^agents/{ID}/parts\Z", ServedAgentViewSet.as_view({"get": "parts"})),
     re_path(rf"^agents/{ID}\Z", ServedAgentViewSet.as_view({"get": "retrieve"})),
     re_path(r"^events\Z", EventViewSet.as_view({"get": "list"})),
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),

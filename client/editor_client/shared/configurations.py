@@ -45,7 +45,7 @@ def check_id(resource_id: str, *, given: str | None, own_words: Collection[str] 
 
     `own_words` are reserved by the kind of the resource alone.
     """
-    problem = ids.problem(resource_id, own_words)
+    problem = ids.problem(resource_id, ids.RESERVED_FOR_NEW.union(own_words))
     if given is None and not resource_id:
         problem = Message("is required: the name has no letter a-z or digit to make one from")
     if problem is not None:

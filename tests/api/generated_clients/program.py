@@ -8,19 +8,20 @@ import pkgutil
 
 import editor_generated
 from editor_generated import AuthenticatedClient
-from editor_generated.api.agents import generate_agent
-from editor_generated.api.prompt_blocks import create_prompt_block
-from editor_generated.api.stored_agents import (
+from editor_generated.api.edit_agents import (
     create_stored_agent,
     export_stored_agent,
     list_stored_agent_versions,
     list_stored_agents,
     update_stored_agent,
 )
+from editor_generated.api.edit_prompt_blocks import create_prompt_block
+from editor_generated.api.run_agents import generate_agent, get_agent, get_agent_parts
 from editor_generated.models import (
     AgentCreate,
     AgentExport,
     AgentPage,
+    AgentPartsAnswer,
     AgentRecord,
     AgentToExport,
     AgentUpdate,
@@ -32,6 +33,7 @@ from editor_generated.models import (
     Operator,
     PromptBlockCreate,
     PromptBlockRecord,
+    ResolvedAgentAnswer,
     Rule,
     RuleGroup,
     Run,
@@ -47,7 +49,7 @@ from editor_generated.types import UNSET
 for module in pkgutil.walk_packages(editor_generated.__path__, "editor_generated."):
     importlib.import_module(module.name)
 
-client = AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["API_KEY"])
+client = AuthenticatedClient(base_url=os.environ["BASE_URL"] + "/api", token=os.environ["API_KEY"])
 
 # Only required members have to be given.
 made = create_stored_agent.sync(client=client, body=AgentCreate(name="Drawn", instructions="one"))
@@ -88,6 +90,13 @@ block = create_prompt_block.sync(
     client=client, body=PromptBlockCreate(id="drawn", name="Drawn", content="one")
 )
 assert isinstance(block, PromptBlockRecord), block
+
+served = get_agent.sync("drawn", client=client)
+assert isinstance(served, ResolvedAgentAnswer), served
+assert served.instructions == "two"
+parts = get_agent_parts.sync("drawn", client=client)
+assert isinstance(parts, AgentPartsAnswer), parts
+assert parts.resolved_version_id == served.resolved_version_id
 
 run = generate_agent.sync("drawn", client=client, body=Run(messages="Hello"))
 assert isinstance(run, RunAnswer), run

@@ -2,6 +2,7 @@
 
 import type { components, operations } from "./schema.js";
 
+declare const Buffer: { from(text: string): { toString(encoding: string): string } };
 declare const process: { env: Record<string, string | undefined>; exitCode: number };
 
 type Schemas = components["schemas"];
@@ -63,6 +64,15 @@ const versions = await call("list_stored_agent_versions", "GET", `/stored/agents
 const exported = await call("export_stored_agent", "POST", `/stored/agents/${made.id}/export`);
 const listed = await call("list_stored_agents", "GET", "/stored/agents");
 await call("create_prompt_block", "POST", "/stored/prompt-blocks", block);
+const context = Buffer.from(JSON.stringify({ tier: "gold" })).toString("base64url");
+const served = await call("get_agent", "GET", `/agents/${made.id}?requestContext=${context}`);
+const parts = await call("get_agent_parts", "GET", `/agents/${made.id}/parts`);
+const label = await call("set_stored_agent_label", "PUT", `/stored/agents/${made.id}/labels/stable`, {
+  versionId: versions.versions[0]?.id ?? "",
+  released: true,
+});
+const events = await call("list_events", "GET", `/events?kind=agent&id=${made.id}`);
+const providers = await call("list_providers", "GET", "/providers");
 const run = await call("generate_agent", "POST", `/agents/${made.id}/generate`, {
   messages: [{ role: "user", content: "Hello" }],
   versions: { agents: { [made.id]: { status: "published" } } },
@@ -78,6 +88,11 @@ const facts: Record<string, boolean> = {
   "there are two versions": versions.total === 2 && state === "published",
   "it is exported": exported.agentId === made.id && exported.content.includes("for gold"),
   "it is listed": listed.agents.some((agent) => agent.id === made.id),
+  "it is served in a context": served.instructions === "two\n\nfor gold" && served.blocks.length === 0,
+  "its parts are there": parts.config["name"] === "Typed" && parts.rollout === null,
+  "a label is released": label.released && label.name === "stable",
+  "the log has it": events.events.some((event) => event.type === "agent.published"),
+  "echo is ready": providers.providers.some((provider) => provider.name === "echo" && provider.ready),
   "it answers": run.text.includes("Hello") && run.steps[0]?.finishReason === "stop",
 };
 for (const [fact, holds] of Object.entries(facts)) {

@@ -24,8 +24,22 @@ from drf_spectacular.views import SpectacularSwaggerView
 
 from versioning import __version__
 from versioning.api import errors
+from versioning.api.addresses import root
 from versioning.api.methods import require_safe
 
+TAGS = {
+    "Run agents": "What applications do: read the published agents and run them.",
+    "Edit agents": "Drafts, versions, labels, publishing.",
+    "Edit prompt blocks": "Texts that several agents share.",
+    "Edit scorers": "What judges the answers of agents.",
+    "Review": "Approvals before anything goes live, and comments.",
+    "Release": "Publishing together, at a time, or for a share of the requests.",
+    "Evaluate": "Datasets, experiments and their results, gates.",
+    "Measure": "Usage, cost and feedback.",
+    "Follow changes": "The log of changes, as a feed, a stream or webhooks.",
+    "Administer": "Workspaces, members, keys and accounts.",
+}
+"""The jobs by which operations are grouped, in the order of the document."""
 _JSON, _YAML = "json", "yaml"
 _TYPES = {
     "application/vnd.oai.openapi+json": _JSON,
@@ -63,7 +77,9 @@ def _generator_settings() -> dict[str, Any]:
         "OAS_VERSION": "3.1.0",
         "COMPONENT_SPLIT_PATCH": False,
         "POSTPROCESSING_HOOKS": [],
-        "SCHEMA_PATH_PREFIX": f"/{settings.EDITOR_API_PREFIX}/",
+        "SCHEMA_PATH_PREFIX": f"/{settings.EDITOR_API_PREFIX}",
+        "SCHEMA_PATH_PREFIX_TRIM": True,
+        "TAGS": [{"name": name, "description": text} for name, text in TAGS.items()],
         "SWAGGER_UI_DIST": "SIDECAR",
         "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     }
@@ -80,9 +96,14 @@ def _generated() -> dict[str, Any]:
 
 
 def document() -> dict[str, Any]:
-    """Return the OpenAPI document of this service."""
+    """Return the OpenAPI document of this service; its addresses come after that of the server in it."""
     made: dict[str, Any] = _described.get("document", _generated)
-    return made
+    return {**made, "servers": [{"url": root()}]}
+
+
+def prepare() -> None:
+    """Make the document, which takes a second; call it in the background after the start of a process."""
+    _described.get("document", _generated)
 
 
 @require_safe
@@ -92,7 +113,7 @@ def schema(request: HttpRequest) -> HttpResponse:
     if media_type is None:
         return errors.error_response(406, "not_acceptable", "The document is JSON or YAML.")
     form = _TYPES[media_type]
-    content, etag = _texts.get(form, lambda: _with_etag(_RENDER[form](document())))
+    content, etag = _texts.get((form, root()), lambda: _with_etag(_RENDER[form](document())))
     return _answer(request, content, etag, f"{media_type}; charset=utf-8", filename=f"schema.{form}")
 
 

@@ -41,10 +41,11 @@ _ERRORS = {
     "on.",
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
-_TAGGED_READS = {"retrieve", "version"}
+_TAGGED_READS = {"retrieve", "parts", "version"}
 _OPERATIONS = {
     "list": "list_{}s",
     "retrieve": "get_{}",
+    "parts": "get_{}_parts",
     "destroy": "delete_{}",
     "dependents": "list_{}_dependents",
     "versions": "list_{}_versions",
@@ -80,6 +81,7 @@ class DeclaringView(Protocol):
 
     action: str
     subject: ClassVar[str]
+    job: ClassVar[str]
     requests: ClassVar[Mapping[str, type[BaseModel]]]
     responses: ClassVar[Mapping[str, type[BaseModel]]]
     takes: ClassVar[Mapping[str, str]]
@@ -141,8 +143,8 @@ class EditorSchema(AutoSchema):
         return {} if needed is None else {"x-key-action": needed.value}
 
     def get_tags(self) -> list[str]:
-        """Return the tag, by which operations are grouped by subject."""
-        return [capfirst(f"{self.editor_view.subject}s")]
+        """Return the tag, by which operations are grouped by what they are for."""
+        return [self.editor_view.job or capfirst(f"{self.editor_view.subject}s")]
 
     def _is_list_view(self, serializer: Any = None) -> bool:
         # A page is an object with a list; the library would describe it as a list of pages.

@@ -89,7 +89,7 @@ class ResolvedAgentAnswer(ResponseSchema):
     id: str
     name: str
     description: str | None
-    instructions: str = UNCHANGED
+    instructions: str
     tools: dict[str, JsonObject]
     agents: dict[str, JsonObject]
     model: JsonObject | None
@@ -105,7 +105,7 @@ class ResolvedAgentAnswer(ResponseSchema):
     selector: Annotated[JsonObject, Source(_selector)]
     fallback: NoticeAnswer | None
     warnings: list[NoticeAnswer]
-    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)] = []
+    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)]
 
 
 class BlockPart(ResponseSchema):
@@ -139,9 +139,12 @@ class AgentPartsAnswer(ResponseSchema):
     ]
 
 
-class AgentAnswer(RootModel[ResolvedAgentAnswer | AgentPartsAnswer]):
-    """An agent as applications use it, or with `form=parts` in parts."""
+class ListedAgentAnswer(ResolvedAgentAnswer):
+    """An agent as applications use it; `partial=true` leaves out the instructions and the blocks."""
+
+    instructions: str = UNCHANGED
+    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)] = []
 
 
-class AgentsById(RootModel[dict[str, ResolvedAgentAnswer]]):
+class AgentsById(RootModel[dict[str, ListedAgentAnswer]]):
     """Agents, by id."""
