@@ -66,6 +66,7 @@ screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/scr
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
 
 api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service itself
+	env -u DATABASE_URL PYTEST_RECORD_EXAMPLES=1 $(PY) -m pytest -q tests/api/test_openapi_examples.py
 	$(PY) -m tests.support.api_reference
 
 prompt-editor: studio/frontend/node_modules/.installed ## Build the editor of prompts anew, into studio/static (needs npm)

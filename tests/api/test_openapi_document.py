@@ -57,6 +57,22 @@ def test_concurrent_requests_build_the_document_once(made: list[str]) -> None:
     assert made == ["schema"] and len(contents) == 1
 
 
+def test_below_a_path_the_server_and_new_addresses_begin_with_it(alice: Api) -> None:
+    below = {"SCRIPT_NAME": "/team"}
+    described = alice.client.get("/api/schema", HTTP_ACCEPT="application/json", **below).json()
+    assert described["servers"] == [{"url": "/team/api"}]
+    assert "/agents/{id}/parts" in described["paths"]
+    made = alice.client.post(
+        "/api/stored/agents",
+        {"id": "writer", "name": "Writer", "instructions": "Be brief."},
+        content_type="application/json",
+        HTTP_AUTHORIZATION=f"Bearer {alice.key}",
+        **below,
+    )
+    assert (made.status_code, made["Location"]) == (201, "/team/api/stored/agents/writer")
+    assert fetch("/schema", accept="application/json").body["servers"] == [{"url": "/api"}]
+
+
 def test_no_header_or_parameter_makes_the_document_build_again(made: list[str]) -> None:
     fetch("/schema")
     for accept in ("application/json", "application/yaml", "*/*"):

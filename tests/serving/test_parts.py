@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import override_settings
 from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
@@ -195,6 +196,30 @@ def test_the_parts_are_the_stored_unevaluated_fields(alice: Api) -> None:
         "fallback": None,
         "omittedBlocks": {"gone": "missing"},
     }
+
+
+def test_the_parts_have_an_address_of_their_own(alice: Api) -> None:
+    published_agent(alice, "team/writer", [text("{{ a }}")])
+    parts = alice.get("/agents/team/writer/parts")
+    assert (parts.status, parts.body) == (200, parts_of(alice, "team/writer"))
+    known = alice.request("GET", "/agents/team/writer/parts", if_none_match=parts.etag)
+    assert (known.status, alice.get("/agents/none/parts").code) == (304, "not_found")
+    assert alice.get("/agents/team/writer/parts", form="parts").fields == ["form"]
+
+
+def test_an_agent_whose_id_ends_with_the_word_keeps_working(alice: Api) -> None:
+    published_agent(alice, "team/pages", "one")
+    refused = alice.post(AGENTS.path, AGENTS.body(id="team/parts"))
+    assert (refused.status, refused.fields) == (400, ["id"])
+    rename = "UPDATE versioning_{} SET {} = 'team/parts' WHERE {} = 'team/pages'"
+    with connection.constraint_checks_disabled(), connection.cursor() as cursor:
+        for table, column in (("agent", "id"), ("agentversion", "resource_id")):
+            cursor.execute(rename.format(table, column, column))
+    sent = {"REQUEST_URI": "/api/agents/team%2Fparts", "HTTP_AUTHORIZATION": f"Bearer {alice.key}"}
+    served = alice.client.get("/api/agents/team/parts", **sent)
+    assert (served.status_code, served.json()["instructions"]) == (200, "one")
+    assert alice.get("/stored/agents/team%2Fparts").status == 200
+    assert alice.get("/agents/team/parts").status == 404  # the parts of `team`
 
 
 def test_an_unknown_form_is_refused_and_the_context_does_not_affect_the_parts(alice: Api) -> None:

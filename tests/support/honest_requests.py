@@ -246,6 +246,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         },
         ("POST", "/stored/scorers/{}/try"): {"input": "Hi", "output": "Hello", "groundTruth": "Hello"},
         ("POST", "/agents/{}/generate"): {"messages": "Hello"},
+        ("POST", "/agents/{}/stream"): {"messages": "Hello"},
         ("POST", "/webhooks"): {
             "workspaceId": "acme",
             "url": "http://127.0.0.1/hook",
@@ -270,7 +271,7 @@ def honest(route: str, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         ("POST", "/schedules"): {
             "resource": {"kind": "agent", "id": "writer"},
             "versionId": second,
-            "runAt": "2028-12-24T08:00:00Z",
+            "runAt": "2028-12-23T08:00:00Z",
         },
         ("PATCH", "/schedules/{}"): {"runAt": "2028-12-25T08:00:00Z"},
         ("POST", "/comments"): {

@@ -14,6 +14,7 @@ from editor_project.server import connections, process
 from editor_project.server.background import BackgroundWorker
 from editor_project.server.worker import Served
 from versioning.api import open_streams
+from versioning.api.openapi import document
 from versioning.conf import get_editor, get_framework
 from versioning.runtime import preload
 
@@ -59,5 +60,6 @@ def _streams(possible: int) -> int:
 
 
 def _preload() -> None:
-    """Load what runs need, with the clients of the configured providers."""
+    """Load what runs need, with the clients of the configured providers, and make the OpenAPI document."""
     preload(get_editor().providers())
+    document.prepare()

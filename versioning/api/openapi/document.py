@@ -26,6 +26,7 @@ from versioning import __version__
 from versioning.api import errors
 from versioning.api.addresses import root
 from versioning.api.methods import require_safe
+from versioning.api.openapi.examples import add_examples
 
 TAGS = {
     "Run agents": "What applications do: read the published agents and run them.",
@@ -92,6 +93,7 @@ def _generated() -> dict[str, Any]:
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
         made: dict[str, Any] = SchemaGenerator(patterns=patterns).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    add_examples(made)
     return made
 
 

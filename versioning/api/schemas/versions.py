@@ -93,7 +93,7 @@ class Activated(Success):
 
     message: Annotated[str, Source(_is_published)]
     active_version_id: Annotated[str, Source("version.version_id")]
-    warnings: list[NoticeAnswer] = []
+    warnings: list[NoticeAnswer]
 
 
 def _label_kind(label: Label) -> str:
