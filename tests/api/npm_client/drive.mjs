@@ -931,7 +931,7 @@ async function running() {
     const answer = await agent.generate(question);
     has(answer, { text: `Erste Fassung\n\n${question}`, finishReason: 'stop', warnings: [], toolCalls: [] });
     assert.deepEqual(answer.resolvedVersions, { [id]: published });
-    assert.deepEqual(sorted(Object.keys(answer.usage)), ['inputTokens', 'outputTokens', 'totalTokens']);
+    assert.deepEqual(sorted(Object.keys(answer.usage)), ['cost', 'inputTokens', 'outputTokens', 'totalTokens']);
     assert.ok(answer.runId && answer.steps.length === 1);
     return { published, draft };
   });
