@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, cast
@@ -88,7 +89,9 @@ def _providers(name: str, value: Any) -> None:
         configured = configured_providers(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name} {error}.") from error
-    twice = configured.keys() & get_framework().providers.keys()
+    twice: set[str] = set()
+    with suppress(ImproperlyConfigured):  # which the check of EDITOR_FRAMEWORK says
+        twice = configured.keys() & get_framework().providers.keys()
     if twice:
         raise ImproperlyConfigured(f"{name} has the provider {min(twice)!r}, which the framework has, too.")
 

@@ -5,6 +5,7 @@ Only what is certain counts. A keyword that is not known here closes nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -13,8 +14,8 @@ from versioning.domain.bounded_validation import matches_within
 
 MAX_STEPS: Final = 100_000
 """How many schemas are looked at for one configuration; the paths after that count as open."""
-_SECONDS: Final = 0.05
-"""How long a pattern may take."""
+_SECONDS: Final = 0.1
+"""How long all patterns together may take."""
 _MAX_DEPTH: Final = 50
 _EARLY_DRAFTS: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a schema with `$ref` is that reference alone, and which know no `unevaluated…`."""
@@ -48,6 +49,7 @@ class _Search:
         self._is_early = any(name in dialect for name in _EARLY_DRAFTS)
         self._knows_const = "draft-04" not in dialect
         self._steps = MAX_STEPS
+        self._seconds = _SECONDS
         self._found: dict[tuple[int, tuple[str, ...]], bool] = {}
 
     def closes(self, schema: Any, segments: tuple[str, ...]) -> bool:
@@ -100,7 +102,7 @@ class _Search:
         """Yield the schemas that certainly apply to a member of this name."""
         properties = _object(schema, "properties")
         patterns = _object(schema, "patternProperties")
-        matches = {pattern: matches_within(_SECONDS, pattern, name) for pattern in patterns}
+        matches = {pattern: self._matches(pattern, name) for pattern in patterns}
         if name in properties:
             yield properties[name]
         for pattern, is_match in matches.items():
@@ -120,7 +122,7 @@ class _Search:
         patterns = _object(schema, "patternProperties")
         if (
             name in _object(schema, "properties")
-            or any(matches_within(_SECONDS, pattern, name) is not False for pattern in patterns)
+            or any(self._matches(pattern, name) is not False for pattern in patterns)
             or (depth and {"additionalProperties", "unevaluatedProperties"} & schema.keys())
             or {"$dynamicRef", "$recursiveRef"} & schema.keys()
         ):
@@ -131,6 +133,14 @@ class _Search:
         if isinstance(reference := schema.get("$ref"), str):
             parts.append(self._target(reference))
         return any(self._may_evaluate(part, name, depth + 1) for part in parts)
+
+    def _matches(self, pattern: str, name: str) -> bool | None:
+        began = time.thread_time()
+        found = matches_within(self._seconds, pattern, name)
+        self._seconds -= time.thread_time() - began
+        if self._seconds <= 0:
+            raise _OutOfSteps
+        return found
 
     def _target(self, reference: str) -> Any:
         """Return the schema at a JSON pointer within this schema; True, which closes nothing, for others."""

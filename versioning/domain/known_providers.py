@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from types import MappingProxyType
 
@@ -89,6 +90,7 @@ class KnownProvider:
         return not self.is_a_kind or self.alternatives[0][0] not in {"OLLAMA_BASE_URL", "VLLM_BASE_URL"}
 
 
+@cache
 def is_installed(extra: str) -> bool:
     """Return whether the package of an extra of the agent library is installed."""
     try:
