@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 import yaml
 from django.test import Client
+from django.test.utils import override_script_prefix
 from drf_spectacular.generators import SchemaGenerator
 
-from tests.support.api import Answer, Api
+from tests.support.api import AGENTS, Answer, Api
 from tests.support.unchanged import is_refusal
 from versioning.api.openapi import document
 from versioning.api.openapi.document import MadeOnce
@@ -58,18 +59,12 @@ def test_concurrent_requests_build_the_document_once(made: list[str]) -> None:
 
 
 def test_below_a_path_the_server_and_new_addresses_begin_with_it(alice: Api) -> None:
-    below = {"SCRIPT_NAME": "/team"}
-    described = alice.client.get("/api/schema", HTTP_ACCEPT="application/json", **below).json()
+    with override_script_prefix("/team/"):  # as a server with a `SCRIPT_NAME` does
+        described = fetch("/schema", accept="application/json").body
+        made = alice.post(AGENTS.path, AGENTS.body(id="writer"))
     assert described["servers"] == [{"url": "/team/api"}]
     assert "/agents/{id}/parts" in described["paths"]
-    made = alice.client.post(
-        "/api/stored/agents",
-        {"id": "writer", "name": "Writer", "instructions": "Be brief."},
-        content_type="application/json",
-        HTTP_AUTHORIZATION=f"Bearer {alice.key}",
-        **below,
-    )
-    assert (made.status_code, made["Location"]) == (201, "/team/api/stored/agents/writer")
+    assert (made.status, made.headers["Location"]) == (201, "/team/api/stored/agents/writer")
     assert fetch("/schema", accept="application/json").body["servers"] == [{"url": "/api"}]
 
 
