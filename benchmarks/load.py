@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 READERS, WRITERS = 16, 4
 
@@ -52,6 +56,16 @@ def any_of(path: str, count: int) -> Load:
     return Load(
         script=f'request = function() return wrk.format("GET", "{before}" .. '
         f'math.random(0, {count - 1}) .. "{after}") end'
+    )
+
+
+def in_contexts(path: str, contexts: Sequence[Mapping[str, Any]]) -> Load:
+    """Return a load of reads of one path in one context after the other."""
+    texts = (base64.urlsafe_b64encode(json.dumps(one).encode()).decode() for one in contexts)
+    values = ", ".join(f'"{text.rstrip("=")}"' for text in texts)
+    return Load(
+        script=f"local contexts, n = {{{values}}}, 0\nrequest = function() n = n + 1; return wrk.format("
+        f'"GET", "{path}?requestContext=" .. contexts[n % #contexts + 1]) end'
     )
 
 

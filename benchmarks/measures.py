@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from benchmarks.load import Load, any_of, in_turn, writes
+from benchmarks.load import Load, any_of, in_contexts, in_turn, writes
 from benchmarks.serving import Bench
+from tests.support.remote import connected
 from tests.support.service import Service
 
 SERVED, RECORD = "/api/agents/{}0", "/api/stored/agents/{}0"
@@ -59,6 +60,46 @@ def reads(bench: Bench) -> Iterator[Row]:
             limit, rate = bench.rate(bare, Load("/bare")), bench.rate(service, load)
             figure = f"{rate:,.0f}/s = {rate / limit:.2f} × {limit:,.0f}/s"
             yield Row(bench.name, name, figure, f"≥ {target} ×", rate / limit >= target)
+
+
+def contexts(bench: Bench) -> Iterator[Row]:
+    """Reads in request contexts against the same reads without one, with and without a rollout."""
+    users = [
+        {"userId": f"user{n}", "tier": ("gold", "free")[n % 2], "name": f"Name {n}"} for n in range(1_000)
+    ]
+    path = "/api/agents/in-contexts"
+    loads = {
+        "no context": Load(path),
+        "one context": in_contexts(path, users[:1]),
+        "1 000 contexts": in_contexts(path, users),
+    }
+    with bench.serving() as service, connected(service, bench.key) as api:
+        rules = {"operator": "AND", "conditions": [{"field": "tier", "operator": "equals", "value": "gold"}]}
+        text = "Write to {{ name || 'you' }}. " + "You answer the customers of our shop. " * 20
+        blocks = [
+            {"type": "text", "content": text},
+            {"type": "prompt_block", "content": "Offer the extended warranty.", "rules": rules},
+        ]
+        about = {"workspaceId": "default", "instructions": blocks, "autoPublish": True}
+        api.post("/stored/agents", {"id": "in-contexts", "name": "In contexts", **about})
+        for is_split in (False, True):
+            if is_split:
+                draft = api.patch("/stored/agents/in-contexts", {"instructions": blocks[1:]}).body
+                arm = {"name": "new", "versionId": draft["latestVersionId"], "weight": 5000}
+                resource = {"kind": "agent", "id": "in-contexts"}
+                api.post("/rollouts", {"resource": resource, "bucketBy": "userId", "arms": [arm]})
+            base = 0.0
+            for name, load in loads.items():
+                load.rate(service.url, bench.key, 1)
+                before = bench.processor_time(service)
+                rate = load.rate(service.url, bench.key, bench.seconds)
+                spent = (bench.processor_time(service) - before) / (rate * bench.seconds) * 1e6
+                base = base or rate
+                figure = f"{rate:,.0f}/s = {rate / base:.2f} ×, {spent:.0f} µs of processor time"
+                measure = f"`GET /agents/:id`, {name}{', with a rollout' if is_split else ''}"
+                yield Row(bench.name, measure, figure, "≥ 0.4 ×", rate / base >= 0.4)
+        memory = bench.memory(service)
+        yield Row(bench.name, "memory of the worker after that", f"{memory:.0f} MiB")
 
 
 def writing(bench: Bench) -> Iterator[Row]:
@@ -184,6 +225,7 @@ def workers(bench: Bench) -> Iterator[Row]:
 
 ALL: tuple[Callable[[Bench], Iterator[Row]], ...] = (
     reads,
+    contexts,
     override_files,
     writing,
     python_call,

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
@@ -101,6 +101,17 @@ class Bench:
         mapped = Path(f"/proc/{children.split()[-1]}/smaps").read_text()
         sizes = re.findall(r"^[0-9a-f]+-[0-9a-f]+ .* (\S*)\n(?:.*\n)*?Rss: +(\d+) kB", mapped, re.MULTILINE)
         return sum(int(size) for file, size in sizes if not file.startswith(str(self.folder))) / 1024
+
+    def processor_time(self, service: Service) -> float:
+        """Return the processor time that the server's processes have used, in seconds."""
+        assert service.process is not None
+        ticks = 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):  # it has ended
+                fields = stat.read_text().rpartition(")")[2].split()
+                if int(fields[2]) == service.process.pid:  # its group
+                    ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def python(self, program: str) -> str:
         """Run a program with the editor's settings, and return its output."""

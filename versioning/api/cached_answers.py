@@ -55,6 +55,9 @@ _OF_CONTENT: Final = frozenset({*_OF_ONE_ANSWER, "Content-Type"})
 """The headers that an answer with content has, and a 304 lacks."""
 _MAX_PARTS: Final = 1 << 20
 """Larger parts, in bytes, are evaluated by the ordinary path, which counts what is read for a request."""
+_QUICK_PARTS: Final = 1 << 15
+_SMALL_QUERY: Final = 1 << 12
+"""Parts and queries of up to so many bytes take well under a millisecond to evaluate."""
 
 MAX_USUAL_HEADERS: Final = 64
 _usual_headers: Final[list[Headers]] = []
@@ -86,6 +89,8 @@ class Parts(NamedTuple):
     media_type: str
     rights: str
     """The name of the rights that it was made for."""
+    is_quick: bool
+    """Whether it takes little to evaluate in any context that is small."""
     parts: Mapping[str, Any]
 
     def response(self, asked: Asked) -> tuple[Any, ...] | None:
@@ -117,6 +122,7 @@ class Asked(NamedTuple):
     """The part after the root of the application, not percent-encoded."""
     context: Mapping[str, Any] | None = None
     """The request context; None if the query has none, or one that the ordinary path has to refuse."""
+    has_small_context: bool = False
     known_etags: str = ""
     """`If-None-Match` of a request with a context: without one, it is among the others."""
 
@@ -131,7 +137,8 @@ class Asked(NamedTuple):
             return cls(b"\0".join([scheme, root, query, host, accept, known, *proxy]), path)
         rest, context = split
         others = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
-        return cls(others, path, context, "" if known == _ABSENT else known.decode("latin-1"))
+        known_etags = "" if known == _ABSENT else known.decode("latin-1")
+        return cls(others, path, context, len(query) <= _SMALL_QUERY, known_etags)
 
     @property
     def digest(self) -> bytes:
@@ -155,6 +162,8 @@ class CacheEntry(NamedTuple):
     answer: CachedAnswer
     content: tuple[Any, ...] | None
     """The values of its `CachedResponse`; None if it cannot be evaluated here."""
+    to_evaluate: tuple[Parts, Asked] | None = None
+    """The parts that are evaluated only once the entry is known to be valid."""
 
     def response(
         self,
@@ -166,11 +175,13 @@ class CacheEntry(NamedTuple):
 
         `fingerprint` is as in `AnswerCache.is_right`.
         """
-        if self.content is None:
-            return None
         if not keys.is_right(self.key, now) or not cache.is_right(self.answer, now, fingerprint):
             return None
-        return CachedResponse._make(self.content)
+        content = self.content
+        if self.to_evaluate is not None:
+            parts, asked = self.to_evaluate
+            content = parts.response(asked)
+        return None if content is None else CachedResponse._make(content)
 
 
 class CacheMiss:
@@ -200,7 +211,8 @@ class CacheMiss:
         answer: tuple[Any, ...] = (response.status_code, path, usual, own, response.content)
         if self.parts is not None and self.template is not None:
             rights = response.headers[RIGHTS_HEADER]
-            answer = Parts(path, usual, self.template.media_type, rights, self.parts)
+            is_quick = _is_quick(self.parts, _size_of(self.parts))
+            answer = Parts(path, usual, self.template.media_type, rights, is_quick, self.parts)
         self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
@@ -263,7 +275,10 @@ def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry
         return None
     content = found.content
     if isinstance(content[0], str):  # where a response has its status
-        content = Parts._make(content).response(asked) if keys.is_right(timed, log.reached) else None
+        parts = Parts._make(content)
+        if parts.is_quick and asked.has_small_context:
+            return CacheEntry(timed, found, (), (parts, asked))
+        content = parts.response(asked) if keys.is_right(timed, log.reached) else None
     return CacheEntry(timed, found, content)
 
 
@@ -281,9 +296,11 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
             try:
                 made = _made(template, resource_id, key.caller, pending)
                 if template.is_in_parts:
-                    if not _is_cached_in_parts(made):
+                    size = _size_of(made)
+                    if size > _MAX_PARTS:
                         return None
-                    parts = Parts(path, usual, template.media_type, rights_name(key.caller), made)
+                    is_quick = _is_quick(made, size)
+                    parts = Parts(path, usual, template.media_type, rights_name(key.caller), is_quick, made)
                     answer = parts.response(asked)
                 else:
                     parts = None
@@ -348,7 +365,7 @@ def evaluate_in_context(
     if miss is None or miss.asked.context is None:
         return None
     parts = make()
-    if not _is_cached_in_parts(parts):
+    if _size_of(parts) > _MAX_PARTS:
         return None
     answer = answer_in(parts, miss.asked.context)
     miss.parts = parts
@@ -363,8 +380,15 @@ def declare_context_use(request: HttpRequest) -> None:
         miss.uses_context = miss.asked.context is not None
 
 
-def _is_cached_in_parts(parts: Mapping[str, Any]) -> bool:
-    return len(canonical.dump(parts)) <= _MAX_PARTS
+def _size_of(parts: Mapping[str, Any]) -> int:
+    return len(canonical.dump(parts))
+
+
+def _is_quick(parts: Mapping[str, Any], size: int) -> bool:
+    """Return whether evaluating the parts delays no other request noticeably; a schema can take long."""
+    arms = (parts["rollout"] or {"arms": ()})["arms"]
+    schemas = (one["requestContextSchema"] for one in (parts, *arms))
+    return size <= _QUICK_PARTS and not any(schema is not None for schema in schemas)
 
 
 def _asked(request: HttpRequest) -> Asked | None:

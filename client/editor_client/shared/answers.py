@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from editor_client.shared.agents import evaluated, left_out, unresolved
-from editor_client.shared.arms import arm_of, outcome_of
+from editor_client.shared.arms import arm_of, describe_arm, outcome_of
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText
 
@@ -26,8 +26,10 @@ def answer_in(
     """
     evaluation = Evaluation(context)
     # An arm has its own version, configuration and schema, and leaves out other blocks.
-    outcome = outcome_of(parts["rollout"], context)
-    parts = {**parts, **(arm_of(parts["rollout"], context) or {})}
+    rule = parts["rollout"]
+    arm = arm_of(rule, context)
+    outcome = None if rule is None else describe_arm(rule, arm, context)
+    parts = {**parts, **(arm or {})}
     config, schema = parts["config"], parts["requestContextSchema"]
     agent = evaluated(config, _texts(parts, context), evaluation)
     model = agent.model or {}

@@ -45,9 +45,13 @@ def outcome_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> di
 
     The reason is `split`, or without an arm `noKey` or `outside`.
     """
-    if rule is None:
-        return None
-    arm = arm_of(rule, context)
+    return None if rule is None else describe_arm(rule, arm_of(rule, context), context)
+
+
+def describe_arm(
+    rule: Mapping[str, Any], arm: Mapping[str, Any] | None, context: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the result of `outcome_of` for the arm that `arm_of` has found."""
     if arm is not None:
         return {"id": rule["id"], "arm": arm["name"], "reason": "split"}
     reason = "noKey" if key_in(context, rule["bucketBy"]) is None else "outside"
