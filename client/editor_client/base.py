@@ -232,6 +232,8 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
         raise ValueError(f"url must begin with http:// or https://, not be {url!r}")
     if not api_key or not api_key.isascii() or not api_key.isprintable():
         raise ValueError("api_key is empty, or holds characters that no key has")
+    if api_key.partition(" ")[0].lower() == "bearer":
+        raise ValueError("api_key is the key alone: the client adds 'Bearer' by itself")
     if policy.updates != "ask" and (policy.max_age or policy.stale_while_revalidate):
         raise ValueError(f"max_age and stale_while_revalidate are for updates='ask', not {policy.updates!r}")
     numbers = {name: value for name, value in vars(policy).items() if isinstance(value, int | float)}
