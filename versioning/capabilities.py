@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -42,6 +43,17 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "studio": "studio.extensions.register",
 }
 """The functions that receive the values of each attribute of an `EditorApp`."""
+
+OPTIONAL: Final[Mapping[str, Sequence[str]]] = {
+    "company": ("keys", "me", "service-accounts", "workspaces"),
+    "delivery": ("events/stream", "webhooks"),
+    "evaluation": ("datasets", "experiments", "gates", "labels", "scores", "scoring", "stored/scorers"),
+    "experiments": ("feedback", "rollouts", "usage"),
+    "releases": ("releases",),
+    "review": ("comments", "review_policy", "reviews"),
+    "schedules": ("schedules",),
+}
+"""The applications that a project may leave out: how their addresses begin, and the names of their verbs."""
 
 
 class EditorApp(AppConfig):
@@ -169,6 +181,13 @@ def name_of_verbs(verbs: type) -> str:
 def installed() -> Iterator[EditorApp]:
     """Yield the configurations of the installed capabilities."""
     return (app for app in apps.get_app_configs() if isinstance(app, EditorApp))
+
+
+def left_out(name: str) -> str | None:
+    """Return the application that has this address or these verbs, if INSTALLED_APPS does not name it."""
+    found = (app for app, names in OPTIONAL.items() if any(f"{name}/".startswith(f"{one}/") for one in names))
+    app = next(found, None)
+    return None if app is None or apps.is_installed(app) or find_spec(app) is None else app
 
 
 def session_store() -> Any:

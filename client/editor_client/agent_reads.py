@@ -65,7 +65,7 @@ class AgentReads:
 
     def read(self, call: Call[Any], local: Local[Any]) -> Flow[Any]:
         """Return an agent in a context, evaluated here if possible."""
-        for name in (_ANY, call.request.path):
+        for name in (_ANY, call.request.path) if self._by_the_server else ():
             found = self._by_the_server.get(name, _NOT)
             if self._clock() < found.until:
                 return (yield from self._served(call, local, events_tell=found.events_tell))

@@ -8,15 +8,17 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from time import monotonic as clock
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, get_args
+from urllib.parse import urlencode
 
 import httpx2
 
 from editor_client.administration import WorkspaceMethods
 from editor_client.agents import Agent, AgentMethods
-from editor_client.calls import Answer, Call, Request
+from editor_client.calls import Answer, Call, Query, Request
 from editor_client.certificates import ssl_context
 from editor_client.comments import CommentMethods
 from editor_client.datasets import DatasetMethods
@@ -211,8 +213,13 @@ class BaseClient(
         self, request: Request, etag: str | None = None, accept: str | None = None
     ) -> dict[str, Any]:
         """Return a request as the arguments of `httpx2.Client.request`."""
-        headers = {**self._headers, "If-None-Match": etag, "If-Match": request.if_match}
-        headers["Idempotency-Key"] = request.idempotency_key
+        headers = self._headers.copy()
+        if etag is not None:
+            headers["If-None-Match"] = etag
+        if request.if_match is not None:
+            headers["If-Match"] = request.if_match
+        if request.idempotency_key is not None:
+            headers["Idempotency-Key"] = request.idempotency_key
         if accept is not None:
             # A proxy that compresses a stream delays parts of it.
             headers |= {"Accept": accept, "Accept-Encoding": "identity"}
@@ -220,9 +227,9 @@ class BaseClient(
             headers["Content-Type"] = "application/octet-stream" if request.is_file else "application/json"
         return {
             "method": request.method,
-            "url": self._root + request.path,
-            "params": request.query or None,
-            "headers": {name: value for name, value in headers.items() if value is not None},
+            # httpx2 takes 40 µs to add parameters to an address.
+            "url": self._root + request.path + _after_the_path(request.query),
+            "headers": headers,
             "content": request.body,
         }
 
@@ -232,12 +239,19 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
         raise ValueError(f"url must begin with http:// or https://, not be {url!r}")
     if not api_key or not api_key.isascii() or not api_key.isprintable():
         raise ValueError("api_key is empty, or holds characters that no key has")
+    if api_key.partition(" ")[0].lower() == "bearer":
+        raise ValueError("api_key is the key alone: the client adds 'Bearer' by itself")
     if policy.updates != "ask" and (policy.max_age or policy.stale_while_revalidate):
         raise ValueError(f"max_age and stale_while_revalidate are for updates='ask', not {policy.updates!r}")
     numbers = {name: value for name, value in vars(policy).items() if isinstance(value, int | float)}
     for name, number in numbers.items():
         if not number >= 0 or (number == 0 and name.endswith("timeout")):
             raise ValueError(f"{name} must not be {number!r}")
+
+
+@lru_cache(maxsize=1024)
+def _after_the_path(query: Query) -> str:
+    return f"?{urlencode(query)}" if query else ""
 
 
 def _hint(url: str, api_prefix: str) -> str:
@@ -255,8 +269,11 @@ def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 def answer_of(response: httpx2.Response) -> Answer:
     """Return a response that has been read, in the form that the flows need."""
-    names = ((name.lower(), value) for name, value in response.headers.raw)
-    headers = {name.decode(): value.decode("latin-1") for name, value in names if name in NEEDED_HEADERS}
+    headers = {
+        known.decode(): value.decode("latin-1")
+        for name, value in response.headers.raw
+        if (known := name.lower()) in NEEDED_HEADERS
+    }
     return Answer(response.status_code, headers, response.content)
 
 

@@ -14,12 +14,20 @@ from typing import Any, Final
 from editor_client.commands import DONE, USAGE, CommandError, reporting_errors
 from editor_client.dataset_commands import existing
 from editor_client.errors import RateLimited, ServerError, Unreachable, ValidationFailed
-from editor_client.experiments import Comparison, Experiment, ExperimentRecord, NewExperiment, ResultRecord
+from editor_client.experiments import (
+    Comparison,
+    Experiment,
+    ExperimentEstimate,
+    ExperimentRecord,
+    NewExperiment,
+    ResultRecord,
+)
 from editor_client.shared import canonical
 from editor_client.sync import Client
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
 RULES: Final = ("worse", "must", "errors")
+_BY_SCORERS: Final = frozenset({"worse", "must"})
 SECONDS_BETWEEN: Final = 1.0
 MAX_AWAY: Final = 120.0
 """For how many seconds the server may be away while its answers are waited for."""
@@ -38,7 +46,7 @@ exit codes:
   0    passed
   1    a rule failed
   2    wrong usage
-  3    it could not be judged: errors, skipped or too few items, timed out
+  3    it could not be judged: no scorer, errors, skipped or too few items, timed out
   4    the server has refused, or does not answer; or the agent or the dataset was not found
   130  interrupted; the experiment goes on on the server
 """
@@ -131,12 +139,28 @@ def _started(client: Client, dataset_id: str, given: argparse.Namespace) -> Expe
     if given.max_tokens is not None:
         request["limits"] = {"tokens": given.max_tokens}
     try:
+        planned = client.estimate_experiment(dataset_id, **request)
+        _check_scorers(planned, given.fail_on)
         started = client.start_experiment(dataset_id, **request)
     except ValidationFailed as error:
         if error.code == "no_items":
             raise CommandError(UNJUDGED, f"it could not be judged: {error}") from None
         raise
     return client.get_experiment(dataset_id, started.experiment_id)
+
+
+def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> None:
+    """Refuse before anything runs and costs what no scorer could judge; say what scorers will suffer from."""
+    for problem in planned.problems:
+        about = f"{problem['scorerId']}: " if problem["scorerId"] else ""
+        sys.stderr.write(f"{about}{problem['message']}\n")
+    needing = [rule for rule in fail_on if rule in _BY_SCORERS]
+    if needing and not planned.not_scorable:
+        raise CommandError(
+            UNJUDGED,
+            f"it could not be judged: neither the dataset nor the agent has a scorer, which --fail-on "
+            f"{','.join(needing)} needs. Nothing was run. Give the dataset scorers, or pass --fail-on errors",
+        )
 
 
 def _judged(client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str) -> int:

@@ -103,6 +103,13 @@ class Reads:
         assert call.about is not None  # noqa: S101
         return Key(self._rights.scope(call), call.about, call.request.path, call.request.query)
 
+    def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
+        """Return the key of a call after an answer, which may name other rights."""
+        if answer.rights in {"", key.scope.rights}:
+            return key
+        yield from self.note_rights(answer.rights, ticket.number)
+        return self._key(call)
+
     def note_rights(self, name: str, number: int) -> Flow[None]:
         """Record the rights that the answer to a request with this number names, if any."""
         if name and self._rights.note(name, number) and self._disk is not None:
@@ -204,8 +211,7 @@ class Reads:
             )
             if answer.status != UNAUTHORIZED:
                 self._let_in(ticket)
-            yield from self.note_rights(answer.rights, ticket.number)
-            asked, key = key, self._key(call)
+            asked, key = key, (yield from self._key_after(call, key, answer, ticket))
             if key != asked and answer.status == NOT_MODIFIED:
                 # What was held is that of other rights.
                 return (yield from self._ask(call, key, None, seconds))

@@ -34,18 +34,13 @@ class Rights:
     def __init__(self, server: str, api_key: str) -> None:
         self.server = server
         self.key_digest = hashlib.sha256(api_key.encode()).hexdigest()
-        self._name = ""
         self._since = _NEVER
+        self._take("")
         self.after_fork()
 
     def after_fork(self) -> None:
         """Continue in a forked process, where other threads are gone."""
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The name; empty while it is unknown."""
-        return self._name
 
     def note(self, name: str, number: int) -> bool:
         """Record what the answer to a request with this number names; return whether it is news.
@@ -55,17 +50,24 @@ class Rights:
         with self._lock:
             if number < self._since:
                 return False
-            is_news, self._name, self._since = name != self._name, name, number
+            is_news, self._since = name != self.name, number
+            if is_news:
+                self._take(name)
             return is_news
 
     def recall(self, name: str) -> None:
         """Take the name that an earlier process was told, unless this one was told something."""
         with self._lock:
             if self._since == _NEVER:
-                self._name = name
+                self._take(name)
+
+    def _take(self, name: str) -> None:
+        self.name = name
+        """The name; empty while it is unknown."""
+        own = Scope(name or self.server, self.key_digest)
+        self._scopes = own, Scope(name) if name else own
 
     def scope(self, call: Call[object]) -> Scope:
         """Return for whom the answer to a call is held."""
-        if not self._name:
-            return Scope(self.server, self.key_digest)
-        return Scope(self._name, self.key_digest if call.request.path.startswith(_OWN) else "")
+        own, shared = self._scopes
+        return own if call.request.path.startswith(_OWN) else shared

@@ -68,9 +68,16 @@ def test_the_exit_code_says_what_came_of_a_draft(
         return (code, *capsys.readouterr())
 
     assert evaluate()[0] == 3  # there are no items
+    client.create_stored_agent(
+        id="unscored", name="Unscored", instructions="Shout.", model=MODEL, workspace_id="default",
+        auto_publish=True,
+    )  # fmt: skip
     words = {"tags": ["must"]}
     dataset.add_items([{"input": f"a{n}", "ground_truth": f"A{n}"} for n in range(11)])
     dataset.add_item("b", ground_truth="B", metadata=words)
+    code, _, err = evaluate("--version", "published", agent="unscored")
+    assert code == 3 and "has a scorer" in err and "Nothing was run." in err
+    assert client.list_experiments().total == 0
     files = [tmp_path / f"report.{ending}" for ending in ("xml", "json", "md")]
     options = [f"--{form}={path}" for form, path in zip(("junit", "json", "markdown"), files, strict=True)]
 

@@ -133,6 +133,7 @@ SENSELESS: list[dict[str, Any]] = [
     {"api_key": ""},
     {"api_key": "ek_ü"},
     {"api_key": "ek\n"},
+    {"api_key": "Bearer ek_test"},
     {"timeout": 0},
     {"timeout": -1},
     {"run_timeout": 0},

@@ -68,9 +68,9 @@ class PersonAuthentication(SessionAuthentication):
 
 
 def bearer_key(authorization: str) -> str | None:
-    """Return the key of the header `Authorization: Bearer ek_…`; None for any other scheme."""
+    """Return the key of the header `Authorization: Bearer ek_…`; None without one or with another scheme."""
     scheme, _, text = authorization.partition(" ")
-    return text.strip() if scheme.lower() == "bearer" else None
+    return text.strip() or None if scheme.lower() == "bearer" else None
 
 
 RATE_LIMIT: Final = "editor.rate_limit"

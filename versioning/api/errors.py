@@ -10,8 +10,11 @@ from typing import Any, Final
 from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.urls import Resolver404
+from editor_client.shared.credentials import why_no_key
 from psycopg.errors import QueryCanceled
 from rest_framework import exceptions
+from rest_framework.authentication import get_authorization_header
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
@@ -89,6 +92,9 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response
+    if isinstance(error, exceptions.NotAuthenticated):
+        authorization = get_authorization_header(context["request"]).decode("latin-1")
+        return exception_handler(errors.Unauthorized(why_no_key(authorization)), context)
     if isinstance(error, Http404):
         return exception_handler(errors.NotFound(), context)
     if isinstance(error, PermissionDenied):
@@ -129,8 +135,17 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Answer a request for an address that does not exist."""
-    return JsonResponse(error_body(errors.NotFound()), status=404)
+    """Answer a request for what does not exist, or for an address that no route has."""
+    found = errors.NoSuchAddress() if isinstance(exception, Resolver404) else errors.NotFound()
+    return JsonResponse(error_body(found), status=404)
+
+
+def no_such_address(app: str | None = None) -> HttpResponse:
+    """Answer a request for an address below the prefix of the API that no route has.
+
+    `app` is the application that would have it.
+    """
+    return JsonResponse(error_body(errors.NoSuchAddress(app)), status=404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

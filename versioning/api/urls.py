@@ -7,6 +7,7 @@ routes, so everything before such a word is the id. The order matters: the longe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -96,9 +97,21 @@ def added_routes() -> Iterator[URLPattern]:
 
 
 @csrf_exempt
-def missing(request: HttpRequest) -> HttpResponse:
-    """Answer for an address below the API's root that does not exist."""
-    return errors.not_found(request)
+def missing(request: HttpRequest, rest: str) -> HttpResponse:
+    """Answer for an address below the API's root that no route has.
+
+    Below a collection every address is an id, also one with a slash that no id has.
+    """
+    if rest.startswith(_collections()) and rest not in _collections():
+        return errors.not_found(request)
+    return errors.no_such_address(capabilities.left_out(rest))
+
+
+@cache
+def _collections() -> tuple[str, ...]:
+    """Return the beginnings of all addresses that end in an id or go on with one."""
+    patterns = (str(route.pattern).removeprefix("^") for route in urlpatterns)
+    return tuple({pattern.partition("(?P<")[0] for pattern in patterns if "/(?P<" in pattern})
 
 
 missing.allowed_methods = ()  # type: ignore[attr-defined]
@@ -122,5 +135,5 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     # Without this, a project's own page would answer for missing addresses here.
-    re_path("", missing),
+    re_path(r"\A(?P<rest>(?s:.*))\Z", missing),
 ]

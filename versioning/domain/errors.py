@@ -92,6 +92,22 @@ class Unpublished(NotFound):
         super().__init__(Message("It was unpublished: nothing is served until a version is published again."))
 
 
+class NoSuchAddress(NotFound):
+    """The API has no such route."""
+
+    code = "no_such_address"
+
+    def __init__(self, app: str | None = None) -> None:
+        """Take the application that would have it, which is installed and not named in INSTALLED_APPS."""
+        message = "No route of the API has this address. GET /schema, below the prefix of the API, lists all."
+        if app is not None:
+            message = (
+                f"This address is of the application {app!r}, which the settings of the server do not name: "
+                "add it to INSTALLED_APPS, and migrate."
+            )
+        super().__init__(message)
+
+
 class NoInstructions(NotFound):
     """An agent leaves its instructions to the editor, and none are published."""
 

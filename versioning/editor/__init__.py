@@ -109,7 +109,9 @@ class Editor:
                 made = collection_of(kind, self.code, self.agent)
                 setattr(self, name, made)
                 return made
-        raise AttributeError(f"The editor has no attribute {name!r}.", name=name, obj=self)
+        app = capabilities.left_out(name)
+        where = "" if app is None else f" It is of the application {app!r}: add that to INSTALLED_APPS."
+        raise AttributeError(f"The editor has no attribute {name!r}.{where}", name=name, obj=self)
 
     def capability(self, verbs: type[V]) -> V:
         """Return the verbs of an application with their type: `capability(Reviews)` is `editor.reviews`.

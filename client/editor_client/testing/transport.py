@@ -13,6 +13,7 @@ import httpx2
 
 from editor_client.http_libraries import http_libraries
 from editor_client.shared import canonical
+from editor_client.shared.credentials import why_no_key
 from editor_client.shared.errors import Invalid, VersioningError
 from editor_client.testing import (  # some are imported to register their routes
     agents,  # noqa: F401
@@ -100,9 +101,10 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _answer(self, request: httpx2.Request, content: bytes) -> Answer:
         path, _, raw_query = request.url.raw_path.decode().partition("?")
-        scheme, _, key = request.headers.get("Authorization", "").partition(" ")
-        if scheme != "Bearer" or not key.strip():
-            raise Refused(401, "unauthorized", "Authentication credentials were not provided.")
+        authorization = request.headers.get("Authorization", "")
+        scheme, _, key = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            raise Refused(401, "unauthorized", why_no_key(authorization))
         route, names = find_route(request.method, path.removeprefix(self._prefix))
         query = dict(parse_qsl(raw_query, keep_blank_values=True))
         for name in query.keys() & BEYOND - set(route.parameters):
