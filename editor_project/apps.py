@@ -12,4 +12,8 @@ class ProjectConfig(EditorApp):
     verbose_name = "Deployment"
     settings = "editor_project.conf.SETTINGS"
     runs = "editor_project.metrics.observe_run"
-    system_checks = ["editor_project.environment.check_names", "editor_project.traces.check"]
+    system_checks = [
+        "editor_project.environment.check_names",
+        "editor_project.conf.check_prefix",
+        "editor_project.traces.check",
+    ]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
+from django.conf import settings
+from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 
 from versioning.conf import Setting, written_as
 
+HIGHEST_PORT: Final = 65535
 _ADDRESS: Final = r"(\[[0-9a-fA-F:]+\]|[^\s:]+):[0-9]{1,5}"
 
 KEY: Final = re.compile(r"ek_[A-Za-z0-9_-]{43}")
@@ -21,6 +24,27 @@ def _check_key(name: str, value: str) -> None:
         raise ImproperlyConfigured(
             f"{name} has to be ek_ and 43 of the characters A-Z, a-z, 0-9, _ and -, chosen at random."
         )
+
+
+def _check_address(name: str, value: str) -> None:
+    written_as(_ADDRESS, "an address and a port, such as 127.0.0.1:9108")(name, value)
+    if value and not 0 < int(value.rpartition(":")[2]) <= HIGHEST_PORT:
+        raise ImproperlyConfigured(f"{name} has to name a port from 1 to {HIGHEST_PORT}, not {value!r}.")
+
+
+def check_prefix(**_options: Any) -> list[CheckMessage]:
+    """Return an error for a prefix of the API below which the service has other addresses.
+
+    This is a Django system check; a project with addresses of its own does not install this application.
+    """
+    first = str(settings.EDITOR_API_PREFIX).partition("/")[0]
+    taken = {"studio", "scim", "healthz", "readyz", settings.STATIC_URL.strip("/")}
+    if first not in taken:
+        return []
+    message = (
+        f"EDITOR_API_PREFIX is {settings.EDITOR_API_PREFIX!r}, but the service has other addresses there."
+    )
+    return [Error(message, hint="Choose a prefix such as /api.", id="editor_project.E002")]
 
 
 SETTINGS: Final = (
@@ -36,7 +60,7 @@ SETTINGS: Final = (
         "",
         "the address at which a process serves its [metrics](operating.md#metrics)",
         "off",
-        check=written_as(_ADDRESS, "an address and a port, such as 127.0.0.1:9108"),
+        check=_check_address,
     ),
     Setting(
         "EDITOR_TRANSACTION_POOLING",

@@ -30,6 +30,8 @@ class Environment(environ.Env):
             if text not in _NO and text not in self.BOOLEAN_TRUE_STRINGS and text != "1":
                 raise ImproperlyConfigured(f"{var} has to be on or off, not {self.ENVIRON[var]!r}.")
         try:
+            if cast is float and var in self.ENVIRON:
+                return float(self.ENVIRON[var])  # the library drops what is no digit: 4s, 1e3
             return super().get_value(var, cast, *options, **more)
         except ValueError as error:
             wanted = _NUMBERS.get(cast, "something that can be read")

@@ -106,6 +106,18 @@ def _check_sender(name: str, value: Any) -> None:
         raise ImproperlyConfigured(f"{name} has to be a mail address, not {value!r}.")
 
 
+def _check_public_address(name: str, value: str) -> None:
+    written_as(r"https?://[^\s/?#@]+(/[^\s?#]*)?", "an address such as https://editor.example.com")(
+        name, value
+    )
+    try:
+        is_valid = not value or (urlsplit(value).port != 0 and bool(urlsplit(value).hostname))
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ImproperlyConfigured(f"{name} has no host, or a port that does not exist: {value!r}.")
+
+
 SETTINGS: Final = (
     Setting(
         "EMAIL_URL",
@@ -120,7 +132,7 @@ SETTINGS: Final = (
         "",
         "the address at which people reach the editor",
         "none",
-        check=written_as(r"https?://[^\s/?#@]+(/[^\s?#]*)?", "an address such as https://editor.example.com"),
+        check=_check_public_address,
         error_id="mail.E002",
     ),
     Setting(

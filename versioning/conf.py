@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
@@ -21,6 +22,7 @@ from django.db import connection
 from django.dispatch import receiver
 from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
+from editor_client.shared import ids
 
 from versioning.domain.prices import own_prices
 from versioning.domain.provider_catalog import configured_providers
@@ -61,6 +63,60 @@ def positive(name: str, value: float) -> None:
     """Check that a number is above 0."""
     if value <= 0:
         raise ImproperlyConfigured(f"{name} must be above 0, and is {value}.")
+
+
+def at_most(limit: float, further: Check | None = None) -> Check:
+    """Return a check that a number is not above a limit, beyond which moments or databases cannot go."""
+
+    def check(name: str, value: float) -> None:
+        if value > limit:
+            raise ImproperlyConfigured(f"{name} must be at most {limit:,}, and is {value}.")
+        if further is not None:
+            further(name, value)
+
+    return check
+
+
+DAYS: Final = 36_500
+"""A hundred years, in days."""
+DAY: Final = 86_400
+"""A day, in seconds; PostgreSQL limits statements to 24 days."""
+MAX_32_BITS: Final = 2**31 - 1
+"""What Git and PostgreSQL take for a number."""
+
+
+def _name_of_workspace(name: str, value: str) -> None:
+    if ids.problem(value) is not None:
+        raise ImproperlyConfigured(f"{name} is {value!r}, which cannot be the id of a workspace.")
+
+
+def _of_kind(setting: Setting, value: object) -> None:
+    """Raise `ImproperlyConfigured` for a value of another type, which a project may have in its settings."""
+    kind = setting.kind or type(setting.default)
+    types = _TYPES[kind]
+    if (value is None and setting.default is None) or (
+        isinstance(value, types) and (kind is bool or not isinstance(value, bool))
+    ):
+        return
+    raise ImproperlyConfigured(f"{setting.name} has to be {_WORDS[kind]}, not {value!r}.")
+
+
+_TYPES: Final[dict[type, tuple[type, ...]]] = {
+    bool: (bool,),
+    int: (int,),
+    float: (int, float),
+    str: (str, os.PathLike),
+    list: (list, tuple),
+    tuple: (list, tuple),
+}
+_WORDS: Final = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    tuple: "a list",
+}
 
 
 def _finite_and_not_negative(name: str, value: float) -> None:
@@ -124,13 +180,13 @@ SETTINGS: Final = (
         "api",
         "where the API is",
         "`/api`",
-        check=written_as(r"/*[\w.~-]+(/[\w.~-]+)*/*", "a path such as /api"),
+        check=written_as(r"/*{0}(/{0})*/*".format(r"(?!\.{1,2}(/|$))[\w.~-]+"), "a path such as /api"),
     ),
     Setting(
         "EDITOR_BODY_TIMEOUT",
         10.0,
         "how many seconds the body of a request may take to arrive",
-        check=positive,
+        check=at_most(DAY, positive),
     ),
     Setting("EDITOR_CACHE_BYTES", 16 * 1024 * 1024, "how many bytes of answers a process caches"),
     Setting(
@@ -141,7 +197,12 @@ SETTINGS: Final = (
         check=written_as(r"[A-Za-z0-9-]+", "the name of a header, such as X-Real-IP"),
     ),
     Setting("EDITOR_CODE_PATH", "./service/editor", "the folder of these files"),
-    Setting("EDITOR_CODE_WORKSPACE", "default", "the workspace that owns code-defined agents"),
+    Setting(
+        "EDITOR_CODE_WORKSPACE",
+        "default",
+        "the workspace that owns code-defined agents",
+        check=_name_of_workspace,
+    ),
     Setting(
         "EDITOR_FRAMEWORK",
         "",
@@ -149,7 +210,12 @@ SETTINGS: Final = (
         "`editor_project.framework.framework`",
         check=lambda _name, _value: get_framework(),
     ),
-    Setting("EDITOR_GIT_HISTORY_DEPTH", 50, "how many commits of such a file are looked at"),
+    Setting(
+        "EDITOR_GIT_HISTORY_DEPTH",
+        50,
+        "how many commits of such a file are looked at",
+        check=at_most(MAX_32_BITS),
+    ),
     Setting(
         "EDITOR_HTTPS",
         default=False,
@@ -159,8 +225,14 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_INSTANCE", "", "the dotted path of the `Editor`", "the editor that the framework was handed"
     ),
-    Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all"),
-    Setting("EDITOR_KEEP_VERSIONS", 0, "how many versions of a resource are kept", "all"),
+    Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all", check=at_most(DAYS)),
+    Setting(
+        "EDITOR_KEEP_VERSIONS",
+        0,
+        "how many versions of a resource are kept",
+        "all",
+        check=at_most(MAX_32_BITS),
+    ),
     Setting("EDITOR_MAX_BODY", 1024 * 1024, "the largest request body, in bytes", check=positive),
     Setting(
         "EDITOR_PIN_WORKERS", "auto", "whether `serve` [keeps each worker", check=one_of("auto", "on", "off")
@@ -183,6 +255,7 @@ SETTINGS: Final = (
         "EDITOR_REPLICA_LAG",
         5.0,
         "how many seconds a [replica](scaling.md#a-replica-for-reads) may be behind",
+        check=at_most(DAY),
     ),
     Setting(
         "EDITOR_RUN_THREADS",
@@ -197,7 +270,10 @@ SETTINGS: Final = (
         check=one_of("code", "database"),
     ),
     Setting(
-        "EDITOR_STATEMENT_TIMEOUT", 4.0, "on PostgreSQL, how many seconds a statement of a request may take"
+        "EDITOR_STATEMENT_TIMEOUT",
+        4.0,
+        "on PostgreSQL, how many seconds a statement of a request may take",
+        check=at_most(DAY),
     ),
     Setting(
         "EDITOR_STREAMS",
@@ -246,6 +322,7 @@ def check_values(**_options: Any) -> list[CheckMessage]:
     for one in declared():
         value = getattr(settings, one.name)
         try:
+            _of_kind(one, value)
             if isinstance(value, int | float):
                 _finite_and_not_negative(one.name, value)
             if one.check is not None:

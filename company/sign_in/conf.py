@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from company.sign_in import providers
-from versioning.conf import Setting, one_of, positive
+from versioning.conf import DAYS, Setting, at_most, one_of, positive
 
 PASSWORD: Final = "password"  # noqa: S105  a way of signing in
 BOTH: Final = "both"
@@ -102,6 +102,7 @@ SETTINGS: Final = (
         "after how many days without a sign-in of their owner API keys are refused",
         "off; `30` with single sign-on",
         kind=float,
+        check=lambda name, value: None if value is None else at_most(DAYS)(name, value),
         error_id="company.E005",
     ),
     Setting(
@@ -115,7 +116,7 @@ SETTINGS: Final = (
         "EDITOR_SESSION_IDLE",
         336.0,
         "after how many hours without a request a session ends",
-        check=positive,
+        check=at_most(DAYS * 24, positive),
         error_id="company.E006",
     ),
 )

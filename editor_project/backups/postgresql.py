@@ -73,7 +73,7 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
 def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
     """Turn the settings at the beginning of a dump into comments that the server does not know.
 
-    The programs of a newer release set some of their own for any server, such as `transaction_timeout` of 17.
+    The programs of a newer release set some of their own for any server: `transaction_timeout` in 17.
     """
     with file.open("r+b") as dump:
         while (line := dump.readline()) and not line.startswith(_FIRST_STATEMENT):

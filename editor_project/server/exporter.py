@@ -25,6 +25,7 @@ from versioning.worker.jobs import backlogs, seconds_since
 
 logger = logging.getLogger(__name__)
 _PATH: Final = "/metrics"
+_MEMORY: Final = "/dev/shm"  # noqa: S108  a folder of its own is made there
 
 
 @contextmanager
@@ -43,7 +44,9 @@ def exported() -> Iterator[None]:
     except (ports.Unusable, OSError) as error:
         sentence = str(error).replace("--bind", "EDITOR_METRICS_BIND")
         raise CommandError(f"Metrics: {sentence}") from error
-    folder = tempfile.mkdtemp(prefix="editor-metrics-")
+    # The library maps the files into memory: on a full disk, writing there would kill the process.
+    memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    folder = tempfile.mkdtemp(prefix="editor-metrics-", dir=memory)
     os.environ[FOLDER] = folder
     threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     try:

@@ -18,7 +18,7 @@ from editor_project.server import connections as clients
 from editor_project.server import exporter, ports
 from editor_project.server.processors import Processors
 from editor_project.server.worker import Served, work
-from versioning.models import log_position, tables
+from versioning.models import log_position, storage, tables
 
 
 def run(
@@ -81,6 +81,7 @@ def _check_database() -> None:
     try:
         pending = tables.lack_migrations()
     except Error as error:
-        raise CommandError(f"The database does not answer: {error}") from error
+        cause = "the disk is full" if storage.says_full(error) else error
+        raise CommandError(f"The database does not answer: {cause}") from error
     if pending:
         raise CommandError(tables.NOT_MIGRATED)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from versioning.conf import Setting, positive
+from versioning.conf import DAYS, Setting, at_most, positive
 
 SETTINGS: Final = (
     Setting(
         "EDITOR_EVALUATION_CONCURRENCY",
         4,
         "how many items of [experiments](is-it-better.md#experiments) a worker runs at once, by provider",
-        check=positive,
+        check=at_most(1000, positive),
     ),
     Setting(
         "EDITOR_KEEP_RESULTS",
         90,
         "for how many days results of [experiments](is-it-better.md#experiments) are kept; 0: for ever",
+        check=at_most(DAYS),
     ),
 )

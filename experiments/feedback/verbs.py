@@ -175,7 +175,7 @@ def _run(run_id: str) -> ServedRun:
         if found is None:
             time.sleep(SECONDS)
             found = known.first()
-    if found is None:
+    if found is None or found.is_forgotten:
         raise NotFound
     return found
 

@@ -24,3 +24,8 @@ class ServedRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.called} at {self.created_at}"
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether it is too old to be named; a worker deletes the row later."""
+        return self.created_at < timezone.now() - REMEMBERED

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.utils import timezone
 
+from experiments.runs.models import ServedRun
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
 from tests.support.reviews import reference as named
@@ -49,6 +52,15 @@ def test_feedback_on_a_run_names_its_version_and_arm(cast: Cast) -> None:
     assert len(listed(cast.edgar, "tone")) == 1
     other = say(cast.vera, runId=run["runId"], resource=named(PROMPT_BLOCKS, "tone"))
     assert (other.status, other.fields) == (400, ["resource"])
+
+
+def test_a_run_is_forgotten_after_thirty_days_though_no_worker_comes(cast: Cast) -> None:
+    writer(cast)
+    run = ran(cast.vera)
+    assert say(cast.vera, runId=run["runId"]).status == 201
+    for days, status in ((29, 201), (31, 404)):
+        ServedRun.objects.update(created_at=timezone.now() - datetime.timedelta(days=days))
+        assert say(cast.vera, runId=run["runId"]).status == status
 
 
 def test_rights_to_give_and_read_feedback(cast: Cast) -> None:

@@ -13,6 +13,7 @@ import pytest
 from tests.support.api import AGENTS
 from tests.support.browsing import sign_in, visiting
 from tests.support.event_streams import until
+from tests.support.ports import free_port
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
 from versioning.sources.files import OverrideFiles, OverrideNotWritten
@@ -61,7 +62,8 @@ def readiness(service: Service) -> set[Any]:
 
 
 def test_all_workers_say_that_the_disk_is_full_until_it_is_not(disk: Path) -> None:
-    with running_service(disk, "--workers", "2") as service, connected(service) as api:
+    more = {"TMPDIR": str(disk), "EDITOR_METRICS_BIND": f"127.0.0.1:{free_port()}"}
+    with running_service(disk, "--workers", "2", **more) as service, connected(service) as api:
         AGENTS.make(api, "writer", autoPublish=True, model={"provider": "echo", "name": "echo"})
         service.manage(
             "shell",

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from editor_project.conf import check_prefix
 from editor_project.environment import Environment, check_names
 from tests.support import fork_server
 from versioning.conf import check_values, get_editor, get_framework
@@ -58,13 +59,27 @@ def test_a_framework_that_does_not_fit_is_refused(settings: Any, instance: str, 
         ("EDITOR_FRAMEWORK", "versioning.editor.Editor"),
         ("EDITOR_INSTANCE", "versioning.conf.get_editor"),
         ("EDITOR_API_PREFIX", "a b"),
+        ("EDITOR_API_PREFIX", "../api"),
         ("EDITOR_BODY_TIMEOUT", float("nan")),
         ("EDITOR_CLIENT_ADDRESS_HEADER", "X Real"),
+        ("EDITOR_CODE_WORKSPACE", ""),
+        ("EDITOR_EVALUATION_CONCURRENCY", 10**9),
+        ("EDITOR_GIT_HISTORY_DEPTH", 10**12),
+        ("EDITOR_HTTPS", "on"),
         ("EDITOR_KEEP_EVENTS", -1),
+        ("EDITOR_KEEP_EVENTS", 10**6),
+        ("EDITOR_KEEP_RESULTS", True),
+        ("EDITOR_KEYS_NEED_SIGN_IN_DAYS", 1e9),
         ("EDITOR_MAX_BODY", 0),
+        ("EDITOR_METRICS_BIND", "127.0.0.1:99999"),
         ("EDITOR_PIN_WORKERS", "sometimes"),
+        ("EDITOR_PUBLIC_URL", "https://editor.example.com:99999"),
+        ("EDITOR_SCHEDULE_GRACE", 10**12),
+        ("EDITOR_SESSION_IDLE", 1e12),
         ("EDITOR_SOURCE", "Database"),
         ("EDITOR_STATEMENT_TIMEOUT", float("inf")),
+        ("EDITOR_STATEMENT_TIMEOUT", 10**8),
+        ("EDITOR_STATEMENT_TIMEOUT", "4s"),
         ("EDITOR_STREAMS", -1),
         ("EDITOR_THROTTLE", "600"),
         ("EDITOR_THROTTLE", "0/min"),
@@ -76,6 +91,14 @@ def test_an_unusable_value_is_an_error_of_the_check(settings: Any, setting: str,
     setattr(settings, setting, value)
     [error] = check_values()
     assert setting in error.msg
+
+
+@pytest.mark.parametrize("prefix", ["studio", "studio/api", "scim", "readyz", "static/api"])
+def test_the_api_is_not_where_the_service_has_other_addresses(settings: Any, prefix: str) -> None:
+    assert not check_prefix()
+    settings.EDITOR_API_PREFIX = prefix
+    [error] = check_prefix()
+    assert repr(prefix) in error.msg
 
 
 @pytest.mark.parametrize(
@@ -125,7 +148,12 @@ def test_a_name_that_is_no_setting_is_an_error_of_the_check(name: str, value: st
 
 @pytest.mark.parametrize(
     ("name", "cast", "value"),
-    [("EDITOR_HTTPS", bool, "maybe"), ("EDITOR_MAX_BODY", int, "1 MiB"), ("EDITOR_BODY_TIMEOUT", float, "")],
+    [
+        ("EDITOR_HTTPS", bool, "maybe"),
+        ("EDITOR_MAX_BODY", int, "1 MiB"),
+        ("EDITOR_BODY_TIMEOUT", float, ""),
+        ("EDITOR_STATEMENT_TIMEOUT", float, "4s"),
+    ],
 )
 def test_a_malformed_value_is_refused_with_its_name(
     monkeypatch: pytest.MonkeyPatch, name: str, cast: type, value: str

@@ -15,11 +15,15 @@ from tests.support.remote import connected
 pytestmark = pytest.mark.postgresql
 
 
-@pytest.fixture(scope="module")
-def pooled_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """A running service with more threads than the pooler has connections."""
+@pytest.fixture(params=["on", "off"])
+def pooled_service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """A running service with more threads than the pooler has connections, which it is told or notices."""
     folder = tmp_path_factory.mktemp("pooled")
-    with installation(folder / "editor", is_set_up=True, EDITOR_TRANSACTION_POOLING="on") as installed:
+    with installation(
+        folder / "editor", is_set_up=True, EDITOR_TRANSACTION_POOLING=request.param
+    ) as installed:
         environment = installed.service.environment
         with pooled(environment["DATABASE_URL"], folder) as url:
             environment["DATABASE_URL"] = url

@@ -196,12 +196,19 @@ class _Connection:
     def open(self, parameters: dict[str, Any]) -> None:
         """Connect and prepare the statement; raises `psycopg.Error` if there is no server."""
         self._server = _connect(parameters)
-        self._is_prepared = parameters.get("prepare_threshold", 0) is not None
         self._poll = select.poll()
         self._poll.register(self._server.socket, select.POLLIN)
+        self._is_prepared = parameters.get("prepare_threshold", 0) is not None and self._is_direct(
+            self._server
+        )
         if self._is_prepared:
             self._server.send_prepare(_PREPARED, _QUESTION.encode())
             self._result(self._server, ExecStatus.COMMAND_OK)
+
+    def _is_direct(self, server: Server) -> bool:
+        """Return whether the process that accepted the connection answers, and not one behind a pooler."""
+        server.send_query(b"SELECT pg_backend_pid()")
+        return int(self._result(server, ExecStatus.TUPLES_OK).get_value(0, 0) or 0) == server.backend_pid
 
     def ask(self) -> int:
         """Return the position; raises `Silent`, or `psycopg.OperationalError` when the connection is dead."""

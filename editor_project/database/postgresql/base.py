@@ -41,13 +41,14 @@ class PatientConnection(Connection[Any]):
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
         """Return a new connection whose server applies the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
-        connection.is_pooled = kwargs.get("prepare_threshold", 0) is None
-        if connection.is_pooled:
-            # A setting of the session would stay on a connection that others get next.
-            if cls.statement_seconds is not None:
-                connection.patience = cls.statement_seconds + MARGIN
-            return connection
         connection.patience = CONNECT_SECONDS
+        connection.is_pooled = connection.prepare_threshold is None or connection.has_other_backend()
+        if connection.is_pooled:
+            # What is prepared or set for the session would stay on a connection that others get next.
+            connection.prepare_threshold = None
+            limit = cls.statement_seconds
+            connection.patience = None if limit is None else limit + MARGIN
+            return connection
         # Compiling the condition of a page of the log takes half a second, and running it 10 ms.
         connection.execute("SELECT set_config('jit', 'off', false)")
         connection.patience = None
@@ -56,7 +57,12 @@ class PatientConnection(Connection[Any]):
         return connection
 
     is_pooled: bool = False
-    """Whether the server is behind a pooler in transaction mode."""
+    """Whether the server is, or may be, behind a pooler in transaction mode."""
+
+    def has_other_backend(self) -> bool:
+        """Return whether another process answers than the one that has accepted: that of a pooler."""
+        row = self.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+        return row is not None and row[0] != self.info.backend_pid
 
     def limit(self, seconds: float) -> None:
         """Limit the time of statements, in the server and, in case that it is gone, in the client."""
@@ -120,6 +126,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
     # Missing in Django's stubs.
     _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]]
     _configure_connection: Callable[[Connection[Any]], None]
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Return a connection as Django does, and use no server-side cursors behind a pooler."""
+        connection = super().get_new_connection(conn_params)
+        if getattr(connection, "is_pooled", False):
+            self.settings_dict["DISABLE_SERVER_SIDE_CURSORS"] = True
+        return connection
 
     @property
     def pool(self) -> ConnectionPool[Any] | None:

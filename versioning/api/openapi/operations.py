@@ -37,8 +37,8 @@ _ERRORS = {
     502: "The provider of the model failed.",
     415: "The body is not JSON.",
     429: "Too many requests; `Retry-After` says when to go on.",
-    503: "The database does not answer, or there are too many streams or runs; `Retry-After` says when to go "
-    "on.",
+    503: "The database does not answer, the disk is full, or there are too many streams or runs; "
+    "`Retry-After` says when to go on.",
 }
 _FOR_ALL = (400, 401, 403, 405, 406, 408, 413, 415, 429, 503)
 _TAGGED_READS = {"retrieve", "parts", "version"}
