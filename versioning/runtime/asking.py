@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versioning.domain.storable import storable_text
 from versioning.runtime.preloading import load_agent_library
 
 if TYPE_CHECKING:
@@ -52,4 +53,4 @@ def ask(model: Mapping[str, Any], instructions: str, turns: Sequence[Turn], *, s
     except Exception as error:
         provider = str(model.get("provider"))
         raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
-    return ModelAnswer(found.text or "", found.usage.input_tokens, found.usage.output_tokens)
+    return ModelAnswer(storable_text(found.text or ""), found.usage.input_tokens, found.usage.output_tokens)

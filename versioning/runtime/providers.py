@@ -11,6 +11,7 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider
 
 from versioning.runtime.echo import echo_model
+from versioning.runtime.error_answers import reveal_errors
 from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.failures import redacted
 from versioning.runtime.known_providers import KNOWN_PROVIDERS
@@ -63,6 +64,7 @@ class Providers:
                 client: Any = getattr(made, "client", None)
                 if not self._asks_again and hasattr(client, "max_retries"):
                     client.max_retries = 0
+                reveal_errors(client)
             return self._made[key]
 
 
