@@ -16,6 +16,7 @@ from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.summing import summed_up
 from evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.storable import storable_json, storable_text
 
 MAX_STORED_OUTPUT: Final = 32 * 1024
 """How many bytes of an output are kept."""
@@ -48,31 +49,27 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     """Set the columns of a cell to an answer; of a long output only the beginning is kept, unless `whole`."""
     cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
     if whole and cell.is_cut:
-        cell.output_json, cell.is_cut = storable(canonical.dump(answer.output)), False
+        cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
-    cell.error_message = storable(answer.error.message[:MAX_MESSAGE]) if answer.error else ""
-    cell.detail_json = storable(canonical.dump(dict(answer.detail))) if answer.detail else ""
+    cell.error_message = storable_text(answer.error.message[:MAX_MESSAGE]) if answer.error else ""
+    cell.detail_json = canonical.dump(storable_json(answer.detail)) if answer.detail else ""
     cell.__dict__.pop("detail", None)
     cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
     cell.milliseconds, cell.run_id = answer.milliseconds, answer.run_id
     cell.started_at, cell.ended_at = answer.started_at, answer.ended_at or timezone.now()
 
 
-def storable(text: str) -> str:
-    """Return a text without what models send and databases refuse: NUL characters, half surrogate pairs."""
-    return text.replace("\x00", "\ufffd").encode(errors="replace").decode()
-
-
 def json_of(output: Any) -> tuple[str, str, bool]:
     """Return the JSON that is stored of an output, the digest of the whole, and whether it was cut."""
     if output is MISSING:
         return "", "", False
-    text = storable(canonical.dump(output))
+    output = storable_json(output)
+    text = canonical.dump(output)
     data = text.encode()
     digest = hashlib.sha256(data).hexdigest()
     if len(data) <= MAX_STORED_OUTPUT:
         return text, digest, False
-    whole = storable(output) if isinstance(output, str) else text
+    whole = output if isinstance(output, str) else text
     return canonical.dump(whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")), digest, True
 
 
@@ -106,7 +103,7 @@ def put_scores(
             entity_type=ITEM,
             entity_id=str(cell.item_id),
             source=TEST,
-            more_json=storable(canonical.dump(dict(more))) if more else "",
+            more_json=canonical.dump(storable_json(more)) if more else "",
             **columns_of(outcome),
         )
         for scorer_id, version_id, outcome, more in scores
@@ -120,10 +117,10 @@ def columns_of(outcome: Outcome) -> dict[str, Any]:
     return {
         "value": outcome.score,
         "passed": outcome.passed,
-        "label": storable(outcome.label or "")[:200],
-        "reason": storable(outcome.reason or ""),
+        "label": storable_text(outcome.label or "")[:200],
+        "reason": storable_text(outcome.reason or ""),
         "error_code": outcome.error.code if outcome.error else "",
-        "error_message": storable(outcome.error.message[:MAX_MESSAGE]) if outcome.error else "",
+        "error_message": storable_text(outcome.error.message[:MAX_MESSAGE]) if outcome.error else "",
         "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
     }
 

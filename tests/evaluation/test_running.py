@@ -168,7 +168,25 @@ def test_what_no_database_stores_is_replaced(
     work()
     cell = Cell.objects.get()
     assert (cell.state, cell.error_code) == outcome
-    assert "before" in (said := cell.error_message or cell.output_json) and "after" in said
+    assert "before\ufffdafter" in (cell.error_message or cell.output_json)
+
+
+def test_a_tool_called_with_what_is_no_json_is_answered_by_its_mock(
+    alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    framework = Framework(tools=[search], editor=Editor())
+    monkeypatch.setattr(asking, "get_framework", lambda: framework)
+    AGENTS.make(alice, model=OPENAI, tools={"search": {}})
+    dataset = make_dataset(alice)
+    mock = {"toolName": "search", "args": {"query": "\ufffd", "more": None}, "output": "three pairs"}
+    add_item(alice, dataset, input="Shoes?", toolMocks=[mock])
+    call = Calls("search", {"query": "\ud83d", "more": float("nan")})
+    model.model = lambda request: Says("Ok") if request["messages"][-1]["role"] == "tool" else call
+    experiment = start(alice, dataset)
+    work()
+    [result] = results(alice, experiment)
+    assert (result["error"], result["output"]) == (None, "Ok")
+    assert result["toolCalls"] == [{"toolName": "search", "args": mock["args"]}]
 
 
 def test_an_item_that_cannot_be_run_is_an_error_after_some_tries(

@@ -22,6 +22,19 @@ class Says:
 
 
 @dataclass(frozen=True)
+class Pieces:
+    """The model answers in these pieces; without a finish reason the stream just ends."""
+
+    pieces: tuple[str, ...]
+    finish_reason: str | None = "stop"
+
+    @property
+    def text(self) -> str:
+        """The whole answer."""
+        return "".join(self.pieces)
+
+
+@dataclass(frozen=True)
 class Calls:
     """The model calls a tool."""
 
@@ -52,7 +65,7 @@ class BreaksOff:
     text: str
 
 
-Reply = Says | Calls | Fails | FallsSilent | BreaksOff
+Reply = Says | Pieces | Calls | Fails | FallsSilent | BreaksOff
 Request = dict[str, Any]
 Model = Callable[[Request], Reply]
 
@@ -103,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(reply.status, {"error": error}, **wait)
         elif request.get("stream"):
             self._stream(reply)
-        elif isinstance(reply, Says | Calls):
+        elif isinstance(reply, Says | Pieces | Calls):
             self._send(200, _completion(reply))
         elif isinstance(reply, FallsSilent):
             self._wait_for_the_client_to_leave()
@@ -128,8 +141,10 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(reply, FallsSilent):
             self._wait_for_the_client_to_leave()
         elif not isinstance(reply, BreaksOff):
-            reason = "tool_calls" if isinstance(reply, Calls) else "stop"
-            self._chunk({**_chunk_of({}), "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+            reason = _finish_reason(reply)
+            if reason is not None:
+                choice = {"index": 0, "delta": {}, "finish_reason": reason}
+                self._chunk({**_chunk_of({}), "choices": [choice]})
             self._chunk({**_chunk_of({}), "choices": [], "usage": _USAGE})
             self._raw("data: [DONE]\n\n")
             self.wfile.write(b"0\r\n\r\n")
@@ -175,14 +190,20 @@ def _call(reply: Calls) -> dict[str, Any]:
     return {"id": f"call-{reply.tool}", "type": "function", "function": function}
 
 
-def _completion(reply: Says | Calls) -> dict[str, Any]:
+def _finish_reason(reply: Reply) -> str | None:
+    if isinstance(reply, Pieces):
+        return reply.finish_reason
+    return "tool_calls" if isinstance(reply, Calls) else "stop"
+
+
+def _completion(reply: Says | Pieces | Calls) -> dict[str, Any]:
     said = (
-        {"content": reply.text}
-        if isinstance(reply, Says)
-        else {"content": None, "tool_calls": [_call(reply)]}
+        {"content": None, "tool_calls": [_call(reply)]}
+        if isinstance(reply, Calls)
+        else {"content": reply.text}
     )
-    reason = "stop" if isinstance(reply, Says) else "tool_calls"
-    choice = {"index": 0, "message": {"role": "assistant", **said}, "finish_reason": reason}
+    message = {"role": "assistant", **said}
+    choice = {"index": 0, "message": message, "finish_reason": _finish_reason(reply)}
     return {
         "id": "completion-1",
         "object": "chat.completion",
@@ -197,8 +218,9 @@ def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
     if isinstance(reply, Calls):
         yield {"role": "assistant", "tool_calls": [{"index": 0, **_call(reply)}]}
     elif not isinstance(reply, Fails):
-        for word in reply.text.split():
-            yield {"role": "assistant", "content": f"{word} "}
+        pieces = reply.pieces if isinstance(reply, Pieces) else [f"{word} " for word in reply.text.split()]
+        for piece in pieces:
+            yield {"role": "assistant", "content": piece}
 
 
 def _chunk_of(delta: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from versioning.domain.storable import storable_text
 from versioning.runtime.preloading import load_agent_library
 from versioning.runtime.prices import PricedModel, Prices
 
@@ -70,4 +71,4 @@ def ask(
         raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
     used = found.usage
     cost = Prices(store.prices()).of_messages(priced, [found], used.input_tokens, used.output_tokens)
-    return ModelAnswer(found.text or "", used.input_tokens, used.output_tokens, cost)
+    return ModelAnswer(storable_text(found.text or ""), used.input_tokens, used.output_tokens, cost)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from pydantic import ValidationError
 from pydantic_ai.exceptions import (
     AgentRunError,
     ModelConnectionError,
@@ -15,10 +16,12 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
     ModelRequestTimeout,
     ModelTimeoutError,
+    UnexpectedModelBehavior,
     UserError,
 )
 
 from versioning.domain.errors import VersioningError
+from versioning.domain.storable import storable_text
 from versioning.runtime.errors import ProviderFailed, ToolFailed
 
 _HIDDEN = "[hidden]"
@@ -55,6 +58,7 @@ def redacted(text: str) -> str:
         text = text.replace(secret, _HIDDEN)
     for pattern in _PATTERNS:
         text = pattern.sub(_HIDDEN, text)
+    text = storable_text(text)
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
@@ -106,6 +110,13 @@ def _reason(error: Exception) -> str:
         return "did not answer in time."
     if isinstance(error, ModelConnectionError):
         return f"could not be reached, or broke off: {error}"
+    if isinstance(error, UnexpectedModelBehavior):
+        # Its body, and what does not validate, are objects of the library.
+        return (
+            "answered with something that is no answer of a model."
+            if isinstance(error.__cause__, ValidationError)
+            else f"failed: {error.message}"
+        )
     return f"failed: {error}"
 
 

@@ -15,6 +15,7 @@ from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 from versioning.domain.known_providers import KnownProvider, is_installed
 from versioning.domain.provider_catalog import BUILT_IN, ECHO, ConfiguredProvider, ProviderCatalog
 from versioning.runtime.echo import echo_model
+from versioning.runtime.error_answers import reveal_errors
 from versioning.runtime.errors import NoModel, ProviderUnavailable
 from versioning.runtime.failures import conceal, redacted
 
@@ -93,6 +94,7 @@ class Providers:
                 client: Any = getattr(made, "client", None)
                 if not self._asks_again and hasattr(client, "max_retries"):
                     client.max_retries = 0
+                reveal_errors(client)
             return self._made[key]
 
     def _made_as_configured(self, given: ConfiguredProvider) -> Provider[Any]:

@@ -21,10 +21,18 @@ from versioning.domain.prices import cost_dict, plus
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
+from versioning.runtime.errors import ProviderFailed
 from versioning.runtime.failures import failure_of
 from versioning.runtime.observing import AgentUse, RunUse
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.prices import prices_of
+from versioning.runtime.responses import (
+    is_empty,
+    is_unfinished,
+    make_results_storable,
+    put_in_order,
+    thinking_tags,
+)
 from versioning.runtime.results import Result
 from versioning.runtime.streaming import Emit
 from versioning.runtime.transcripts import (
@@ -185,7 +193,7 @@ class _Run:
                 self._budget.spend(chain)
                 steps += 1
             try:
-                node = await _advance(run, node, reporter)
+                node = await _advance(run, node, ready, reporter)
             except Exception as error:
                 failure = failure_of(
                     error, agent_id=ready.served.id, provider=ready.provider, in_request=is_request
@@ -193,6 +201,11 @@ class _Run:
                 if failure is error:
                     raise
                 raise failure from error
+            # The library would ask again, or fail: it counts no empty answer as an answer.
+            if pydantic_ai.Agent.is_call_tools_node(node) and is_empty(node.model_response):
+                if reporter is not None:
+                    reporter.step_finished(node.model_response)
+                break
         return run.new_messages()
 
     @property
@@ -232,20 +245,32 @@ class _Run:
         return delegation_tool(agent_id, description or own, delegate)
 
 
-async def _advance(run: AgentRun[None, str], node: Any, reporter: Reporter | None) -> Any:
-    """Run one node of the library's graph and return the next, reporting events."""
-    if reporter is None:
-        return await run.next(node)
+async def _advance(run: AgentRun[None, str], node: Any, ready: ReadyAgent, reporter: Reporter | None) -> Any:
+    """Run one node of the library's graph and return the next, reporting events.
+
+    Raises `ProviderFailed` for a streamed response that is not complete.
+    """
     is_request = pydantic_ai.Agent.is_model_request_node(node)
     calls_tools = pydantic_ai.Agent.is_call_tools_node(node)
-    if is_request:
-        reporter.step_started()
-    if is_request or calls_tools:
+    tags = None if reporter is None else thinking_tags(ready.model)
+    if reporter is not None and (is_request or calls_tools):
+        if is_request:
+            reporter.step_started(tags)
         async with node.stream(run.ctx) as events:
             async for event in events:
                 reporter.happened(event)
+        if is_request:
+            reporter.response_ended()
     following = await run.next(node)
-    if calls_tools:
+    if pydantic_ai.Agent.is_call_tools_node(following):
+        response = following.model_response
+        if reporter is not None and is_unfinished(response, ready.model):
+            reason = "broke off: the stream ended without a finish reason."
+            raise ProviderFailed(f"The provider {ready.provider!r} {reason}")
+        put_in_order(response, tags)
+    elif calls_tools:
+        make_results_storable(following)
+    if calls_tools and reporter is not None:
         reporter.step_finished(node.model_response)
     return following
 

@@ -19,6 +19,8 @@ from pydantic_ai.messages import (
     SystemPromptPart,
     TextPart,
     TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -27,9 +29,12 @@ from pydantic_ai.usage import UsageBase
 from pydantic_core import to_jsonable_python
 
 from versioning.domain.errors import VersioningError
+from versioning.domain.storable import StorablePieces, storable_json, storable_text
 from versioning.runtime.messages import Turn
+from versioning.runtime.responses import end_tag, is_in_tags
 from versioning.runtime.results import Result, Step, notice_dict
 from versioning.runtime.streaming import Emit
+from versioning.runtime.thoughts import Piece, Tags, ThoughtSplitter
 
 _FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 
@@ -56,18 +61,21 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
 def models_of(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
     """Return the models that answered, by the names that they gave."""
     named = (one.model_name for one in messages if isinstance(one, ModelResponse))
-    return tuple(dict.fromkeys(name for name in named if name))
+    return tuple(dict.fromkeys(storable_text(name) for name in named if name))
 
 
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
     """Return the JSON form of a tool call."""
-    args = to_jsonable_python(part.args_as_dict(), fallback=str)
+    args = storable_json(to_jsonable_python(part.args_as_dict(), fallback=str))
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "args": args}
 
 
 def tool_result_dict(part: ToolReturnPart) -> dict[str, Any]:
     """Return the JSON form of a tool's result, which may be of any type."""
-    result = to_jsonable_python(part.content, fallback=str, inf_nan_mode="null")
+    try:
+        result = storable_json(to_jsonable_python(part.content, fallback=str, inf_nan_mode="null"))
+    except ValueError:  # such as bytes that are no text, or a list that holds itself
+        result = storable_text(str(part.content))
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "result": result}
 
 
@@ -122,30 +130,49 @@ class Reporter:
         # One id for all steps, because clients show the texts of a run as one message.
         self._message_id = str(uuid4())
         self._texts = 0
+        self._is_open = self._is_in_tags = False
+        self._pieces = StorablePieces()
+        self._tags: Tags | None = None
+        self._splitter: ThoughtSplitter | None = None
 
     def started(self) -> None:
         """The run begins."""
         self._tell("start", messageId=self._message_id)
 
-    def step_started(self) -> None:
-        """The model is asked."""
+    def step_started(self, tags: Tags | None) -> None:
+        """The model is asked; `tags` are those around thoughts in its texts."""
+        self._tags = tags
+        self._splitter = None if tags is None else ThoughtSplitter(tags)
         self._tell("step-start", messageId=self._message_id)
 
     def happened(self, event: Any) -> None:
         """Report an event of the agent library; one that has no equivalent is left out."""
         match event:
-            case PartStartEvent(part=TextPart(content=text)):
-                self._texts += 1
-                self._tell("text-start", id=self._text_id)
-                self._text(text)
-            case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
-                self._text(text)
-            case PartEndEvent(part=TextPart()):
-                self._tell("text-end", id=self._text_id)
+            case (
+                PartStartEvent(part=TextPart(content=text))
+                | PartDeltaEvent(delta=TextPartDelta(content_delta=text))
+            ):
+                self._written(text)
+            case PartStartEvent(part=ThinkingPart() as part) if self._tags and is_in_tags(part):
+                self._is_in_tags = True
+                self._written(self._tags[0] + part.content)
+            case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(text))) if self._is_in_tags:
+                self._written(text)
+            case PartEndEvent(part=ThinkingPart() as part) if self._tags and self._is_in_tags:
+                self._is_in_tags = False
+                self._written(end_tag(part, self._tags))
+            case PartStartEvent():
+                self._end_text()
+            case PartEndEvent(part=TextPart()) if not self._tags:
+                self._end_text()
             case FunctionToolCallEvent(part=call):
                 self._tell("tool-call", **tool_call_dict(call))
             case FunctionToolResultEvent(part=result):
                 self._tell("tool-result", **tool_result_dict(result))
+
+    def response_ended(self) -> None:
+        """The model has said all that it says in this step."""
+        self._end_text()
 
     def step_finished(self, response: ModelResponse) -> None:
         """The model's answer and its tool calls are finished."""
@@ -177,9 +204,33 @@ class Reporter:
     def _text_id(self) -> str:
         return f"text-{self._texts}"
 
+    def _written(self, text: str) -> None:
+        """Report what the model wrote, without its thoughts; a text after a thought is another text."""
+        for piece in self._splitter.add(text) if self._splitter else [Piece(text)]:
+            if piece.is_thought:
+                self._close_text()
+            else:
+                self._text(self._pieces.add(piece.text))
+
+    def _end_text(self) -> None:
+        for piece in self._splitter.end() if self._splitter else ():
+            self._text(self._pieces.add(piece.text))
+        self._close_text()
+
+    def _close_text(self) -> None:
+        self._text(self._pieces.end())
+        if self._is_open:
+            self._tell("text-end", id=self._text_id)
+            self._is_open = False
+
     def _text(self, text: str) -> None:
-        if text:
-            self._tell("text-delta", id=self._text_id, text=text)
+        if not text:
+            return
+        if not self._is_open:
+            self._texts += 1
+            self._is_open = True
+            self._tell("text-start", id=self._text_id)
+        self._tell("text-delta", id=self._text_id, text=text)
 
     def _tell(self, kind: str, **payload: Any) -> None:
         self._emit({"type": kind, "runId": self._run_id, "from": "AGENT", "payload": payload})

@@ -27,7 +27,7 @@ _MAY_DIFFER = (  # each begins with few characters, which is searched several ti
     re.compile(rf"[:,\[-][0-9]{{{_LONG}}}"),
 )
 _TEXT_OR_EXPONENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9](?:\.[0-9]+)?e\+[0-9]+')
-_MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
+MAX_BITS = 14_000  # about 4 200 digits: Python refuses to print more than 4 300
 # Made once: `json.dumps` makes a new one for every value, and lists are compared item by item.
 _COMPACT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -77,7 +77,7 @@ def check(value: Any) -> None:
             if depth >= MAX_DEPTH:
                 raise _NotJson(Message("is nested deeper than {limit} levels", limit=MAX_DEPTH))
             pending.extend((child, depth + 1) for child in _children(item))
-        elif isinstance(item, int) and item.bit_length() > _MAX_BITS:
+        elif isinstance(item, int) and item.bit_length() > MAX_BITS:
             raise _NotJson(Message("holds a number of too many digits"))
         elif item is not None and not isinstance(item, int):
             raise _NotJson(Message("holds a {type}, which JSON cannot express", type=type(item).__name__))
