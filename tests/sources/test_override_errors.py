@@ -113,6 +113,13 @@ def no_folder(folder: Folder) -> Iterator[None]:
 
 
 Problem = Callable[[Folder], AbstractContextManager[None]]
+
+
+def code_of(problem: Problem) -> str:
+    """Return the code of the refusal."""
+    return "storage_full" if problem is full_disk else "override_not_written"
+
+
 CASES: list[tuple[Problem, Callable[[Api], Answer]]] = [
     *((full_disk, change) for change in WRITING),
     *((read_only_disk, change) for change in CHANGING),
@@ -155,7 +162,7 @@ def test_if_the_file_cannot_be_written_it_is_unchanged_and_nothing_is_stored(
     admin: Api, folder: Folder, published: Before, problem: Problem, change: Callable[[Api], Answer]
 ) -> None:
     with problem(folder):
-        assert is_refusal(change(admin), 503, "override_not_written")
+        assert is_refusal(change(admin), 503, code_of(problem))
         assert Before.see(admin, folder) == published
         assert served(admin, "answers")["instructions"] == "one"
         assert names(folder) == ["answers.json"]
@@ -169,7 +176,7 @@ def test_a_first_file_that_cannot_be_written_leaves_no_override(
 ) -> None:
     before = everything_stored()
     with problem(folder):
-        assert is_refusal(create(admin), 503, "override_not_written")
+        assert is_refusal(create(admin), 503, code_of(problem))
         assert everything_stored() == before
         assert served(admin, "answers")["source"] == "code"
         assert admin.get(URL).status == 404
@@ -194,7 +201,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_file_unchanged(
     admin: Api, folder: Folder, published: Before
 ) -> None:
     answer = admin.patch(URL, {"instructions": "x" * 2 * DISK, "autoPublish": True})
-    assert is_refusal(answer, 503, "override_not_written")
+    assert is_refusal(answer, 503, "storage_full")
     assert Before.see(admin, folder) == published
     assert names(folder) == ["answers.json"]
 

@@ -26,6 +26,8 @@ from django.utils import timezone
 from psycopg.errors import DiskFull
 
 SECONDS_BETWEEN_TRIES: Final = 1.0
+MAX_TRIED: Final = 1024 * 1024
+"""The maximum number of bytes of an attempt."""
 _PAGES: Final = 64 * 1024
 """SQLite needs at most this many bytes at once for the files beside the database."""
 _NEXT_TRY: Final = struct.Struct("d")
@@ -59,7 +61,7 @@ def note_saved() -> None:
 def is_full() -> bool:
     """Return whether saves fail because the disk is full; raises Django's `Error` for other failures.
 
-    Once a second it tries to write as much as the largest request could, and removes that again.
+    Once a second it tries to write as much as the largest request could, at most `MAX_TRIED`.
     """
     if not _shared[_NOTED]:
         return False
@@ -67,7 +69,7 @@ def is_full() -> bool:
     if now >= _NEXT_TRY.unpack_from(_shared)[0]:
         _NEXT_TRY.pack_into(_shared, 0, now + SECONDS_BETWEEN_TRIES)
         try:
-            _write_and_remove(settings.EDITOR_MAX_BODY)
+            _write_and_remove(min(settings.EDITOR_MAX_BODY, MAX_TRIED))
         except OperationalError as error:
             if not says_full(error):
                 raise
