@@ -21,7 +21,6 @@ from tests.support.factories import (
 )
 from versioning.conf import get_editor
 from versioning.models import ApiKey, BlockReference, SubAgentReference
-from versioning.models.log import name_installation
 
 pytestmark = pytest.mark.database
 
@@ -149,7 +148,6 @@ def counts(api: Api, kind: Kind) -> dict[str, int]:
 
 def test_authentication_takes_three_queries_at_most(alice: Api) -> None:
     ApiKey.objects.update(last_used_at=None)
-    name_installation()  # as the first use of any key does
     with CaptureQueriesContext(connection) as first:
         assert alice.get("/stored/agents", surprise="1").status == 400
     with CaptureQueriesContext(connection) as second:
