@@ -16,6 +16,7 @@ from tests.support.factories import UserFactory
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
 from versioning.models.keys import PREFIX_LENGTH, digest_of
+from versioning.models.log import name_installation
 
 HOMES = {
     "alice": ("acme", Role.ADMIN),
@@ -30,9 +31,10 @@ HOMES = {
 def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
     """Make the workspaces, the cast, root, and `more` people without a membership; return the keys of all.
 
-    A few statements for all of them: nearly every test begins with it. The keys count as used just now, which
-    the first request of each would otherwise record.
+    A few statements for all of them: nearly every test begins with it. The installation has its name, and the
+    keys count as used just now, which the first request of each would otherwise record.
     """
+    name_installation()
     homes = sorted({workspace_id for workspace_id, _ in HOMES.values()})
     Workspace.objects.bulk_create(Workspace(id=one, name=one.title()) for one in homes)
     names = [*HOMES, "root", *more]
