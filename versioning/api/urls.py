@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path, re_path
+from django.urls import URLPattern, path, re_path, reverse
 from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
 
@@ -97,11 +97,14 @@ def added_routes() -> Iterator[URLPattern]:
 
 
 @csrf_exempt
-def missing(request: HttpRequest, rest: str) -> HttpResponse:
+def missing(request: HttpRequest, **outer: Any) -> HttpResponse:
     """Answer for an address below the API's root that no route has.
 
     Below a collection every address is an id, also one with a slash that no id has.
     """
+    match = request.resolver_match
+    root = reverse(f"{match.namespace if match else app_name}:schema", kwargs=outer).removesuffix("schema")
+    rest = request.path.removeprefix(root)
     if rest.startswith(_collections()) and rest not in _collections():
         return errors.not_found(request)
     return errors.no_such_address(capabilities.left_out(rest))
@@ -135,5 +138,5 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     # Without this, a project's own page would answer for missing addresses here.
-    re_path(r"\A(?P<rest>(?s:.*))\Z", missing),
+    re_path("", missing),
 ]
