@@ -8,7 +8,7 @@ functions of `editor_client.shared`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -104,7 +104,7 @@ def _context_warnings(schema: Any, context: Mapping[str, Any]) -> list[dict[str,
         refused = context_schema.refusals(schema, context)
     except CannotEvaluate:
         notices = context_notices(schema, Evaluation(context))
-        return [asdict(notice) for notice in notices]
+        return [{"code": notice.code, "message": notice.message, "field": notice.field} for notice in notices]
     return [{"code": CONTEXT_INVALID, "message": issue.message, "field": issue.field} for issue in refused]
 
 
