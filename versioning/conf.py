@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache
 from operator import attrgetter
@@ -93,7 +93,7 @@ def _name_of_workspace(name: str, value: str) -> None:
 def _of_kind(setting: Setting, value: object) -> None:
     """Raise `ImproperlyConfigured` for a value of another type, which a project may have in its settings."""
     kind = setting.kind or type(setting.default)
-    types = _TYPES[kind]
+    types = (*_TYPES[kind], Mapping) if setting.is_json else _TYPES[kind]
     if (value is None and setting.default is None) or (
         isinstance(value, types) and (kind is bool or not isinstance(value, bool))
     ):
@@ -166,6 +166,8 @@ class Setting(NamedTuple):
     check: Check | None = None
     """A further check; numbers are always finite and not negative."""
     error_id: str = "versioning.E002"
+    is_json: bool = False
+    """Whether a project may set the object itself in place of its JSON."""
 
     @property
     def line(self) -> str:
@@ -243,6 +245,7 @@ SETTINGS: Final = (
         "prices of models in US dollars for a million tokens, as JSON",
         "none",
         check=_prices,
+        is_json=True,
     ),
     Setting(
         "EDITOR_PROVIDERS",
@@ -250,6 +253,7 @@ SETTINGS: Final = (
         "further [model providers](connect-a-model.md) by name, as JSON",
         "none",
         check=_providers,
+        is_json=True,
     ),
     Setting(
         "EDITOR_REPLICA_LAG",

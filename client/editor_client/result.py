@@ -100,6 +100,10 @@ class Notice(Result):
     field: str | None = None
     placeholders: tuple[str, ...] = ()
     """With `unresolved_placeholder`: the paths without a value in the context."""
+    position: int | None = None
+    """With `invisible_characters`: how many characters precede them."""
+    code_point: str | None = None
+    """The first of them, such as `U+200B`."""
 
 
 class Success(Result):

@@ -11,7 +11,7 @@ from editor_client.log import Reference
 from editor_client.methods import ById, D_co, Driver, iterating, method
 from editor_client.pages import Page, Paging, listing
 from editor_client.records import ResourceKind
-from editor_client.result import Result, with_json_names
+from editor_client.result import Notice, Result, with_json_names
 
 ReviewState = Literal["open", "approved", "changesRequested", "published", "closed"]
 VerdictValue = Literal["approve", "requestChanges", "withdraw"]
@@ -58,6 +58,8 @@ class ReviewRecord(Result):
     outdated: bool
     """Whether there is a newer version."""
     created_at: datetime.datetime
+    warnings: tuple[Notice, ...] = ()
+    """Invisible characters in the version; not in lists."""
 
 
 class ReviewPage(Page[ReviewRecord]):

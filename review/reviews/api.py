@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 
 from django.db.models import Sum
@@ -15,6 +17,11 @@ from review.reviews.verbs import Reviews
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
+from versioning.conf import get_editor
+from versioning.domain.errors import NotFound
+from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.resolved_agent import Notice
+from versioning.editor.configuration_checks import invisible_characters
 from versioning.models.search import ByteLength, together
 
 ORDERS: Final = {"createdAt": "created_at"}
@@ -112,4 +119,9 @@ class ReviewViewSet(EditorViewSet):
         return self._answer(request, review)
 
     def _answer(self, request: Request, review: ReviewRecord, **response: Any) -> Response:
-        return with_etag(request, self.dump(review), **response)
+        collection = get_editor().collection(KINDS_BY_SLUG[review.resource_kind])
+        warnings: tuple[Notice, ...] = ()
+        with suppress(NotFound):  # the version may have been deleted
+            version = collection.version(review.resource_id, review.version_id, by=self.caller).version
+            warnings = tuple(invisible_characters(version.config))
+        return with_etag(request, self.dump(replace(review, warnings=warnings)), **response)

@@ -22,6 +22,7 @@ from review.policy.rules import Ignored, Outcome
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.resolved_agent import Notice
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.versioned import MODELS_BY_SLUG
@@ -84,6 +85,8 @@ class ReviewRecord:
     created_at: datetime.datetime
     outcome: Outcome
     """The policy's decision on the version."""
+    warnings: Sequence[Notice] | None = None
+    """What a reader of the version does not see; None where reviews are listed."""
 
 
 def record_of(reviews: Verbs, review: Review) -> ReviewRecord:

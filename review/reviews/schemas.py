@@ -11,7 +11,7 @@ from review.models import VerdictValue
 from review.reviews.records import ReviewState
 from review.reviews.subjects import MAX_REVIEWERS, MAX_TEXT
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
-from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
+from versioning.api.schemas.common import NotEmpty, NoticeAnswer, PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import UNCHANGED
 
@@ -92,6 +92,10 @@ class ReviewAnswer(ResponseSchema):
     missing: Annotated[int, Field(description="How many approvals the version still needs to go live.")]
     outdated: Annotated[bool, Field(description="Whether there is a newer version.")]
     created_at: Time
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="Invisible characters in the version under review; absent in lists."),
+    ] = []
 
 
 class ReviewPage(PageOf):

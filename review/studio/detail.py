@@ -32,6 +32,7 @@ from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
 from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
+from versioning.editor.configuration_checks import invisible_characters
 from versioning.models import VersionedResource
 from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
@@ -149,6 +150,7 @@ class ReviewPage(DifferencesPage):
         preview, errors = assembled(self, version)
         nothing = _("The code") if self.code_agent else _("Nothing live")
         return {
+            "invisible": [translated(notice.message) for notice in invisible_characters(version.config)],
             "before": before,
             "before_title": title_of(before) if before else nothing,
             "after_title": title_of(version),

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from studio.diff.lines import Row, Section
 from studio.diff.sides import Cell, side_by_side
 from studio.diff.spans import Op, Span
+from versioning.domain.invisible import code_point, invisible_runs
 
 register = template.Library()
 
@@ -70,7 +71,7 @@ def _fold(section: Section, copies: int) -> str:
         return f'<p class="diff-none">{words % {"count": section.folded}}</p>'
     show = ngettext("Show %(count)s unchanged line", "Show %(count)s unchanged lines", section.folded)
     hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
-    count, text = {"count": section.folded}, escape(section.text)
+    count, text = {"count": section.folded}, shown(section.text)
     again = f'<pre aria-hidden="true">{text}</pre>' * (copies - 1)
     return (
         f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
@@ -90,7 +91,19 @@ def marked(spans: Iterable[Span]) -> SafeString:
     return SafeString("".join(map(_piece, spans)))  # every piece of text is escaped below
 
 
+def shown(text: str) -> str:
+    """Return a text as HTML, with a mark in place of each character that a reader would not see."""
+    pieces, end = [], 0
+    for run in invisible_runs(text):
+        pieces.append(escape(text[end : run.position]))
+        for character in run.text:
+            title = escape(_("Invisible character"))
+            pieces.append(f'<span class="invisible" title="{title}">{code_point(character)}</span>')
+        end = run.position + len(run.text)
+    return "".join([*pieces, escape(text[end:])])
+
+
 def _piece(span: Span) -> str:
     element = _ELEMENTS.get(span.op)
-    text = escape(span.text)
+    text = shown(span.text)
     return f"<{element}>{text}</{element}>" if element else text

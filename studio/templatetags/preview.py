@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
 from studio.diff.spans import Span
-from studio.templatetags.diff import marked
+from studio.templatetags.diff import marked, shown
 
 register = template.Library()
 
@@ -28,7 +28,7 @@ def answer(found: Iterable[Span]) -> SafeString:
 
 
 def _piece(piece: Piece) -> str:
-    text = escape(piece.text)
+    text = shown(piece.text)
     if piece.origin is Origin.TEXT:
         return text
     return f'<bdi class="from-{piece.origin.value}" title="{escape(piece.path)}">{text}</bdi>'

@@ -41,6 +41,22 @@ def test_an_unusable_provider_is_named_at_save_and_publish(
     assert noticed(saved) == [("provider_unavailable", "model.1.value.provider")]
 
 
+def test_invisible_characters_are_named_at_save_review_and_publish(cast: Cast) -> None:
+    PROMPT_BLOCKS.make(cast.alice, "tone", "Be kind.", autoPublish=True)
+    hidden = cast.edgar.patch(
+        PROMPT_BLOCKS.url("tone"), {"content": "Be kind.\U000e0052\U000e0065 ❤️ می‌خواهم"}
+    ).body
+    [warning] = hidden["warnings"]
+    assert (warning["code"], warning["field"]) == ("invisible_characters", "content")
+    assert (warning["position"], warning["codePoint"]) == (8, "U+E0052")
+    review = cast.edgar.post("/reviews", {"resource": {"kind": "promptBlock", "id": "tone"}}).body
+    assert review["warnings"] == [warning]
+    assert cast.alice.get(f"/reviews/{review['id']}").body["warnings"] == [warning]
+    activate = PROMPT_BLOCKS.url("tone", "versions", hidden["latestVersionId"], "activate")
+    assert cast.alice.post(activate).body["warnings"] == [warning]
+    assert cast.edgar.patch(PROMPT_BLOCKS.url("tone"), {"content": "Be kind."}).body.get("warnings", []) == []
+
+
 def test_only_the_model_of_a_judge_is_asked(alice: Api) -> None:
     model = {"provider": "openai", "name": "m", "temperature": 1}
     judge = {"id": "judge", "name": "J", "type": "llm-judge", "instructions": "?", "model": model}

@@ -33,6 +33,7 @@ def test_editors_request_a_review_of_the_latest_version(cast: Cast, kind: Kind) 
         "missing": 0,
         "outdated": False,
         "createdAt": created_at,
+        "warnings": [],
     }
     assert cast.vera.get(path(answer.body)).status == 404
     again = cast.paula.get(path(answer.body))

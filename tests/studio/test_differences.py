@@ -15,6 +15,7 @@ from studio.diff.lines import Row, Section, rows, sections
 from studio.diff.sides import Cell, Pair, side_by_side
 from studio.diff.spans import Op, spans
 from studio.limits import PageBudget
+from studio.templatetags.diff import marked
 from tests.support.configurations import texts
 
 few_words = st.lists(st.sampled_from(["be", "kind", " ", "\n", ".", "你", "ß"]), max_size=40).map("".join)
@@ -49,6 +50,13 @@ def rows_in(found: list[Section]) -> list[Row]:
 
 
 # Text
+
+
+def test_invisible_characters_have_a_mark_with_their_number() -> None:
+    html = marked(spans("Be kind.", "Be kind.\u200b\U000e0052 ❤️<b>", PageBudget()))
+    assert html.count('<span class="invisible"') == 2
+    assert ">U+200B<" in html and ">U+E0052<" in html and "❤️&lt;b&gt;" in html
+    assert "\u200b" not in html
 
 
 @given(prose, prose)

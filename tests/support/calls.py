@@ -137,6 +137,7 @@ CALLS: Final = [
     Call("serving the published version by id", "GET {served}?versionId={published}", READ, agents_only=True),
     Call("serving the published version by label", "GET {served}?label=stable", READ, agents_only=True),
     Call("serving the label production", "GET {served}?label=production", READ, agents_only=True),
+    Call("reading its parts", "GET {served}/parts", READ, agents_only=True),
     Call("running the agent", "POST {served}/generate", READ, SAY, agents_only=True),
     Call("running the label stable", "POST {served}/generate?label=stable", READ, SAY, agents_only=True),
     Call("marking a favorite", "PUT {url}/favorite", READ),

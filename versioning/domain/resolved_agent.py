@@ -24,6 +24,10 @@ class Notice:
     field: str | None = None
     placeholders: tuple[str, ...] = ()
     """The paths of placeholders that it is about."""
+    position: int | None = None
+    """How many characters precede the place in the text that it is about."""
+    code_point: str | None = None
+    """The character at that place, such as `U+200B`."""
 
 
 @dataclass(frozen=True, kw_only=True)

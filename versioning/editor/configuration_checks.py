@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 from django.conf import settings
@@ -16,11 +17,14 @@ from versioning.domain.closed_paths import closed_paths
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message
+from versioning.domain.invisible import invisible_runs_in
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.prices import OwnPrice, own_prices
 from versioning.domain.provider_catalog import ConfiguredProvider, ProviderCatalog, configured_providers
 from versioning.domain.resolved_agent import Notice
 
+MAX_INVISIBLE: Final = 100
+"""How many runs of invisible characters are warned of."""
 MAX_PLACEHOLDERS: Final = 10_000
 """How many placeholders of a configuration are checked."""
 
@@ -64,6 +68,19 @@ def configuration_warnings(kind: ResourceKind, config: Config, code: Registry) -
     if kind.is_run:
         yield from _unread_options(config)
     yield from unknown_placeholders(kind, config)
+
+
+def invisible_characters(config: Config) -> Iterator[Notice]:
+    """Yield a warning for each run of characters that a reader of the configuration does not see."""
+    for field, run in islice(invisible_runs_in(config), MAX_INVISIBLE):
+        message = Message(
+            "Invisible characters: {count} after {position} characters, beginning with {code_point}. "
+            "A model reads them, and people do not see them.",
+            count=len(run.text),
+            position=run.position,
+            code_point=run.code_point,
+        )
+        yield Notice("invisible_characters", message, field, position=run.position, code_point=run.code_point)
 
 
 def unknown_placeholders(kind: ResourceKind, config: Config) -> Iterator[Notice]:

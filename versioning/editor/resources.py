@@ -24,7 +24,11 @@ from versioning.domain.overrides import CodeAgent, merged_config, refused
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend
-from versioning.editor.configuration_checks import configuration_warnings, unknown_placeholders
+from versioning.editor.configuration_checks import (
+    configuration_warnings,
+    invisible_characters,
+    unknown_placeholders,
+)
 from versioning.models import Agent, Favorite, Favorited, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.reference_checks import limited, warnings_for
@@ -163,7 +167,7 @@ class Resources(Generic[R]):
             own = unknown_placeholders(self.kind, version.config)
         else:
             own = configuration_warnings(self.kind, version.config, self.code)
-        return limited(found + tuple(own))
+        return limited((*found, *own, *invisible_characters(version.config)))
 
     def is_as_code_says(self, resource_id: str, by: Caller) -> bool:
         """Return whether the caller may read the code-defined agent and nothing overrides it."""

@@ -81,6 +81,19 @@ function take(view, textarea) {
   view.dispatch({ changes: { from, to: before.length - end, insert: after.slice(from, after.length - end) } });
 }
 
+// What a model reads and a reader does not see, as in versioning/domain/invisible.py. The tags of the flags that exist
+// are no such thing: each of them between those before and after it.
+const IN_FLAGS = ["gbeng", "gbsct", "gbwls"].flatMap((name) => {
+  const tags = [...[...name].map((letter) => String.fromCodePoint(0xe0000 + letter.codePointAt(0))), "\u{e007f}"];
+  return tags.map((_tag, at) => `(?<=\u{1f3f4}${tags.slice(0, at).join("")})${tags.slice(at).join("")}`);
+});
+const INVISIBLE = new RegExp([
+  "[\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f]",
+  "(?<![\\p{Emoji}\\u20e3])[\\ufe00-\\ufe0f]",
+  "(?<!\\p{Unified_Ideograph})[\\u{e0100}-\\u{e01ef}]",
+  `(?!${IN_FLAGS.join("|")})[\\u{e0000}-\\u{e007f}]`,
+].join("|"), "gu");
+
 // Makes the editor of a textarea; `about` is what the page edits, as in the keys of unsaved copies.
 export function edit(textarea, about) {
   // Somebody may have begun to type already.
@@ -97,7 +110,7 @@ export function edit(textarea, about) {
     keymap.of([...around.keys, ...searchKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),
     EditorView.lineWrapping,
     EditorView.perLineTextDirection.of(true), // a line in Arabic begins at the right
-    highlightSpecialChars(),
+    highlightSpecialChars({ addSpecialChars: INVISIBLE }),
     highlightSelectionMatches({ minSelectionLength: 2 }),
     search({ top: true }),
     EditorState.phrases.of(PHRASES),

@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import TypeAliasType
 
 from versioning.api.schemas.base import ERROR_MEMBERS, RequestSchema, ResponseSchema, Source, Time
-from versioning.domain.config import ResourceId
+from versioning.domain.config import UNCHANGED, ResourceId
 from versioning.domain.kinds import KINDS_BY_SLUG
 
 NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
@@ -46,6 +46,13 @@ class NoticeAnswer(ResponseSchema):
         Field(description="The paths that have no value in the context; with `unresolved_placeholder`."),
         Source(lambda notice: list(notice.placeholders) or None),
     ] = []
+    position: Annotated[
+        int,
+        Field(description="How many characters precede the place; with `invisible_characters`."),
+    ] = UNCHANGED
+    code_point: Annotated[str, Field(description="The first invisible character, such as `U+200B`.")] = (
+        UNCHANGED
+    )
 
     @classmethod
     def __get_pydantic_json_schema__(
