@@ -154,9 +154,9 @@ def test_an_error_with_the_status_200_is_what_the_provider_says(
     agent: Agent, model_server: ModelServer
 ) -> None:
     model_server.model = lambda request: Fails(200, "no such model")
-    with pytest.raises(ProviderFailed, match="answered 502: no such model"):
+    with pytest.raises(ProviderFailed, match="answered 400: no such model"):
         agent.generate("hello", model_settings=ONCE)
-    assert streamed(agent)[-1]["payload"]["error"].endswith("answered 502: no such model")
+    assert streamed(agent)[-1]["payload"]["error"].endswith("answered 400: no such model")
     assert len(model_server.requests) == 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-_OK, _LOWEST, _HIGHEST, _BAD_GATEWAY = 200, 400, 599, 502
+_OK, _LOWEST, _HIGHEST = 200, 400, 599
 _ANSWERS: Final = {"choices", "content", "candidates", "output"}
 """One of these is in every answer of a model."""
 
@@ -22,7 +22,10 @@ def reveal_errors(client: Any) -> None:
 
 
 async def _reveal_error(response: Any) -> None:
-    """Give a response the status of the error that its JSON object has instead of an answer."""
+    """Give a response the status of the error that its JSON object has instead of an answer.
+
+    An error without a status becomes a 400: nothing says that it passes when the provider is asked again.
+    """
     media_type = response.headers.get("content-type", "").partition(";")[0].strip()
     if response.status_code != _OK or media_type != "application/json":
         return
@@ -34,4 +37,4 @@ async def _reveal_error(response: Any) -> None:
         return
     code = body["error"].get("code") if isinstance(body["error"], dict) else None
     is_status = isinstance(code, int) and _LOWEST <= code <= _HIGHEST
-    response.status_code = code if is_status else _BAD_GATEWAY
+    response.status_code = code if is_status else _LOWEST
