@@ -103,8 +103,10 @@ class RolloutViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change the shares of a rollout."""
-        weights = [(one["name"], one["weight"]) for one in RolloutUpdate.read(request)["arms"]]
-        return self._answer(request, self.rollouts.change(id, weights, by=self.caller))
+        given = RolloutUpdate.read(request)
+        weights = [(one["name"], one["weight"]) for one in given["arms"]]
+        changed = self.rollouts.change(id, weights, by=self.caller, **options_of(given))
+        return self._answer(request, changed)
 
     def stop(self, request: Request, id: str) -> Response:  # noqa: A002
         """Serve the active version to everyone again."""

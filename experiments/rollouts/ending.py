@@ -51,8 +51,8 @@ def refuse_running(resource: VersionedResource) -> None:
 
 
 def _check_publication(request: PublishRequest) -> gate.Then | None:
-    # Labels are not affected: their versions are requested by name, and no arm replaces them.
-    return None if request.label is not None else _check_end(request)
+    # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
+    return None if request.label is not None or request.keeps_active else _check_end(request)
 
 
 def _check_end(request: PublishRequest | TakeDownRequest) -> gate.Then | None:
@@ -66,7 +66,11 @@ def _check_end(request: PublishRequest | TakeDownRequest) -> gate.Then | None:
 
 def _refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     """Return what `_check_publication` would raise for many requests, in one statement."""
-    moves = [one for one in requests if one.label is None and not one.options.get(END_ROLLOUT)]
+    moves = [
+        one
+        for one in requests
+        if one.label is None and not one.keeps_active and not one.options.get(END_ROLLOUT)
+    ]
     targets = {id(one): target(one.resource) for one in moves}
     wanted = Q(pk=None)
     for about in targets.values():

@@ -59,7 +59,7 @@ class Weight(RequestSchema):
     weight: _WEIGHT
 
 
-class RolloutUpdate(RequestSchema):
+class RolloutUpdate(PublishOptions):
     """New shares; unnamed arms keep theirs."""
 
     arms: Annotated[list[Weight], Field(max_length=MAX_ARMS)]

@@ -20,7 +20,7 @@ from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
 from versioning.editor.locking import activate, changing, retry_on_conflict
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.publish_requests import Options, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
@@ -66,11 +66,7 @@ def start(
         if resource.active_id is None:
             raise Invalid.field("resource", "has no active version for all others to get")
         versions = _versions_of(resource, found)
-        for version in {one.version_id: one for one in versions}.values():
-            request = PublishRequest(
-                resource=resource, version=version, caller=by, options=given, keeps_active=True
-            )
-            gate.check(request, rollouts.editor.code)
+        _pass_gate(rollouts, resource, versions, by, given)
         about = target(resource)
         rollout = Rollout(
             workspace_id=about.workspace_id,
@@ -124,12 +120,23 @@ def list_readable(
 
 @retry_on_conflict
 def change(
-    rollouts: Verbs, rollout_id: str, weights: Sequence[tuple[str, int]], *, by: Who = APPLICATION
+    rollouts: Verbs,
+    rollout_id: str,
+    weights: Sequence[tuple[str, int]],
+    *,
+    by: Who = APPLICATION,
+    **options: Any,
 ) -> Rollout:
-    """Change the weights of arms by name; raises `RolloutEnded`, and `Invalid` for invalid weights."""
-    by = caller_of(by)
+    """Change the weights of arms by name.
+
+    The version of an arm that gets more passes the gate again, which accepts `options`. Raises
+    `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
+    """
+    by, given = caller_of(by), gate.only_options(options)
     with _changing(rollouts, rollout_id, by) as (rollout, resource):
         before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
+        widened = [new for old, new in zip(before, after, strict=True) if new.weight > old.weight]
+        _pass_gate(rollouts, resource, [find_version(resource, arm.version_id) for arm in widened], by, given)
         if after != before:
             rollout.arms = [asdict(arm) for arm in after]
             rollout.save(update_fields=["arms"])
@@ -180,6 +187,21 @@ class Rollouts(Verbs):
     change = change
     stop = stop
     complete = complete
+
+
+def _pass_gate(
+    rollouts: Verbs,
+    resource: VersionedResource,
+    versions: Sequence[Snapshot],
+    by: Caller,
+    options: Options,
+) -> None:
+    """Raise what the gate raises for versions that a share of the requests is to get."""
+    for version in {one.version_id: one for one in versions}.values():
+        request = PublishRequest(
+            resource=resource, version=version, caller=by, options=options, keeps_active=True
+        )
+        gate.check(request, rollouts.editor.code)
 
 
 def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:

@@ -19,7 +19,7 @@ from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.translation import title_of
+from studio.translation import title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -148,6 +148,9 @@ class WeightsPage(Target):
             return self.show(status=400, weights_form=form)
         except RolloutEnded as error:
             return self.go(of_rollout(self.rollout), error.message)
+        except (Conflict, Forbidden) as error:  # of the gate
+            form.add_error(None, translated(error.message))
+            return self.show(status=400, weights_form=form)
         message = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
         return self.go(of_rollout(changed), message)
 

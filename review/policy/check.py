@@ -159,7 +159,8 @@ class _Decision:
     def carry_out(self) -> None:
         """Record the consequences, and check again before the commit."""
         events.at_commit(self._stands)
-        if self.request.label is None:
+        # An arm of a rollout is not active: having been one exempts no version from review.
+        if self.request.label is None and not self.request.keeps_active:
             recording.record_publication(self.request, self.target, self.requirement)
         if self.is_bypassed:
             recording.record_bypass(self.request, self.target, self.requirement)

@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from django.db.models import Exists, OuterRef
+
 from review.models import ReviewPolicy, Verdict
 from review.policy import history
 from review.policy.judged_versions import JudgedVersion, Key, about, named_now
@@ -69,7 +71,10 @@ def _verdicts_on(
 ) -> Mapping[Key, list[GivenVerdict]]:
     """Return the verdicts on the configurations, with whether each person may publish now."""
     digests = {one.digest for one in asked}
-    verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False)
+    service = Membership.objects.filter(user=OuterRef("author"), is_service=True)
+    verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False).annotate(
+        is_of_service=Exists(service)
+    )
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
     workspaces = {one.resource: one.target.workspace_id for one in asked}
     publishers = _publishers({row.author_id for row in rows}, set(workspaces.values()))
@@ -86,6 +91,7 @@ def _verdicts_on(
                 person=person.get_username(),
                 verdict=row.verdict,
                 may_publish=bool(person.is_active and may),
+                is_person=not row.is_of_service,
                 names_the_same=are_the_same(named.get(configuration, ()), row.named),
             )
         )

@@ -123,7 +123,7 @@ def named_by_request(request: PublishRequest) -> frozenset[Named]:
 
 
 def record_publication(request: PublishRequest, target: Target, requirement: Requirement) -> None:
-    """Record that a configuration is published, and end the open review if this makes its version active.
+    """Record that a configuration is the active one, and end the open review of it.
 
     The former is written together with the end of the transaction, which saves a round trip to PostgreSQL.
     """
@@ -136,8 +136,7 @@ def record_publication(request: PublishRequest, target: Target, requirement: Req
             events.at_end(partial(_store, target, version.digest, version.number, named))
     if pointers is not None and pointers.active is not None and pointers.active.read_only:
         record_file(target, pointers.active)
-    is_reviewed = requirement.review_id is not None and requirement.reviewed == version.digest
-    if is_reviewed and not request.keeps_active:
+    if requirement.review_id is not None and requirement.reviewed == version.digest:
         Review.objects.went_live(target, version.digest)
 
 

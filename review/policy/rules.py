@@ -29,6 +29,8 @@ class GivenVerdict(NamedTuple):
     """`approve`, `requestChanges` or `withdraw`."""
     may_publish: bool
     """Whether the person may publish in the workspace now."""
+    is_person: bool
+    """Whether the account is no service account."""
     names_the_same: bool
     """Whether the configuration still names the same resources as then."""
 
@@ -39,6 +41,8 @@ class Ignored(Enum):
     AUTHOR = auto()
     """The person saved one of the versions under review."""
     MAY_NOT_PUBLISH = auto()
+    NOT_A_PERSON = auto()
+    """The verdict is of a service account."""
     REPLACED = auto()
     """A resource that the configuration names has been replaced since."""
 
@@ -104,6 +108,8 @@ def _why_not(verdict: GivenVerdict, authors: frozenset[Hashable]) -> Ignored | N
         return Ignored.AUTHOR
     if not verdict.names_the_same:
         return Ignored.REPLACED
+    if not verdict.is_person:
+        return Ignored.NOT_A_PERSON
     return None if verdict.may_publish else Ignored.MAY_NOT_PUBLISH
 
 

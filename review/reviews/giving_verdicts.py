@@ -24,7 +24,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import events
+from versioning.models import Membership, events
 from versioning.serving.grants import Named
 from versioning.verbs import Verbs
 
@@ -82,6 +82,8 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
     """Raise `Forbidden` unless the caller is a person who saved none of the versions under review."""
     if by.user_id is None or by.username is None:
         raise Forbidden("Only a person can give a verdict.")
+    if Membership.objects.service_accounts([by.user_id]):
+        raise Forbidden("A service account cannot give a verdict: reviewers are people.", code="not_a_person")
     asked = judged_version(subject.resource, version, subject.target, named=named)
     if by.user_id in outcome_of(asked).authors:
         raise Forbidden(

@@ -97,15 +97,19 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
     stored = {name: normalized(name) for name in names}
     wanted = {name for name in stored.values() if name is not None}
     members = Membership.objects.filter(workspace=workspace_id, **{f"{name_of('user')}__in": wanted})
-    found = {one.user.get_username(): one.user for one in members.select_related("user")}
-    issues = [
-        Issue(f"reviewers.{number}", Message("{name!r} is not a member of this workspace", name=name))
-        for number, name in enumerate(names)
-        if stored[name] not in found
-    ]
+    found = {one.user.get_username(): one for one in members.select_related("user")}
+    issues = []
+    for number, name in enumerate(names):
+        member = found.get(stored[name] or "")
+        if member is None:
+            message = Message("{name!r} is not a member of this workspace", name=name)
+            issues.append(Issue(f"reviewers.{number}", message))
+        elif member.is_service:
+            message = Message("{name!r} is a service account, not a person", name=name)
+            issues.append(Issue(f"reviewers.{number}", message))
     if issues:
         raise Invalid(issues)
-    return list(found.values())
+    return [member.user for member in found.values()]
 
 
 def _remove_with_resource(instance: Any, **_signal: Any) -> None:

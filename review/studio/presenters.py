@@ -105,6 +105,7 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
             Ignored.AUTHOR: _("does not count: they saved one of the changes"),
             Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
             Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
+            Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),
         }[verdict.ignored]
     if verdict.version_id != record.version_id:
         return _("about an earlier version")

@@ -49,7 +49,10 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     name, approving = name_of("user"), roles_with(Right.PUBLISH)
     chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
     members = Membership.objects.filter(
-        workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), user__is_active=True
+        workspace=workspace_id,
+        role__in=roles_with(Right.READ_DRAFTS),
+        user__is_active=True,
+        is_service=False,
     ).exclude(**{name: but or ""})
     rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
     most = MAX_PEOPLE + len(chosen)

@@ -7,7 +7,7 @@ import pytest
 from tests.conftest import Cast
 from tests.releases import conftest as releases
 from tests.schedules import conftest as schedules
-from tests.support.api import AGENTS, Kind
+from tests.support.api import AGENTS, Answer, Kind
 from tests.support.reviews import approve, ask, require_approvals
 from tests.support.rollouts import arm, start, started, with_draft
 from tests.support.runs import ECHO, ran, team
@@ -48,6 +48,38 @@ def test_every_arm_needs_its_approvals_once(cast: Cast, kind: Kind) -> None:
     assert start(cast.paula, kind, arm(draft), arm(asked["versionId"], "asked", 1)).status == 400
     made = started(cast.paula, kind, arm(asked["versionId"]))
     assert cast.paula.post(f"/rollouts/{made['id']}/complete", {"arm": "new"}).status == 200
+
+
+def test_having_been_an_arm_exempts_no_version_from_review(cast: Cast, kind: Kind) -> None:
+    live, draft = with_draft(cast.alice, kind)
+    first = started(cast.paula, kind, arm(draft, weight=0))
+    require_approvals(1)
+    completing = cast.paula.post(f"/rollouts/{first['id']}/complete", {"arm": "new"})
+    assert completing.code == "review_required"
+    assert cast.paula.post(f"/rollouts/{first['id']}/stop").status == 200
+    activate = kind.url("writer", "versions", draft, "activate")
+    assert cast.paula.post(activate).code == "review_required"
+    kind.save(cast.edgar, "writer", "the newest words")
+    kind.publish(cast.paula, "writer", live)  # which was active before
+
+
+def test_an_arm_that_gets_more_passes_the_gate_again(cast: Cast, kind: Kind) -> None:
+    _, draft = with_draft(cast.alice, kind)
+    made = started(cast.paula, kind, arm(draft, weight=500))
+    address = f"/rollouts/{made['id']}"
+    require_approvals(1)
+
+    def weigh(weight: int, **more: object) -> Answer:
+        return cast.alice.patch(address, {"arms": [{"name": "new", "weight": weight}], **more})
+
+    assert weigh(501).code == "review_required"
+    assert cast.alice.get(address).body["arms"][0]["weight"] == 500
+    assert weigh(499).status == 200
+    assert weigh(501, bypassReview={"reason": "An incident."}).status == 200
+    bypassed = cast.alice.get("/events", type="review.bypassed").body["events"]
+    assert [one["versionId"] for one in bypassed] == [draft]
+    approve(cast.paula, ask(cast.edgar, kind))
+    assert weigh(10_000).status == 200
 
 
 def test_versions_of_arms_are_not_pruned(cast: Cast, kind: Kind) -> None:

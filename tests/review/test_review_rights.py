@@ -26,7 +26,7 @@ from tests.support.reviews import (
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden, Invalid
-from versioning.models import Event
+from versioning.models import Event, Membership
 
 pytestmark = pytest.mark.django_db
 
@@ -153,3 +153,23 @@ def test_a_verdict_no_longer_counts_after_the_role_is_lost(cast: Cast, review: R
     assert (found["state"], found["missing"], found["verdicts"][0]["counts"]) == ("open", 1, False)
     give_role("paula", "acme", "publisher")
     assert read(cast.alice, review)["state"] == "approved"
+
+
+def test_a_service_account_is_no_reviewer(cast: Cast, kind: Kind) -> None:
+    """Not even one that may publish, and not by a verdict that it gave as a person."""
+    require_approvals(1)
+    draft = kind.make(cast.edgar)["latestVersionId"]
+    robot = {"username": "robot", "workspaceId": "acme", "role": "publisher"}
+    assert cast.alice.post("/service-accounts", robot).status == 201
+    key = cast.alice.post("/keys", {"name": "R", "workspaceId": "acme", "owner": "robot"}).body["key"]
+    review = ask(cast.edgar, kind)
+    refused = say(Api(key), review, "approve")
+    assert (refused.status, refused.code) == (403, "not_a_person")
+    named = cast.edgar.patch(path(review), {"reviewers": ["robot"]})
+    assert (named.status, named.fields) == (400, ["reviewers.0"])
+    approve(cast.paula, review)
+    assert read(cast.edgar, review)["missing"] == 0
+    Membership.objects.filter(user__username="paula").update(is_service=True)
+    found = read(cast.edgar, review)
+    assert (found["missing"], [one["counts"] for one in found["verdicts"]]) == (1, [False])
+    assert Api(key).post(kind.url("writer", "versions", draft, "activate")).code == "review_required"

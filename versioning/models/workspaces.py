@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,11 @@ def register_owned(model: type[models.Model]) -> None:
 
 class MembershipManager(models.Manager["Membership"]):
     """Changes of memberships; each is logged."""
+
+    def service_accounts(self, accounts: Collection[Any]) -> frozenset[Any]:
+        """Return the keys of those accounts that are service accounts."""
+        found = self.filter(user__in=accounts, is_service=True)
+        return frozenset(found.values_list("user_id", flat=True))
 
     @events.transaction()
     def grant(
