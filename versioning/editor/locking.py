@@ -28,6 +28,7 @@ from versioning.editor.pins import pinned_versions
 from versioning.editor.publish_requests import ALONE, NO_OPTIONS, Options, PublishRequest, TakeDownRequest
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
+from versioning.models.guarded import unguarded
 from versioning.serving.dependents import agents_that_show
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
@@ -117,7 +118,7 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
     for version in pruned:
         record(resources, "versionDeleted", resource, by, version=version, pruned=True)
     if pruned:
-        old.delete()
+        unguarded(old).delete()
     return len(pruned)
 
 
