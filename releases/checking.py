@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+
+from django.utils import timezone
 
 from releases import rules
 from releases.editing import find
@@ -56,6 +59,8 @@ class Attempt:
     items: Sequence[ItemNow]
     by: Caller
     options: Options = field(default_factory=lambda: NO_OPTIONS)
+    at: datetime.datetime = field(default_factory=timezone.now)
+    """When it is published: now, or the time of its schedule."""
 
 
 def problems_of(
@@ -65,12 +70,15 @@ def problems_of(
     by: Caller,
     *,
     options: Options = NO_OPTIONS,
+    at: datetime.datetime | None = None,
 ) -> list[Problem]:
     """Return what prevents the caller from publishing a release with these items, as stored now.
 
+    `at` is when it is published, by default now.
+
     Raises `OptionRefused` if the caller may not use an option, and `Invalid` for an invalid value.
     """
-    attempt = Attempt(release=release, items=items, by=by, options=options)
+    attempt = Attempt(release=release, items=items, by=by, options=options, at=at or timezone.now())
     [found] = problems_of_several(editor, [attempt])
     return found
 
@@ -107,6 +115,7 @@ def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, PublishRequest]]:
                     caller=attempt.by,
                     together=together,
                     options=attempt.options,
+                    at=attempt.at,
                 ),
             )
 

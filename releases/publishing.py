@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ def publish(
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
     versions: Versions | None = None,
+    at: datetime.datetime | None = None,
     **options: Any,
 ) -> Release:
     """Publish or unpublish every item; readers see either all changes or none.
@@ -42,20 +44,20 @@ def publish(
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log. The configurations, which take longest, are read before
     anything is locked, because a transaction on SQLite blocks other saves: `versions` are those that
-    `read_ahead` returned to a caller who already began a transaction. Raises `ReleaseBlocked` if the gate
-    refuses any item, `Conflict` if the release is already published, and `ReleaseChanged` as `editing.change`
-    does.
+    `read_ahead` returned to a caller who already began a transaction. The gate is asked about the time `at`,
+    by default now. Raises `ReleaseBlocked` if the gate refuses any item, `Conflict` if the release is already
+    published, and `ReleaseChanged` as `editing.change` does.
     """
     caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
     if versions is None:
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
         items = locked(editor, release.items.all(), versions)
-        problems = problems_of(editor, release, items, caller, options=given)
+        problems = problems_of(editor, release, items, caller, options=given, at=at)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
-        _publish_items(editor, release, items, caller, given)
+        _publish_items(editor, release, items, caller, options=given, at=at)
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
@@ -64,17 +66,32 @@ def publish(
 
 
 def _publish_items(
-    editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: Options
+    editor: Editor,
+    release: Release,
+    items: list[ItemNow],
+    by: Caller,
+    *,
+    options: Options,
+    at: datetime.datetime | None,
 ) -> None:
-    together, about = moves_of(one.item for one in items), {"releaseId": str(release.pk)}
+    together, release_id = moves_of(one.item for one in items), str(release.pk)
     for one in items:
         collection, resource = collection_of(editor, one.kind), one.resource
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
             one.item.active_before = resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(collection, resource, one.version, by, together=together, options=options, **about)
+                activate(
+                    collection,
+                    resource,
+                    one.version,
+                    by,
+                    together=together,
+                    options=options,
+                    at=at,
+                    releaseId=release_id,
+                )
             else:
-                deactivate(collection, resource, by, options=options, **about)
+                deactivate(collection, resource, by, options=options, at=at, releaseId=release_id)
     for one in items:
         update(one.item, _FIXED)
 

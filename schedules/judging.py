@@ -1,9 +1,9 @@
-"""What would prevent schedules from running now: the gate's refusals.
+"""What would prevent schedules from running: the gate's refusals.
 
-The gate is asked as the author of the schedule, with the current rights and policy. Earlier schedules of the
-same resource are assumed done, so that the end of a pair is judged in the state that its beginning leaves.
-Other coming changes, such as a prompt block that another schedule publishes, count only once they have
-happened.
+The gate is asked as the author of the schedule, about its time, with the current rights and policy. Earlier
+schedules of the same resource are assumed done, so that the end of a pair is judged in the state that its
+beginning leaves. Other coming changes, such as a prompt block that another schedule publishes, count only
+once they have happened.
 """
 
 from __future__ import annotations
@@ -95,7 +95,10 @@ def _of_the_gate(
     together = [one for one in some if one.release_id is not None]
     attempts = [
         Attempt(
-            release=facts.releases[one.release_id], items=facts.items[one.release_id], by=_person(one, facts)
+            release=facts.releases[one.release_id],
+            items=facts.items[one.release_id],
+            by=_person(one, facts),
+            at=one.run_at,
         )
         for one in together
         if one.release_id is not None
@@ -112,7 +115,7 @@ def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> PublishRe
     if schedule.action == Action.UNPUBLISH or version is None:
         return None
     then = _with_live(resource, before, facts.version(schedule, before))
-    return PublishRequest(resource=then, version=version, caller=_person(schedule, facts))
+    return PublishRequest(resource=then, version=version, caller=_person(schedule, facts), at=schedule.run_at)
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:

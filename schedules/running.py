@@ -34,6 +34,8 @@ from versioning.models.due_work import Turns
 from versioning.serving.resolution import find_version
 
 MISSED: Final = "missed"
+PUNCTUAL: Final = datetime.timedelta(minutes=1)
+"""The gate is asked about a schedule's own time if it runs within its minute, otherwise about now."""
 AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a schedule waits after a fault."""
 SOON: Final = datetime.timedelta(seconds=2)
@@ -119,17 +121,18 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
     if schedule.release_id is not None:
         items = ReleaseItem.objects.filter(release=schedule.release_id)
     versions = read_ahead(get_editor(), items)
+    at = schedule.run_at if timezone.now() < schedule.run_at + PUNCTUAL else timezone.now()
     with events.transaction():
         schedule.refuse_ended()  # on SQLite, another worker waited for the one that ran it
         if schedule.release_id is not None:
-            _publish_release(schedule, str(schedule.release_id), versions, by)
+            _publish_release(schedule, str(schedule.release_id), versions, by, at)
         else:
-            _move_resource(schedule, by)
+            _move_resource(schedule, by, at)
         schedule.end(State.DONE)
         schedule.record("done", by)
 
 
-def _move_resource(schedule: Schedule, by: Caller) -> None:
+def _move_resource(schedule: Schedule, by: Caller, at: datetime.datetime) -> None:
     """Publish or unpublish a resource.
 
     Raises what the gate raises, and `SomethingElseIsLive` if the live version is not the expected one.
@@ -141,9 +144,9 @@ def _move_resource(schedule: Schedule, by: Caller) -> None:
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
             version = _version(resource, schedule.version_id)
-            activate(collection, resource, version, by, scheduleId=str(schedule.pk))
+            activate(collection, resource, version, by, at=at, scheduleId=str(schedule.pk))
         else:
-            deactivate(collection, resource, by, scheduleId=str(schedule.pk))
+            deactivate(collection, resource, by, at=at, scheduleId=str(schedule.pk))
 
 
 def _version(resource: VersionedResource, version_id: str) -> Snapshot:
@@ -154,12 +157,14 @@ def _version(resource: VersionedResource, version_id: str) -> Snapshot:
         raise NotFound("The version was deleted.", code=GONE) from None
 
 
-def _publish_release(schedule: Schedule, release_id: str, versions: Versions, by: Caller) -> None:
+def _publish_release(
+    schedule: Schedule, release_id: str, versions: Versions, by: Caller, at: datetime.datetime
+) -> None:
     """Publish a release; raises as `_move_resource` does, and `ReleaseBlocked`."""
     editor = get_editor()
     with locked_release(editor, release_id, by) as subject:
         _refuse_unexpected(schedule, subject)
-        editor.capability(Releases).publish(release_id, versions=versions, by=by)
+        editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
 
 
 def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:

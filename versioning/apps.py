@@ -25,6 +25,7 @@ class VersioningConfig(EditorApp):
         "versioning.conf.check_api_prefix",
         "versioning.conf.check_sqlite",
         "versioning.conf.check_values",
+        "versioning.models.accounts.check_user_model",
         "versioning.models.kind_checks.check_kinds",
     )
 

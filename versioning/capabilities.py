@@ -8,6 +8,7 @@ the wrong type, prevents the start. This is the only module that imports by a st
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -115,14 +116,28 @@ class EditorApp(AppConfig):
         super().__init_subclass__(**kwargs)
         cls.default = True
 
+    def import_models(self) -> None:
+        """Import the models, which may use those of the applications that this one needs.
+
+        Raises `ImproperlyConfigured` if one of these is missing, and for an attribute that declares nothing.
+        """
+        for name in _paths(self.needs):
+            if not apps.is_installed(name):
+                raise self._wrong("needs", name, "it is not in INSTALLED_APPS")
+        known = {"name", "label", "verbose_name", "path", *dir(EditorApp)}
+        own = [base for base in type(self).__mro__ if issubclass(base, EditorApp) and base is not EditorApp]
+        for name, value in [member for base in own for member in vars(base).items()]:
+            if name not in known and not name.startswith("_") and _is_text(value):
+                alike = get_close_matches(name, [*_RECEIVERS, "needs", "api", "verbs", "adds"], n=1)
+                hint = f", did you mean {alike[0]!r}?" if alike else ""
+                raise self._wrong(name, value, f"an EditorApp has no such attribute{hint}")
+        super().import_models()
+
     def ready(self) -> None:
         """Load the declarations of the application, and pass them on.
 
         Raises `ImproperlyConfigured` for a path that does not exist or leads to the wrong type.
         """
-        for name in _paths(self.needs):
-            if not apps.is_installed(name):
-                raise self._wrong("needs", name, "it is not in INSTALLED_APPS")
         for attribute, receiver in _RECEIVERS.items():
             if attribute != "studio" or apps.is_installed("studio"):
                 for path in _paths(getattr(self, attribute)):
@@ -193,6 +208,15 @@ def left_out(name: str) -> str | None:
 def session_store() -> Any:
     """Return the Django session class that the settings name."""
     return import_string(f"{settings.SESSION_ENGINE}.SessionStore")
+
+
+def _is_text(value: object) -> bool:
+    """Return whether the value of an attribute may be meant as a declaration: a text, or dotted paths."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return bool(value) and all(isinstance(one, str) and "." in one for one in value)
+    return isinstance(value, str)
 
 
 def _paths(value: Paths) -> Sequence[str]:

@@ -41,10 +41,11 @@ class Recorder:
     """The seconds between writes; None writes only when `write` is called."""
 
     def __init__(self) -> None:
-        self._reset()
-        os.register_at_fork(after_in_child=self._reset)  # the parent writes its own records
+        self.forget()
+        os.register_at_fork(after_in_child=self.forget)  # the parent writes its own records
 
-    def _reset(self) -> None:
+    def forget(self) -> None:
+        """Discard what is not written yet."""
         self._lock = threading.Lock()
         self._writing = threading.Lock()
         self._counts = Counts()

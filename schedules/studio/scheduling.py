@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Final
 
 from django.contrib import messages
@@ -117,7 +118,10 @@ class SchedulePage(ResourcePage):
         is_changed: bool = False,
     ) -> HttpResponse:
         """Return the form."""
-        live = self.found.active
+        live, at = self.found.active, None
+        if form is not None and form.is_valid():
+            with suppress(Invalid):
+                at = form.times.begin().run_at
         return self.page(
             "schedules/ask.html",
             title=_("Schedule %(version)s") % {"version": reference_to(version)},
@@ -128,7 +132,7 @@ class SchedulePage(ResourcePage):
             live_title=title_of(live) if live else "",
             is_live=version.version_id == self.found.active_id,
             is_changed=is_changed,
-            obstacle=obstacle_to(self.found, version, self.caller),
+            obstacle=obstacle_to(self.found, version, self.caller, at=at),
             zones=offered_zones(),
             silence=WorkerHeartbeat.objects.silence(),
             panels=self.panels("schedule", version),

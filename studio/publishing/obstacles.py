@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Self
 
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.functional import Promise
 from editor_client.shared.configurations import MAX_MESSAGE
 
@@ -75,8 +77,11 @@ def obstacle_to(
     version: Snapshot | None,
     caller: Caller,
     options: Options = NO_OPTIONS,
+    at: datetime.datetime | None = None,
 ) -> Obstacle | None:
     """Return the gate's refusal of the version with these options; None if it would let it pass.
+
+    `at` is when it goes live, by default now.
 
     The gate is not asked about live versions, nor for people who may not publish.
     """
@@ -84,7 +89,8 @@ def obstacle_to(
         return None
     if not caller.may(Right.PUBLISH, resource.workspace_id):
         return None
-    request = PublishRequest(resource=resource, version=version, caller=caller, options=options)
+    when = at or timezone.now()
+    request = PublishRequest(resource=resource, version=version, caller=caller, options=options, at=when)
     error = gate.refusal(request, get_editor().code)
     return None if error is None else Obstacle.of(error)
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
-from tests.support.factories import WorkspaceFactory
 from tests.support.people import command, give_role, key_of, person
 from tests.support.remote import connected
 from tests.support.service import Service
 from versioning.domain.errors import Invalid
 from versioning.models import ApiKey, Membership, Workspace
+from versioning.testing import WorkspaceFactory
 
 HOUR = datetime.timedelta(hours=1)
 

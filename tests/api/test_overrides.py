@@ -10,11 +10,11 @@ import pytest
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.calls import undone
 from tests.support.code import TOOLS
-from tests.support.factories import WorkspaceFactory
 from tests.support.people import give_role, key_of, person
 from tests.support.runs import noticed, ran
 from tests.support.served import served
 from versioning.domain.access import Role
+from versioning.testing import WorkspaceFactory
 
 URL = AGENTS.url("answers")
 ANEW = {"look_up": {"description": "Described anew."}}

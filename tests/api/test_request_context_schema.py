@@ -12,6 +12,7 @@ from tests.support.code import ECHO
 from tests.support.runs import noticed, run
 from tests.support.served import published_agent, published_block, reference, served
 from versioning.models import AgentVersion
+from versioning.models.guarded import unguarded
 
 SCHEMA = {
     "type": "object",
@@ -127,7 +128,7 @@ def test_the_schema_of_a_block_does_not_apply_to_agents_that_use_it(alice: Api) 
 def test_an_agent_saved_with_an_invalid_schema_earlier_runs_and_can_be_edited(alice: Api) -> None:
     published_agent(alice, model=ECHO, requestContextSchema=SCHEMA)
     broken = AgentVersion.objects.get().config_json.replace('"object"', '"objekt"')
-    AgentVersion.objects.update(config_json=broken)
+    unguarded(AgentVersion.objects.all()).update(config_json=broken)
     answer = run(alice)
     assert answer.status == 200
     assert noticed(answer.body) == [("request_context_unchecked", "requestContextSchema")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from rest_framework.test import APIClient
 
 from tests.conftest import Cast
 from tests.support.api import Api, Kind
@@ -44,6 +45,20 @@ def test_a_write_with_the_csrf_token_is_attributed_to_the_person(cast: Cast, kin
     assert (answer.status, answer.body["authorId"]) == (201, "edgar")
     renamed = person.patch(kind.url("writer"), {"name": "Renamed"}, x_csrftoken=token(person))
     assert (renamed.status, renamed.body["name"]) == (200, "Renamed")
+
+
+def test_a_user_forced_by_a_test_of_a_project_is_the_caller(cast: Cast, kind: Kind) -> None:
+    client = APIClient()
+    address, body = f"/api{kind.path}", kind.body(id="writer")
+    for name, status in (("vera", 403), ("charlie", 403), ("edgar", 201)):
+        client.force_authenticate(User.objects.get(username=name))
+        assert client.post(address, {**body, "workspaceId": "acme"}, format="json").status_code == status
+    assert client.get(f"{address}/writer", {"status": "draft"}).json()["authorId"] == "edgar"
+    client.force_authenticate(User.objects.get(username="alice"))
+    issued = client.post("/api/keys", {"name": "of the test", "workspaceId": "acme"}, format="json")
+    assert issued.status_code == 201 and client.get("/api/me").json()["username"] == "alice"
+    client.force_authenticate(None)
+    assert client.get(address).status_code == 401
 
 
 @pytest.mark.parametrize("given", [{}, {"x_csrftoken": "x" * 32}], ids=["no token", "a wrong token"])

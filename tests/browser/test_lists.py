@@ -13,8 +13,7 @@ from tests.support.service import Service
 
 _MANY = """
 from django.db import transaction
-from versioning.models import PromptBlock, PromptBlockVersion
-from tests.support.factories import PromptBlockFactory, PromptBlockVersionFactory
+from tests.support.factories import PromptBlockFactory, PromptBlockVersionFactory, insert_rows
 
 versions = [
     PromptBlockVersionFactory.build(
@@ -35,8 +34,8 @@ for place in (5, 6):
     )
     blocks[place].latest_version_id, blocks[place].last_number = versions[-1].pk, 2
 with transaction.atomic():
-    PromptBlock.objects.bulk_create(blocks)
-    PromptBlockVersion.objects.bulk_create(versions)
+    insert_rows(blocks)
+    insert_rows(versions)
 """
 
 

@@ -37,11 +37,33 @@ FAULTS: dict[str, Any] = dict.fromkeys(
 
 
 def test_an_unusable_declaration_stops_the_start_with_a_clear_message() -> None:
-    others = [("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE"), ("needs", "nothing")]
+    others = [("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE")]
     for attribute, path in [*FAULTS.items(), *others]:
         app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
         with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
             app.ready()
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ({"needs": "nothing"}, "needs = 'nothing': it is not in INSTALLED_APPS"),
+        ({"cheks": "review.CHECK"}, "cheks = 'review.CHECK': .* no such attribute, did you mean 'checks'?"),
+        ({"notices": ["review.A", "review.B"]}, "notices = .*: an EditorApp has no such attribute"),
+        ({"seed": {"review.register": "review.A"}}, "seed = .*: an EditorApp has no such attribute"),
+    ],
+)
+def test_an_attribute_that_declares_nothing_stops_the_start_before_models(
+    members: dict[str, Any], said: str
+) -> None:
+    derived = type("Derived", (type("Faulty", (EditorApp,), members),), {"label": "faulty", "_own": "text"})
+    with pytest.raises(ImproperlyConfigured, match=f"The application faulty declares {said}"):
+        derived("faulty", sys.modules["review"]).import_models()
+
+
+def test_every_application_of_ours_declares_what_there_is() -> None:
+    for app in capabilities.installed():
+        app.import_models()
 
 
 def test_a_route_below_the_resources_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

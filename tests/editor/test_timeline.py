@@ -14,6 +14,7 @@ from tests.support.api import AGENTS
 from versioning.domain.snapshots import VersionPointers, title_of
 from versioning.editor.timeline import Timeline, previous_of
 from versioning.models import Agent
+from versioning.models.guarded import unguarded
 
 NOW = timezone.now()
 
@@ -41,7 +42,8 @@ def agent_with(cast: Cast, rows: int) -> Agent:
         cast.alice.post(AGENTS.url("writer", "versions"))
     agent = Agent.objects.get(pk="writer")
     for row in agent.versions.all():
-        agent.versions.filter(pk=row.pk).update(created_at=NOW + datetime.timedelta(hours=row.number))
+        moment = NOW + datetime.timedelta(hours=row.number)
+        unguarded(agent.versions.filter(pk=row.pk)).update(created_at=moment)
     return agent
 
 

@@ -35,6 +35,7 @@ from tests.support.rollouts import start as start_rollout
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
 from versioning.models import Event
+from versioning.models.guarded import unguarded
 
 REASON = "The customer waits."
 Prepare = Callable[[Api, str, str], Any]
@@ -344,7 +345,7 @@ def test_an_override_asks_too_as_a_file_and_when_files_are_imported(
     by_hand = {"instructions": "by hand"}
     folder.put(by_hand)
     Dataset.objects.update(workspace="default")
-    Scorer.objects.update(workspace="default")
+    unguarded(Scorer.objects.all()).update(workspace="default")
     make_gate(
         cast.root, dataset, agent="answers", workspaceId="default", rules=[{"rule": "passRate", "min": 0}]
     )

@@ -131,7 +131,10 @@ for code in ("fr", "de-at"):
     home = browser.get("/studio/", headers={"Accept-Language": code})
     address = re.search('src="(/studio/translations/([a-z-]+)[.]js[^"]*)"', home.content.decode())
     catalogs[code] = [address[2], browser.get(address[1]).status_code]
-print(json.dumps([statuses, languages, catalogs]))
+from versioning.testing import ApiKeyFactory, UserFactory
+made = ApiKeyFactory(owner=UserFactory(roles={"default": "viewer"}))
+me = browser.get("/api/me", headers={"Authorization": f"Bearer {made.text}"}).json()
+print(json.dumps([statuses, languages, catalogs, [me["username"], me["workspaces"]]]))
 """
 
 
@@ -198,7 +201,7 @@ def the_document_describes_only_our_api(url: str) -> None:
     status, _, text = asked(f"{url}/api/schema")
     document = json.loads(text)
     assert (status, document["info"]["title"]) == (200, "The editor")
-    assert "/api/agents/{id}" in document["paths"] and "/own" not in document["paths"]
+    assert "/agents/{id}" in document["paths"] and "/own" not in document["paths"]
     assert "swagger-ui" in asked(f"{url}/api/docs")[2]
 
 
@@ -242,7 +245,8 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
         shlex.join(["shell", "--no-imports", "-c", PAGES]),
     )
     assert "no issues" in checked
-    statuses, languages, catalogs = json.loads(printed)
+    statuses, languages, catalogs, of_factory = json.loads(printed)
+    assert of_factory == ["person-0@example.com", [{"id": "default", "role": "viewer"}]]
     assert statuses == [302, *[200] * 6]
     assert languages == ["", "en", "de"]
     assert catalogs == {"fr": ["en", 200], "de-at": ["de", 200]}

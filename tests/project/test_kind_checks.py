@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from django.core.checks import run_checks
+from django.db import models
 from django.template.loader import render_to_string
 
 from evaluation.scoring.kind import SCORER, ScorerConfig
-from evaluation.scoring.models import Scorer
+from evaluation.scoring.models import Scorer, ScorerVersion
 from studio import kind_checks as of_studio
 from studio.editing.forms import FieldView
 from studio.forms.inputs import Input
@@ -58,6 +59,13 @@ def test_the_index_of_words_is_made_by_a_migration(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(migration, "operations", kept)
     assert not reported()  # makemigrations has to work before there is one
     assert "words_of('evaluation_scorerdocument')" in reported(databases=["default"])["versioning.E006"]
+
+
+def test_the_managers_of_a_kind_write_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = models.Manager[ScorerVersion]()
+    manager.model, manager.name = ScorerVersion, "every"
+    monkeypatch.setitem(vars(ScorerVersion._meta), "managers", [manager])
+    assert "ScorerVersion.every lets code change" in reported()["versioning.E007"]
 
 
 @pytest.mark.parametrize(

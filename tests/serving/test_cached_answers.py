@@ -29,12 +29,9 @@ from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import NotFound
 from versioning.editor import Editor
 from versioning.models import (
-    Agent,
-    AgentLabel,
     ApiKey,
     Favorite,
     Membership,
-    PromptBlock,
     caller_for,
     events,
 )
@@ -233,15 +230,10 @@ def test_the_next_answer_is_current_after_a_change_of_its_content(cast: Cast, ch
         lambda: publish_block(cast),
         lambda: unpublish_block(cast),
         lambda: Favorite.objects.bulk_create([like]),
-        lambda: Agent.objects.update(metadata={"changed": "at once"}),
-        lambda: PromptBlock.objects.update(metadata={"changed": "at once"}),
-        lambda: AgentLabel.objects.filter(name="stable").update(name="steady"),
         lambda: command("prune_versions", "--keep", "1"),
         lambda: replaced(PROMPT_BLOCKS, cast, "tone"),
         lambda: AGENTS.save(cast.alice, "user", "nothing used", agents=None, autoPublish=True),
         lambda: replaced(AGENTS, cast, "writer"),
-        lambda: PromptBlock.objects.update(active_version=None),
-        lambda: Agent.objects.update(active_version=None),
     ]
     for number, change in enumerate([lambda: None, *changes]):
         change()

@@ -15,6 +15,7 @@ from django.db import connection
 from tests.conftest import Cast
 from tests.serving.test_query_counts import grow
 from tests.support.api import AGENTS, Api, Kind
+from tests.support.factories import insert_rows
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import Reach, Target
 from versioning.models import (
@@ -98,7 +99,7 @@ def make_hundreds() -> None:
     grow(0, ROWS)
     for references in (BlockReference, SubAgentReference):
         versions = AgentVersion.objects.values_list("pk", "resource_id")
-        references.objects.bulk_create(
+        insert_rows(
             references(version_id=version_id, target_id=f"of {name}") for version_id, name in versions
         )
     fan = User.objects.get(username="vera")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,9 +18,12 @@ from tests.support.factories import (
     PromptBlockFactory,
     PromptBlockLabelFactory,
     PromptBlockVersionFactory,
+    insert_rows,
 )
 from versioning.conf import get_editor
 from versioning.models import ApiKey, BlockReference, SubAgentReference
+from versioning.models.guarded import unguarded
+from versioning.models.log import name_installation
 
 pytestmark = pytest.mark.database
 
@@ -42,9 +45,9 @@ def insert_resources(kind: Kind, names: list[str], **config: Any) -> list[Any]:
     rows, versions_of, labels_of = FACTORIES[kind]
     author = User.objects.get(username="alice")
     versions = [versions_of.build(resource_id=name, author=author, more=config) for name in names]
-    insert(rows.build(version=version) for version in versions)
-    insert(versions)
-    insert(labels_of.build(version=version, name="stable") for version in versions)
+    insert_rows(rows.build(version=version) for version in versions)
+    insert_rows(versions)
+    insert_rows(labels_of.build(version=version, name="stable") for version in versions)
     return versions
 
 
@@ -53,16 +56,10 @@ def insert_history(kind: Kind, resource_id: str, numbers: range) -> None:
     rows, versions_of, labels_of = FACTORIES[kind]
     author = User.objects.get(username="alice")
     versions = [versions_of.build(resource_id=resource_id, number=one, author=author) for one in numbers]
-    insert(versions)
-    insert(labels_of.build(version=version) for version in versions)
+    insert_rows(versions)
+    insert_rows(labels_of.build(version=version) for version in versions)
     newest = {"latest_version_id": versions[-1].pk, "last_number": numbers[-1]}
-    rows._meta.model.objects.filter(pk=resource_id).update(**newest)
-
-
-def insert(rows: Iterable[Any]) -> None:
-    """Insert rows of one model with as few statements as possible."""
-    made = list(rows)
-    type(made[0]).objects.bulk_create(made)
+    unguarded(rows._meta.model.objects.filter(pk=resource_id)).update(**newest)
 
 
 def grow(start: int, stop: int) -> None:
@@ -75,10 +72,8 @@ def grow(start: int, stop: int) -> None:
     insert_resources(PROMPT_BLOCKS, names)
     reference = {"type": "prompt_block_ref", "id": "r0"}
     agents = insert_resources(AGENTS, names, instructions=[reference], agents={"r0": {}})
-    BlockReference.objects.bulk_create(
-        BlockReference(version_id=version.pk, target_id="r0") for version in agents
-    )
-    SubAgentReference.objects.bulk_create(
+    insert_rows(BlockReference(version_id=version.pk, target_id="r0") for version in agents)
+    insert_rows(
         SubAgentReference(version_id=version.pk, target_id="r0")
         for version in agents
         if version.resource_id != "r0"

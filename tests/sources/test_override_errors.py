@@ -20,6 +20,7 @@ from tests.support.override_files import Folder, define
 from tests.support.served import served
 from tests.support.unchanged import everything_stored, is_refusal
 from versioning.models import AgentLabel
+from versioning.models.guarded import save_row
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles
 
@@ -226,7 +227,7 @@ def failing_commit(transactional_db: None) -> Callable[[], AbstractContextManage
     def break_a_reference(execute: Callable[..., Any], statement: str, *others: Any) -> Any:
         result = execute(statement, *others)
         if re.match(r'(INSERT INTO|UPDATE|DELETE FROM) "versioning_agent" ', statement):
-            AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+            save_row(AgentLabel(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4()))
         return result
 
     return lambda: connection.execute_wrapper(break_a_reference)

@@ -24,11 +24,12 @@ django.setup()
 from django.db import connection
 from versioning.conf import get_editor
 from versioning.models import AgentLabel
+from versioning.models.guarded import save_row
 
 def break_a_reference(execute, statement, *others):
     result = execute(statement, *others)
     if re.match('(INSERT INTO|UPDATE) "versioning_agent" ', statement):
-        AgentLabel.objects.create(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4())
+        save_row(AgentLabel(resource_id="nobody", name=uuid.uuid4().hex, version_id=uuid.uuid4()))
     return result
 
 def wait():

@@ -12,11 +12,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from tests.support.api import Api
-from tests.support.factories import UserFactory
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
 from versioning.models.keys import PREFIX_LENGTH, digest_of
 from versioning.models.log import name_installation
+from versioning.testing import UserFactory
 
 HOMES = {
     "alice": ("acme", Role.ADMIN),

@@ -192,6 +192,28 @@ def test_the_client_reads_snippets(service: Service, people: Any, name: str) -> 
         assert snippet.delete().success
 
 
+WRITES = """
+from tests.toy_kind.models import Snippet, SnippetLabel, SnippetVersion
+for way in (
+    lambda: SnippetVersion.objects.update(config_json="{}"),
+    lambda: Snippet.objects.get(pk="NAME").versions.all().delete(),
+    lambda: Snippet.objects.get(pk="NAME").save(),
+    lambda: SnippetLabel.objects.create(resource_id="NAME", name="x"),
+):
+    try:
+        way()
+    except TypeError:
+        print("refused")
+"""
+
+
+def test_the_orm_writes_no_snippets(service: Service, people: Any, name: str) -> None:
+    make(people.alice, name)
+    assert (
+        service.manage("shell", "--no-imports", "-c", WRITES.replace("NAME", name)).split() == ["refused"] * 4
+    )
+
+
 def test_the_studio_has_its_pages(service: Service, people: Any, name: str) -> None:
     make(people.alice, f"{name}-first", "a zebra")
     with visiting(service.url) as alice:

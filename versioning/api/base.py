@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
 
+from django.contrib.auth import get_user_model
 from django.db.models import QuerySet
 from django.http import HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
@@ -49,9 +50,9 @@ from versioning.api.schemas.base import (
     ResponseSchema,
 )
 from versioning.api.similar_answers import Make, Template
-from versioning.domain.access import Action, Caller
+from versioning.domain.access import Action, Caller, Via
 from versioning.domain.errors import Invalid, Issue, NotFound
-from versioning.models import replica
+from versioning.models import caller_for, replica
 from versioning.serving import replica_reads
 from versioning.serving.followed_keys import RIGHTS_HEADER, rights_name
 from versioning.serving.followed_log import Dependency
@@ -129,7 +130,7 @@ class EditorViewSet(ViewSet):
         needed = self.action_of(self.action, request.method or "")
         if needed is not None:
             self.caller.require_action(needed)
-        if needed is Action.ADMIN and self.caller.key_prefix is None:
+        if needed is Action.ADMIN and isinstance(request.successful_authenticator, PersonAuthentication):
             confirm(request._request)  # noqa: SLF001  what Django's sessions know
         if needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None:
             self._read_from_replica()
@@ -141,6 +142,12 @@ class EditorViewSet(ViewSet):
             parameters.context(request.query_params)  # has to be one, although nothing depends on it
         if request.method == "POST":
             idempotency.begin(request, self.caller, is_run=needed is Action.RUN)
+
+    def perform_authentication(self, request: Request) -> None:
+        """Authenticate; the user of a test's `force_authenticate()` is the caller."""
+        super().perform_authentication(request)
+        if request.auth is None and isinstance(request.user, get_user_model()):
+            request.auth = caller_for(request.user, Via.API)
 
     def _read_from_replica(self) -> None:
         """Let the handler of a read use the replica; the rights of the caller have been read by now."""

@@ -177,11 +177,13 @@ class WorkspaceDeleted(Conflict):
 
 
 class InUse(Conflict):
-    """The resource cannot be deleted because a published agent refers to it."""
+    """It cannot be deleted because something refers to it: a published agent, or rows of an application."""
 
     code = "in_use"
 
-    def __init__(self, message: str, *, dependents: Sequence[Mapping[str, str]], hidden_count: int) -> None:
+    def __init__(
+        self, message: str, *, dependents: Sequence[Mapping[str, str]] = (), hidden_count: int = 0
+    ) -> None:
         super().__init__(message)
         self.dependents = list(dependents)
         self.hidden_count = hidden_count

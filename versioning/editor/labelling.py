@@ -20,6 +20,7 @@ from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
+from versioning.models.guarded import delete_row, save_row
 from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
@@ -118,7 +119,7 @@ def unlabel(
             raise NotFound
         states = {"was_released": row.released, "released": row.released}
         _record(resources, "labelRemoved", resource, name, by, previous=row.version_id, **states)
-        row.delete()
+        delete_row(row)
         resource.touch(published=row.released or _is_live(resource, row.version))
         return resource
 
@@ -139,7 +140,7 @@ def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
 def _move(row: Any, version: Version, by: Caller) -> None:
     row.version_id = version.pk
     row.updated_by_id, row.updated_at = by.user_id, timezone.now()
-    row.save()
+    save_row(row)
 
 
 def _custom(row: Any, version: Snapshot) -> Label:

@@ -6,6 +6,7 @@ with its entry in the log.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -13,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar, cast
 
 from django.conf import settings
+from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.configurations import merged_metadata
 from editor_client.shared.tags import tags_of
@@ -28,6 +30,7 @@ from versioning.editor.pins import pinned_versions
 from versioning.editor.publish_requests import ALONE, NO_OPTIONS, Options, PublishRequest, TakeDownRequest
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
+from versioning.models.guarded import unguarded
 from versioning.serving.dependents import agents_that_show
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
@@ -117,7 +120,7 @@ def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Calle
     for version in pruned:
         record(resources, "versionDeleted", resource, by, version=version, pruned=True)
     if pruned:
-        old.delete()
+        unguarded(old).delete()
     return len(pruned)
 
 
@@ -255,16 +258,22 @@ def activate(
     *,
     together: Versions = ALONE,
     options: Options = NO_OPTIONS,
+    at: datetime.datetime | None = None,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `together` and `options` are as in `PublishRequest`; `detail` goes into the entry of the log.
-    Publishing the active version again has an effect if the caller may read something that it was not
-    granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
+    `together`, `options` and `at`, by default now, are as in `PublishRequest`; `detail` goes into the entry
+    of the log. Publishing the active version again has an effect if the caller may read something that it was
+    not granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
     request = PublishRequest(
-        resource=resource, version=version, caller=by, together=together, options=options
+        resource=resource,
+        version=version,
+        caller=by,
+        together=together,
+        options=options,
+        at=at or timezone.now(),
     )
     if not gate.check(request, resources.code):
         return
@@ -278,13 +287,15 @@ def deactivate(
     by: Caller,
     *,
     options: Options = NO_OPTIONS,
+    at: datetime.datetime | None = None,
     **detail: Any,
 ) -> None:
     """Stop serving any version of a locked resource, if the checks of the gate allow it.
 
-    `detail` goes into the entry of the log.
+    `options` and `at` are as in `activate`; `detail` goes into the entry of the log.
     """
     if resource.active_id is not None:
-        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=options))
+        request = TakeDownRequest(resource=resource, caller=by, options=options, at=at or timezone.now())
+        gate.check_take_down(request)
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
         resources.backend.set_active(resource, None, by)

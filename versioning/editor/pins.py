@@ -12,6 +12,8 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
+from django.db.models import PROTECT, RESTRICT
+
 from versioning.domain.errors import Invalid, Message, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import VersionedResource
@@ -30,6 +32,7 @@ class KeptVersions:
 
 
 _registered: Final[list[KeptVersions]] = []
+_PROTECTING: Final = (PROTECT, RESTRICT)
 
 
 def register(kept: KeptVersions) -> None:
@@ -40,8 +43,19 @@ def register(kept: KeptVersions) -> None:
 
 
 def pinned_versions(resource: VersionedResource) -> set[UUID]:
-    """Return the primary keys of the versions of a locked resource that an application protects."""
-    return {version_id for pins in _registered for version_id in pins.pinned(resource)}
+    """Return the primary keys of the versions of a locked resource that an application protects.
+
+    It declares them, or its rows refer to them by a foreign key with `PROTECT` or `RESTRICT`.
+    """
+    declared = {version_id for pins in _registered for version_id in pins.pinned(resource)}
+    return declared | {
+        version_id
+        for relation in resource.version_model._meta.related_objects
+        if relation.on_delete in _PROTECTING
+        for version_id in relation.related_model._base_manager.filter(  # noqa: SLF001  as Django deletes
+            **{f"{relation.field.name}__resource": resource.pk}
+        ).values_list(relation.field.attname, flat=True)
+    }
 
 
 def refuse_to_delete(resource: VersionedResource, version_id: UUID) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
+
+from django.utils import timezone
 
 from versioning.domain.access import Caller
 from versioning.domain.agents import Registry
@@ -39,6 +42,8 @@ class PublishRequest:
     """The options that the caller has sent, by name; each check reads its own."""
     together: Versions = field(default_factory=lambda: ALONE)
     """What goes live in the same transaction, or is taken down."""
+    at: datetime.datetime = field(default_factory=timezone.now)
+    """When it goes live: now, or the time of its schedule, in UTC."""
 
     @property
     def blocks(self) -> Mapping[str, bool]:
@@ -73,4 +78,6 @@ class TakeDownRequest:
     """The resource, locked for this transaction, in its state before the change."""
     caller: Caller
     options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """As in a `PublishRequest`."""
+    at: datetime.datetime = field(default_factory=timezone.now)
     """As in a `PublishRequest`."""

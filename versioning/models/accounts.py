@@ -10,7 +10,9 @@ import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import PermissionsMixin
 from django.contrib.auth.password_validation import validate_password
+from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
@@ -85,6 +87,19 @@ def new_account(username: str, password: str | None = None) -> User:
     made.set_password(password)
     made.save()
     return made
+
+
+def check_user_model(**_options: Any) -> list[CheckMessage]:
+    """Check that the project's user model tells superusers apart, for `manage.py check`."""
+    model = get_user_model()
+    if issubclass(model, PermissionsMixin):
+        return []
+    hint = "Derive it from django.contrib.auth.models.PermissionsMixin."
+    if not hasattr(model, "is_superuser"):
+        message = f"The user model {model.__name__} does not say who is a superuser (is_superuser)."
+        return [Error(message, hint=hint, id="versioning.E008")]
+    message = f"The user model {model.__name__} has no permissions, which admin pages of the project ask for."
+    return [Warning(message, hint=hint, id="versioning.W002")]
 
 
 def _check_password(password: str, user: User) -> None:

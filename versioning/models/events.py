@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from django.apps import apps
-from django.db import IntegrityError
+from django.db import IntegrityError, models
 from django.db import transaction as database
 
 from versioning.domain.access import Caller
-from versioning.domain.errors import WorkspaceDeleted
+from versioning.domain.errors import InUse, Message, WorkspaceDeleted
 from versioning.domain.events import Audience, Target, VersionName, audience_of
 from versioning.models import storage
 from versioning.models.event_transaction import (
@@ -61,13 +61,17 @@ class _Open(threading.local):
 _open: Final = _Open()
 
 
+_PROTECTED: Final = (models.ProtectedError, models.RestrictedError)
+
+
 @contextmanager
 def transaction() -> Iterator[None]:
     """Open a transaction whose recorded entries are written to the log, or join the open one.
 
     If a joined transaction fails, its entries are dropped together with its changes. Use this for savepoints:
     a bare `atomic()` inside rolls back rows but not entries. Raises `WorkspaceDeleted` if the workspace of an
-    entry was deleted by another transaction.
+    entry was deleted by another transaction, and `InUse` if other rows protect what is deleted (`PROTECT`,
+    `RESTRICT`).
     """
     opened = _open.transaction
     if opened is not None:
@@ -76,9 +80,10 @@ def transaction() -> Iterator[None]:
         try:
             with database.atomic():
                 yield
-        except BaseException:
+        except BaseException as error:
             del opened.entries[known:]
             del opened.conditions[conditions:]
+            _raise_in_use(error)
             raise
         finally:
             opened.depth -= 1
@@ -91,13 +96,25 @@ def transaction() -> Iterator[None]:
                 for step in _before_entries:
                     step()
             begun.write()
-    except IntegrityError:
+    except (IntegrityError, *_PROTECTED) as error:
+        _raise_in_use(error)
         _refuse_lost_workspaces(begun)
         raise
     finally:
         _open.transaction = None
     if begun.entries:
         storage.note_saved()
+
+
+def _raise_in_use(error: BaseException) -> None:
+    """Raise `InUse` if rows could not be deleted because others, such as a project's own, refer to them."""
+    if isinstance(error, _PROTECTED):
+        rows = (
+            error.protected_objects if isinstance(error, models.ProtectedError) else error.restricted_objects
+        )
+        names = sorted({str(row._meta.verbose_name_plural) for row in rows})
+        message = Message("It cannot be deleted: other rows refer to it ({names}).", names=", ".join(names))
+        raise InUse(message, hidden_count=len(rows)) from error
 
 
 def _refuse_lost_workspaces(failed: OpenTransaction) -> None:

@@ -11,6 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.models import CreateModel
 
 from versioning.domain.kinds import ResourceKind
+from versioning.models.guarded import GuardedQuerySet
 from versioning.models.text_search.tables import WordsOf
 from versioning.models.versioned import MODELS, VersionedResource
 
@@ -26,6 +27,7 @@ def check_kinds(*, databases: Iterable[str] | None = None, **_options: Any) -> l
     for model in MODELS:
         problems += _problems_of_fields(model.kind)
         problems += _problems_of_tables(model)
+        problems += _problems_of_managers(model)
     if databases and not problems:
         problems += _problems_of_migrations()
     return problems
@@ -56,6 +58,18 @@ def _problems_of_tables(model: type[VersionedResource]) -> Iterator[CheckMessage
                 f"No model says that its rows are {name} of a {model.__name__}.",
                 hint=f"The foreign key 'resource' to {model.__name__} needs related_name={name!r}.",
                 id="versioning.E005",
+            )
+
+
+def _problems_of_managers(model: type[VersionedResource]) -> Iterator[CheckMessage]:
+    related = (one for one in model._meta.related_objects if one.related_name in {"versions", "labels"})
+    tables: list[Any] = [model, *(one.related_model for one in related)]
+    for manager in (manager for table in tables for manager in table._meta.managers):
+        if not isinstance(manager.get_queryset(), GuardedQuerySet):
+            yield Error(
+                f"{manager.model.__name__}.{manager.name} lets code change what only the editor's verbs may.",
+                hint="Use as_manager() of a subclass of versioning.models.guarded.GuardedQuerySet.",
+                id="versioning.E007",
             )
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from django.db import connection, models, transaction
 
 from versioning.domain import telemetry
 from versioning.domain.access import Via
 from versioning.domain.events import MAX_LENGTH, Audience, Reach
-
-NEVER: Final = "entries of the log are never changed, and removed by pruning.prune() alone"
+from versioning.models.guarded import Guarded, GuardedQuerySet
 
 
 def new_epoch() -> str:
@@ -20,24 +19,14 @@ def new_epoch() -> str:
     return secrets.token_hex(8)
 
 
-class EventQuerySet(models.QuerySet["Event"]):
-    """Entries can only be recorded and read."""
-
-    def bulk_create(self, *_entries: Any, **_options: Any) -> NoReturn:
-        """Raise: only `record` gives an entry its position."""
-        raise TypeError(NEVER)
-
-    def update(self, **_changes: Any) -> NoReturn:
-        """Raise: entries never change."""
-        raise TypeError(NEVER)
-
-    def delete(self) -> NoReturn:
-        """Raise: `prune` deletes the oldest entries and records where the log now begins."""
-        raise TypeError(NEVER)
+class EventQuerySet(GuardedQuerySet["Event"]):
+    """Entries can only be recorded and read: `record` gives them positions, `prune` deletes the oldest."""
 
 
-class Event(models.Model):
+class Event(Guarded):
     """A change. Names are stored as text, because they outlive the objects."""
+
+    refusal = "entries of the log are never changed, and removed by pruning.prune() alone"
 
     uuid = models.UUIDField(default=uuid.uuid4)
     position = models.BigIntegerField()
@@ -88,14 +77,6 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.actor or 'the application'}: {self.type} {self.resource_id}".strip()
-
-    def save(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Raise: entries are created by `record`."""
-        raise TypeError(NEVER)
-
-    def delete(self, *_args: Any, **_kwargs: Any) -> NoReturn:
-        """Raise: entries are never deleted individually."""
-        raise TypeError(NEVER)
 
 
 class LogPosition(models.Model):

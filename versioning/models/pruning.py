@@ -6,11 +6,11 @@ import datetime
 from collections.abc import Callable
 from typing import Final
 
-from django.db import models
 from django.db.models import Min
 
 from versioning.domain.registering import require_callable
 from versioning.models import events
+from versioning.models.guarded import unguarded
 from versioning.models.log import Event, LogPosition
 
 AT_ONCE: Final = 5000
@@ -45,5 +45,5 @@ def prune(before: datetime.datetime) -> int:
         last = gone.values_list("position", flat=True)[AT_ONCE - 1 : AT_ONCE].first()
         more = last is not None
         some = gone.filter(position__lte=last) if more else gone
-        removed += models.QuerySet.delete(some.order_by())[0]
+        removed += unguarded(some.order_by()).delete()[0]
     return removed

@@ -14,6 +14,7 @@ from django.db.models.lookups import Exact
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
+from versioning.models.guarded import GuardedQuerySet
 
 R = TypeVar("R", bound=models.Model)
 
@@ -45,7 +46,7 @@ def all_covered_by(caller: Caller, field: str) -> Q:
     return Q(Exact(of_covered * 2, line_feeds * len(covered)))
 
 
-class VersionedQuerySet(models.QuerySet[R], ABC):
+class VersionedQuerySet(GuardedQuerySet[R], ABC):
     """The queries that all kinds of resource share; subclasses define which rows a caller may read."""
 
     @abstractmethod

@@ -11,6 +11,7 @@ from django.db import models
 from django.utils import timezone
 from editor_client.shared.tags import MAX_LENGTH, tags_of
 
+from versioning.models.guarded import Guarded, GuardedQuerySet
 from versioning.models.statements import insert
 
 
@@ -54,7 +55,7 @@ class Tag(models.Model):
         insert(cls, [{"resource_id": resource.pk, "name": one} for one in wanted if one not in stored])
 
 
-class VersionLabel(models.Model):
+class VersionLabel(Guarded):
     """A name that points at a version and can be moved."""
 
     name = models.CharField(max_length=64)
@@ -69,6 +70,8 @@ class VersionLabel(models.Model):
         resource_id: str
         version: Any
         version_id: uuid.UUID
+
+    objects = GuardedQuerySet.as_manager()
 
     class Meta:
         abstract = True

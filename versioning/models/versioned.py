@@ -17,6 +17,7 @@ from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import models
+from django.db.models.signals import pre_delete
 from django.utils import timezone
 from django.utils.functional import classproperty
 from editor_client.shared import canonical
@@ -27,6 +28,7 @@ from versioning.domain import kinds
 from versioning.domain.agents import Registry
 from versioning.domain.config import Config, excerpt_of
 from versioning.domain.kinds import ResourceKind
+from versioning.models.guarded import Guarded, delete_row, refuse_cascade, unguarded
 from versioning.models.statements import insert_new, update
 from versioning.models.versions import TwoPointers, Version
 from versioning.models.workspaces import Workspace
@@ -43,7 +45,7 @@ _FIXED: Final = frozenset({"uuid", "workspace", "author", "created_at"})
 """The fields that never change."""
 
 
-class VersionedResource(TwoPointers):
+class VersionedResource(Guarded, TwoPointers):
     """A stored resource: its pointers, its owner, and its unversioned data."""
 
     id = models.CharField(primary_key=True, max_length=200)
@@ -100,6 +102,7 @@ class VersionedResource(TwoPointers):
         if "kind" in cls.__dict__:
             kinds.register(cls.kind)
             MODELS_BY_SLUG[cls.kind.slug] = cls
+            pre_delete.connect(refuse_cascade, sender=cls)
 
     def __str__(self) -> str:
         return self.pk
@@ -234,12 +237,12 @@ class VersionedResource(TwoPointers):
         """Delete a version that no pointer refers to; the draft falls back to the newest one left."""
         if version.pk == self.latest_version_id:
             self.latest_version_id = self.versions.exclude(pk=version.pk).values_list("pk", flat=True)[0]
-        version.delete()
+        delete_row(version)
         self.touch(published=False)
 
     def drop_row(self) -> None:
         """Delete the row and everything in it; the resource continues to exist as its file."""
-        type(self)._default_manager.filter(pk=self.pk).delete()
+        unguarded(type(self)._default_manager.filter(pk=self.pk)).delete()
         self._state.adding = True
         self.last_number = 0
 

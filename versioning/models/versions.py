@@ -16,10 +16,11 @@ from django.utils import timezone
 from versioning.domain.config import Config
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
+from versioning.models.guarded import Guarded, GuardedQuerySet
 from versioning.models.statements import insert, prepared_cursor, table_of
 
 
-class Reference(models.Model):
+class Reference(Guarded):
     """A version refers to a resource by id. Stored as a row, so that dependents can be found in one query."""
 
     target: ClassVar[type[Any]]
@@ -31,6 +32,8 @@ class Reference(models.Model):
     target_uuid = models.UUIDField(null=True, editable=False)
     """The identity of the target if the last publisher of the version was allowed to read it, otherwise
     null. The id alone is not enough: another workspace can take it once it is free."""
+
+    objects = GuardedQuerySet.as_manager()
 
     class Meta:
         abstract = True
@@ -78,7 +81,7 @@ def _prepared(model: type[models.Model], name: str) -> Callable[[Any], Any]:
     return lambda value: field.get_db_prep_save(value, connection)
 
 
-class Version(models.Model):
+class Version(Guarded):
     """A saved configuration. It never changes, and has no status of its own."""
 
     id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
@@ -106,6 +109,8 @@ class Version(models.Model):
     if TYPE_CHECKING:
         resource: Any
         resource_id: str
+
+    objects = GuardedQuerySet.as_manager()
 
     class Meta:
         abstract = True

@@ -17,6 +17,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
 from versioning.models import Version, VersionedResource, events
 from versioning.models.compiled_queries import OneByKey, QueriesForCallers
+from versioning.models.guarded import delete_row
 from versioning.models.querysets import VersionedQuerySet
 
 R = TypeVar("R", bound=VersionedResource)
@@ -119,7 +120,7 @@ class Rows(Generic[R]):
 
     def delete(self, resource: R) -> None:
         """Delete the row with its versions and labels."""
-        resource.delete()
+        delete_row(resource)
 
 
 def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
