@@ -72,10 +72,14 @@ class Rollout(ById[D_co, RolloutRecord]):
     _address, _record = "/rollouts", RolloutRecord
 
     @method
-    def update(self, weights: Mapping[str, int]) -> Call[RolloutRecord]:
-        """Change the weights of arms by name; raises `Conflict` with `rollout_ended` if it is over."""
+    def update(self, weights: Mapping[str, int], **reasons: Unpack[Reasons]) -> Call[RolloutRecord]:
+        """Change the weights of arms by name; raises `Conflict` with `rollout_ended` if it is over.
+
+        An arm that gets more passes the checks of publishing, and raises like it.
+        """
         arms = [{"name": name, "weight": weight} for name, weight in weights.items()]
-        return Call.to("PATCH", self._path, self._read, body={"arms": arms})
+        body = {"arms": arms, **bypassing(reasons)}
+        return Call.to("PATCH", self._path, self._read, body=body)
 
     @method
     def stop(self, *, reason: str | None = None) -> Call[RolloutRecord]:

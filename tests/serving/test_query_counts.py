@@ -23,7 +23,6 @@ from tests.support.factories import (
 from versioning.conf import get_editor
 from versioning.models import ApiKey, BlockReference, SubAgentReference
 from versioning.models.guarded import unguarded
-from versioning.models.log import name_installation
 
 pytestmark = pytest.mark.database
 

@@ -73,6 +73,9 @@ def _change(editor: Editor, request: Request) -> Answer:
     [given] = required(request.body, "arms")
     before = arms_of(rollout)
     after = reweighted(before, [(one["name"], one["weight"]) for one in given])
+    for old, new in zip(before, after, strict=True):
+        if new.weight > old.weight:
+            editor.require(resource, resource.version(new.version_id).config, request.body)
     if after != before:
         rollout["arms"] = shown(after)
         editor.record_rollout("changed", resource, rollout)
