@@ -15,6 +15,7 @@ class SchedulesConfig(EditorApp):
     events = "schedules.events.EVENTS"
     keeps_versions = "schedules.deletions.SCHEDULED_VERSIONS"
     follows = "schedules.deletions.FOLLOWERS"
+    ends_with_keys = "schedules.deletions.ENDS_WITH_KEYS"
     adds = {"releases.automatic.register": "schedules.deletions.SCHEDULED_RELEASES"}
     filters = "schedules.filters.FILTER"
     jobs = "schedules.jobs.JOBS"

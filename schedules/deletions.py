@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
@@ -10,13 +10,14 @@ from uuid import UUID
 from releases.automatic import AutomaticReleases
 from releases.models import Release
 from schedules.models import Schedule, State
+from schedules.refusals import NOT_ALLOWED, key_unusable
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions, in_use
-from versioning.models import VersionedResource, events
+from versioning.models import ApiKey, VersionedResource, events
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of
 
@@ -54,16 +55,27 @@ def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:
 def _take_over(release: Release, by: Caller) -> None:
     """Run the schedules of a release as the caller, who has changed its items."""
     for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
-        if (schedule.author_id, schedule.author_name) != (by.user_id, by.username or ""):
-            schedule.author_id, schedule.author_name = by.user_id, by.username or ""
-            schedule.save(update_fields=["author", "author_name"])
+        before = (schedule.author_id, schedule.author_name, schedule.key_prefix)
+        schedule.run_as(by)
+        if (schedule.author_id, schedule.author_name, schedule.key_prefix) != before:
+            schedule.save(update_fields=["author", "author_name", "key_prefix"])
             schedule.record("changed", by)
+
+
+def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
+    """End what was scheduled with a revoked key; return what of it the caller may read."""
+    ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
+    for schedule in ended:
+        schedule.end(State.FAILED, code=NOT_ALLOWED, problem=key_unusable(key.prefix))
+        schedule.record("failed", schedule.unattended, code=NOT_ALLOWED)
+    return [one for one in ended if by.may(Right.READ_DRAFTS, one.workspace_id)]
 
 
 FOLLOWERS: Final = (
     Follower(call=_end_with_resource, events=["deleted"]),
     Follower(call=_end_with_release, rows="releases.Release", before=True),
 )
+ENDS_WITH_KEYS: Final = {"schedules": _end_with_key}
 SCHEDULED_VERSIONS: Final = KeptVersions(
     pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel that first"))
 )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from schedules.refusals import NOT_ALLOWED
 from studio.activity.fragments import Fragment, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
@@ -177,6 +178,9 @@ def _done(event: Event, names: Names) -> Sentence:
 
 def _failed(event: Event, names: Names) -> Sentence:
     code = str(event.detail.get("code") or "")
+    reason = str(REASONS.get(code, code))
+    if code == NOT_ALLOWED and "createdByKey" in event.detail:
+        reason = _("the API key that scheduled it may no longer publish it")
     return _sentence(
         event,
         names,
@@ -192,7 +196,7 @@ def _failed(event: Event, names: Names) -> Sentence:
             _("The release {release} did not go live, although {who} had scheduled it: {reason}"),
             _("A release did not go live, although {who} had scheduled it: {reason}"),
         ),
-        reason=str(REASONS.get(code, code)),
+        reason=reason,
     )
 
 

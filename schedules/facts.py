@@ -16,13 +16,14 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import State as ReleaseState
 from releases.rules import in_order
 from schedules.models import Action, Schedule
+from schedules.refusals import Refusal, key_unusable, no_right
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Forbidden, Message, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
-from versioning.models import Membership, VersionedResource, caller_for
+from versioning.models import ApiKey, Membership, VersionedResource, caller_for
 from versioning.models.workspaces import caller_with
 from versioning.serving.grants import target_of
 
@@ -31,17 +32,25 @@ _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
 
 
 def person(schedule: Schedule) -> Caller:
-    """Return the author of a schedule, with current rights; raises `Forbidden` if the account is gone."""
+    """Return the author of a schedule, with current rights, within the limits of the key that made it.
+
+    Raises `Forbidden` if the account is gone, or the key cannot be used any more.
+    """
     if not schedule.author_name:
         return _BY_ITSELF
     author = schedule.author
     if author is None or not author.is_active:
         raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=schedule.author_name))
+    if schedule.key_prefix:
+        key = ApiKey.objects.filter(prefix=schedule.key_prefix).select_related("owner").first()
+        if key is None or not key.usable:
+            raise Forbidden(key_unusable(schedule.key_prefix))
+        return key.caller(Via.SCHEDULE)
     return caller_for(author, Via.SCHEDULE)
 
 
-def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
-    """Return the authors of schedules by id, as `person` does, or None if gone. Takes two statements."""
+def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
+    """Return the authors of schedules by id as `person` does, or why there is none. Takes three statements."""
     authors = {one.author_id for one in schedules if one.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
     roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)
@@ -60,15 +69,33 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | None]:
         for pk, user in users.items()
         if user.is_active
     }
-    return {one.pk: callers.get(one.author_id) if one.author_name else _BY_ITSELF for one in schedules}
+    prefixes = {one.key_prefix for one in schedules if one.key_prefix}
+    found = ApiKey.objects.filter(prefix__in=prefixes, owner__in=callers).select_related("owner")
+    keys = {
+        key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id])
+        for key in (found if prefixes else ())
+        if key.usable
+    }
+
+    def caller_of(schedule: Schedule) -> Caller | Refusal:
+        if not schedule.author_name:
+            return _BY_ITSELF
+        owner = callers.get(schedule.author_id)
+        if owner is None:
+            return no_right(schedule.author_name)
+        if schedule.key_prefix:
+            return keys.get(schedule.key_prefix, key_unusable(schedule.key_prefix))
+        return owner
+
+    return {one.pk: caller_of(one) for one in schedules}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
     """The stored state of what schedules are about."""
 
-    people: Mapping[UUID, Caller | None]
-    """The authors, by the ids of the schedules; None if gone."""
+    people: Mapping[UUID, Caller | Refusal]
+    """The authors, by the ids of the schedules, or why there is none any more."""
     releases: Mapping[UUID, Release]
     items: Mapping[UUID, Sequence[ItemNow]]
     """The items of the releases, in publishing order."""

@@ -20,7 +20,15 @@ from schedules.deletions import GONE
 from schedules.facts import Facts, facts_of
 from schedules.forecast import Outcome, expected
 from schedules.models import Action, Schedule, State
-from schedules.refusals import NOT_ALLOWED, Problem, SomethingElseIsLive, code_of, message_of, message_of_item
+from schedules.refusals import (
+    NOT_ALLOWED,
+    Problem,
+    SomethingElseIsLive,
+    code_of,
+    message_of,
+    message_of_item,
+    no_right,
+)
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message
 from versioning.domain.snapshots import Snapshot
@@ -59,8 +67,9 @@ def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iter
     if facts.is_gone(schedule):
         yield Problem(code=GONE, message=Message("What was scheduled no longer exists."))
     elif not _may(schedule, facts):
-        message = f"{schedule.author_name!r} may no longer publish there."
-        yield Problem(code=NOT_ALLOWED, message=message)
+        person = facts.people[schedule.pk]
+        why = no_right(schedule.author_name) if isinstance(person, Caller) else person
+        yield Problem(code=NOT_ALLOWED, message=why)
     elif any(_fails(outcomes.get((schedule.pk, name))) for name in facts.references(schedule)):
         yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED)
 
@@ -75,7 +84,7 @@ def _may(schedule: Schedule, facts: Facts) -> bool:
     person = facts.people[schedule.pk]
     return (
         not facts.is_gone(schedule)
-        and person is not None
+        and isinstance(person, Caller)
         and person.may(Right.PUBLISH, schedule.workspace_id)
     )
 
@@ -132,7 +141,7 @@ def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot 
 
 def _person(schedule: Schedule, facts: Facts) -> Caller:
     person = facts.people[schedule.pk]
-    assert person is not None  # noqa: S101  asked only where `_may`
+    assert isinstance(person, Caller)  # noqa: S101  asked only where `_may`
     return person
 
 

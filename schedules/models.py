@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
@@ -15,11 +16,12 @@ from django.utils import timezone
 from releases.models import Release
 from schedules.refusals import Problem
 from schedules.times import When
-from versioning.domain.access import Caller
+from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.events import Reach, Target
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
+from versioning.models.keys import PREFIX_LENGTH
 from versioning.models.messages import MessageField
 from versioning.models.querysets import covered_by
 
@@ -151,6 +153,8 @@ class Schedule(models.Model):
     """The author, and the caller it runs as."""
     author_name = models.TextField(blank=True)
     """The user name at the time, which outlives the account. Empty for the application."""
+    key_prefix = models.CharField(max_length=PREFIX_LENGTH, blank=True, default="", db_default="")
+    """The API key of the author that made it, within whose limits it runs. Empty without one."""
     created_at = models.DateTimeField(default=timezone.now)
     executed_at = models.DateTimeField(null=True)
 
@@ -201,6 +205,11 @@ class Schedule(models.Model):
         )
 
     @property
+    def resource_kind(self) -> str:
+        """The kind, under the name that it has in events."""
+        return self.kind
+
+    @property
     def expected_version_id(self) -> str | None:
         """The resource's version that it expects to be live; None for none, and for a release."""
         found: str | None = self.expects.get(self.reference)
@@ -237,6 +246,11 @@ class Schedule(models.Model):
         self.local_time, self.time_zone = when.local_time, when.time_zone
         self.is_ambiguous = when.is_ambiguous
 
+    def run_as(self, by: Caller) -> None:
+        """Set who it runs as: a person or the application, within the limits of the caller's key."""
+        self.author_id, self.author_name = by.user_id, by.username or ""
+        self.key_prefix = by.key_prefix or ""
+
     def end(self, state: State, **changes: Any) -> None:
         """Store that it ended; raises `NotWaiting` if it already ended, or has another time or author now.
 
@@ -253,18 +267,26 @@ class Schedule(models.Model):
             raise NotWaiting
 
     def _still_waiting(self) -> ScheduleQuerySet:
-        same = {"run_at": self.run_at, "author_id": self.author_id, "author_name": self.author_name}
+        names = ("run_at", "author_id", "author_name", "key_prefix")
+        same = {name: getattr(self, name) for name in names}
         return type(self).objects.waiting().filter(pk=self.pk, **same)
 
     def postpone(self, wait: datetime.timedelta) -> None:
         """Let workers try it again after a while, unless it has another time now."""
         self._still_waiting().update(due_at=timezone.now() + wait)
 
+    @property
+    def unattended(self) -> Caller:
+        """The caller that the log names where it fails: its author, who is told."""
+        return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)
+
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record a change of the schedule in the log."""
         about: dict[str, Any] = {"scheduleId": str(self.pk), "action": self.action, **detail}
         if self.author_name:
             about["createdBy"] = self.author_name
+        if self.key_prefix:
+            about["createdByKey"] = self.key_prefix
         if self.release_id is not None:
             about["releaseId"] = str(self.release_id)
         events.record(

@@ -39,6 +39,20 @@ class Problem:
     """The release's own problem; None for a resource."""
 
 
+Refusal = str
+"""A sentence: why a schedule has nobody to run as."""
+
+
+def no_right(author: str) -> Refusal:
+    """Return the sentence that the author of a schedule may not publish any more."""
+    return Message("{name!r} may no longer publish there.", name=author)
+
+
+def key_unusable(prefix: str) -> Refusal:
+    """Return the sentence that the key of a schedule cannot be used any more."""
+    return Message("The API key {prefix}… that scheduled this is revoked or has expired.", prefix=prefix)
+
+
 def code_of(error: VersioningError) -> str:
     """Return the code of a schedule that an error prevents.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import logging
-from dataclasses import replace
 from typing import Final
 
 from django.conf import settings
@@ -25,7 +24,7 @@ from schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, Sta
 from schedules.refusals import SomethingElseIsLive, code_of, message_of
 from schedules.subjects import Subject, locked_release, locked_resource
 from versioning.conf import get_editor
-from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.access import Caller
 from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.locking import activate, deactivate, retry_on_conflict
@@ -176,5 +175,4 @@ def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:
 def _fail(schedule: Schedule, state: State, code: str, problem: str) -> None:
     with events.transaction():
         schedule.end(state, code=code, problem=problem)
-        by = replace(APPLICATION, username=schedule.author_name or None, via=Via.SCHEDULE)
-        schedule.record("failed", by, code=code)
+        schedule.record("failed", schedule.unattended, code=code)

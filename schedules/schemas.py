@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from schedules.models import Action, Schedule, State
+from schedules.models import Action, State
 from versioning.api.schemas.base import (
     RequestSchema,
     ResponseSchema,
@@ -107,7 +107,7 @@ class ScheduleAnswer(ResponseSchema):
     workspace_id: str
     resource: Annotated[
         ResourceReference | None,
-        Source(lambda schedule: None if schedule.release_id else _Reference(schedule)),
+        Source(lambda schedule: None if schedule.release_id else schedule),
     ]
     release_id: Annotated[UuidOrNull, Source(lambda schedule: _text(schedule.release_id))]
     action: ScheduleAction
@@ -150,6 +150,14 @@ class ScheduleAnswer(ResponseSchema):
         ),
     ]
     created_by: Annotated[str | None, Source(lambda schedule: schedule.author_name or None)]
+    created_by_key: Annotated[
+        str | None,
+        Source(lambda schedule: schedule.key_prefix or None),
+        Field(
+            description="The prefix of the API key that it was made with: it runs within the limits of that "
+            "key, and fails once the key is revoked or has expired."
+        ),
+    ]
     created_at: Time
     executed_at: TimeOrNull
 
@@ -158,13 +166,6 @@ class SchedulePage(PageOf):
     """Schedules, by default the latest time first."""
 
     schedules: Annotated[list[ScheduleAnswer], Source("items")]
-
-
-class _Reference:
-    """The resource of a schedule, in the form of events."""
-
-    def __init__(self, schedule: Schedule) -> None:
-        self.resource_kind, self.resource_id = schedule.kind, schedule.resource_id
 
 
 def _text(found: object) -> str | None:

@@ -257,10 +257,9 @@ def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedul
     schedule = Schedule(
         **subject.columns,
         expects=dict(subject.live),
-        author_id=by.user_id,
-        author_name=by.username or "",
         **columns,
     )
+    schedule.run_as(by)
     schedule.set_time(when)
     schedule.save(force_insert=True)
     schedule.record("created", by)

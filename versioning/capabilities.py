@@ -34,6 +34,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "log_readers": "versioning.models.pruning.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
     "key_limits": "versioning.models.keys.register_owner_limit",
+    "ends_with_keys": "versioning.models.keys.register_follower",
     "confirms": "versioning.api.authentication.register_confirmation",
     "jobs": "versioning.worker.jobs.register",
     "runs": "versioning.runtime.observing.register",
@@ -94,6 +95,8 @@ class EditorApp(AppConfig):
     """The module whose `urlpatterns` are added to the API."""
     key_limits: Paths = ()
     """Functions that return until when the owner of an API key counts as active, if that ends by itself."""
+    ends_with_keys: Paths = ()
+    """What it ends when an API key is revoked, by name: `versioning.models.keys.KeyFollower`."""
     confirms: Paths = ()
     """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
     something before administering through the API."""

@@ -15,6 +15,7 @@ from company.administration.schemas import (
     KeyCreate,
     KeyCreated,
     KeyPage,
+    KeyRevoked,
     ServiceAccountAnswer,
     ServiceAccountCreate,
     ServiceAccountPage,
@@ -44,7 +45,7 @@ class KeyViewSet(EditorViewSet):
     errors = {"create": (404,)}
     query = {"list": (*parameters.paging(100, NEWEST_FIRST), parameters.WORKSPACE)}
     requests = {"create": KeyCreate, "destroy": Nothing}
-    responses = {"list": KeyPage, "create": KeyCreated, "destroy": Success}
+    responses = {"list": KeyPage, "create": KeyCreated, "destroy": KeyRevoked}
     paths = {"prefix": ({"type": "string"}, "The first eleven characters of the key.")}
 
     def list(self, request: Request) -> Response:
@@ -73,10 +74,9 @@ class KeyViewSet(EditorViewSet):
         return with_etag(request, {**body, "key": text}, etag=content_etag(body), status=201, headers=headers)
 
     def destroy(self, request: Request, prefix: str) -> Response:
-        """Revoke a key: it stops working with the next request."""
+        """Revoke a key: it stops working with the next request, and what it had scheduled fails."""
         Nothing.read(request)
-        get_editor().key.revoke(prefix, by=self.caller)
-        return Response(self.dump(f"The key {prefix} is revoked."))
+        return Response(self.dump(get_editor().key.revoke(prefix, by=self.caller)))
 
 
 class ServiceAccountViewSet(EditorViewSet):

@@ -8,8 +8,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
-from versioning.api.schemas.common import Action, PageOf
+from versioning.api.schemas.base import (
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+    UuidOrNull,
+)
+from versioning.api.schemas.common import Action, PageOf, Success
+from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import NotBlank
 from versioning.editor.workspaces import MAX_NAME
 
@@ -164,6 +173,33 @@ class KeyCreated(KeyAnswer):
     """A new key with its secret, which is not shown again."""
 
     key: str
+
+
+class EndedSchedule(ResponseSchema):
+    """A schedule that a revoked key had made, and that has failed with it."""
+
+    id: Annotated[Uuid, Source(lambda schedule: str(schedule.pk))]
+    workspace_id: str
+    resource: Annotated[
+        ResourceReference | None,
+        Source(lambda schedule: None if schedule.release_id else schedule),
+    ]
+    release_id: Annotated[
+        UuidOrNull, Source(lambda schedule: str(schedule.release_id) if schedule.release_id else None)
+    ]
+    action: str
+    run_at: Time
+
+
+class KeyRevoked(Success):
+    """A key was revoked, and what had been planned with it."""
+
+    message: Annotated[str, Source(lambda key: f"The key {key.prefix} is revoked.")]
+    schedules: Annotated[
+        list[EndedSchedule],
+        Source(lambda key: key.ended.get("schedules", ())),
+        Field(description="The schedules that have failed with it, as far as the caller may read them."),
+    ]
 
 
 class KeyPage(PageOf):

@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from studio import shown_once
 from studio.dates import current_zone
@@ -235,7 +235,15 @@ class RevokePage(WorkspacePage):
     def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
         """Revoke the key, and show the list."""
         key = self.editor.key.revoke(prefix, by=self.caller)
-        return self.go(self._list_of(key), _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"})
+        said = _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"}
+        if ended := sum(map(len, key.ended.values())):
+            what = ngettext(
+                "%(count)s schedule that it had made will not happen.",
+                "%(count)s schedules that it had made will not happen.",
+                ended,
+            )
+            said = f"{said} {what % {'count': ended}}"
+        return self.go(self._list_of(key), said)
 
     def _list_of(self, key: ApiKey) -> str:
         """Return the address of the list with the key."""

@@ -9,6 +9,7 @@ from tests.schedules.conftest import ahead, ask, scheduled
 from tests.support.api import Api, Kind
 from tests.support.people import key_of
 from tests.support.reviews import reference
+from versioning.models import ApiKey
 
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 
@@ -45,6 +46,7 @@ def test_a_schedule_has_the_requested_members(cast: Cast, kind: Kind, draft: str
         "error": None,
         "problems": [],
         "createdBy": "paula",
+        "createdByKey": ApiKey.objects.get(owner__username="paula").prefix,
         "executedAt": None,
     }
 

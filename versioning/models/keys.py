@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 import hashlib
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from django.conf import settings
@@ -36,6 +37,18 @@ LAST_USED_STEP = datetime.timedelta(minutes=1)
 OwnerLimit = Callable[["ApiKey"], datetime.datetime | None]
 """Returns until when the owner of a key counts as active; None for no end. It takes no statement."""
 _limits: list[OwnerLimit] = []
+
+
+KeyFollower = Callable[["ApiKey", Caller], Sequence[Any]]
+"""Ends what a key had planned, when the caller revokes it, and returns it; part of the transaction."""
+_followers: dict[str, KeyFollower] = {}
+
+
+def register_follower(ends: Mapping[str, KeyFollower]) -> None:
+    """End what was planned with a key when it is revoked (`EditorApp.ends_with_keys`)."""
+    for follower in ends.values():
+        require_callable(follower, by="EditorApp.ends_with_keys")
+    _followers.update(ends)
 
 
 def register_owner_limit(limit: OwnerLimit) -> None:
@@ -150,6 +163,8 @@ class ApiKey(models.Model):
     """The position of the newest change of rights when the key was read; 0 unless `holding` has read it."""
     installation = ""
     """The name of the installation, if it has one and `holding` has read the key."""
+    ended: Mapping[str, Sequence[Any]] = MappingProxyType({})
+    """What was planned with the key and ended when it was revoked, by name."""
 
     objects = ApiKeyManager()
 
@@ -173,16 +188,19 @@ class ApiKey(models.Model):
         """Whether the key can be used now."""
         return self.state == "active"
 
-    def caller(self) -> Caller:
-        """Return the caller for this key: its owner, limited to the key's workspace and role."""
+    def caller(self, via: Via = Via.API, *, owner: Caller | None = None) -> Caller:
+        """Return the caller for this key: its owner, limited to the key's workspace and role.
+
+        Takes a statement, unless the caller for the owner is given.
+        """
         return limited(
-            caller_for(self.owner, Via.API),
+            owner or caller_for(self.owner, via),
             workspace_id=self.workspace_id,
             role=Role(self.role) if self.role else None,
             actions=None if self.actions is None else frozenset(map(Action, self.actions)),
             id_prefix=self.id_prefix,
             key_prefix=self.prefix,
-            read_again=partial(_caller_now, self.pk),
+            read_again=partial(_caller_now, self.pk, via),
             rights_position=self.rights_position,
             installation=self.installation,
         )
@@ -228,6 +246,7 @@ class ApiKey(models.Model):
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
             self.record("revoked", by=by)
+            self.ended = {name: follower(self, by) for name, follower in _followers.items()}
 
     def record(self, what: str, *, by: Caller) -> None:
         """Record a change of this key in the log."""
@@ -256,12 +275,12 @@ def refusal(text: str) -> Unauthorized:
     return Unauthorized(UNUSABLE)
 
 
-def _caller_now(key_id: int) -> Caller:
+def _caller_now(key_id: int, via: Via) -> Caller:
     """Return the caller for the stored key; raises `Unauthorized` if the key cannot be used."""
     key = ApiKey.objects.select_related("owner").filter(pk=key_id).first()
     if key is None or not key.usable:
         raise Unauthorized(UNUSABLE)
-    return key.caller()
+    return key.caller(via)
 
 
 def record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
