@@ -17,6 +17,7 @@ _ROUTES: Final[tuple[tuple[str, type[EditorViewSet], dict[str, Any]], ...]] = (
     ("keys/(?P<prefix>[^/]+)", keys.KeyViewSet, {"delete": "destroy"}),
     ("service-accounts", keys.ServiceAccountViewSet, {"get": "list", "post": "create"}),
     (f"service-accounts/{_USERNAME}", keys.ServiceAccountViewSet, {"delete": "destroy"}),
+    (f"people/{_USERNAME}/erase", api.PersonViewSet, {"post": "erase"}),
     ("workspaces", api.WorkspaceViewSet, {"get": "list", "post": "create"}),
     (_WORKSPACE, api.WorkspaceViewSet, {"get": "retrieve", "patch": "update", "delete": "destroy"}),
     (f"{_WORKSPACE}/members", api.MemberViewSet, {"get": "list"}),

@@ -12,6 +12,7 @@ class CompanyConfig(EditorApp):
 
     name = "company"
     verbose_name = "Company"
+    personal_data = "company.personal_data.PERSONAL_DATA"
     api = "company.api_urls"
     settings = "company.sign_in.conf.SETTINGS"
     events = "company.sign_in.events.EVENTS"

@@ -10,6 +10,7 @@ class DeliveryConfig(EditorApp):
 
     name = "delivery"
     verbose_name = "Delivery"
+    personal_data = "delivery.personal_data.PERSONAL_DATA"
     settings = "delivery.conf.SETTINGS"
     events = "delivery.events.EVENTS"
     keeps_workspaces = "delivery.models.Webhook"

@@ -10,6 +10,7 @@ class EvaluationConfig(EditorApp):
 
     name = "evaluation"
     verbose_name = "Evaluation"
+    personal_data = "evaluation.personal_data.PERSONAL_DATA"
     events = (
         "evaluation.events.DATASETS",
         "evaluation.events.EXPERIMENTS",

@@ -10,6 +10,7 @@ class ExperimentsConfig(EditorApp):
 
     name = "experiments"
     verbose_name = "Experiments"
+    personal_data = "experiments.personal_data.PERSONAL_DATA"
     events = "experiments.rollouts.events.EVENTS"
     choice = "experiments.rollouts.choosing.BY_ROLLOUT"
     checks = "experiments.rollouts.ending.WHILE_ONE_RUNS"

@@ -10,6 +10,7 @@ class MailConfig(EditorApp):
 
     name = "mail"
     verbose_name = "Mail"
+    personal_data = "mail.personal_data.PERSONAL_DATA"
     needs = "studio"
     settings = "mail.conf.SETTINGS"
     topics = "mail.topics.OWN"

@@ -10,6 +10,7 @@ class ReviewConfig(EditorApp):
 
     name = "review"
     verbose_name = "Review"
+    personal_data = "review.personal_data.PERSONAL_DATA"
     events = "review.events.EVENTS"
     checks = "review.policy.check.APPROVALS"
     follows = (

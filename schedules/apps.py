@@ -10,6 +10,7 @@ class SchedulesConfig(EditorApp):
 
     name = "schedules"
     verbose_name = "Schedules"
+    personal_data = "schedules.personal_data.PERSONAL_DATA"
     needs = "releases"
     settings = "schedules.conf.SETTINGS"
     events = "schedules.events.EVENTS"

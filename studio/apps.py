@@ -9,6 +9,7 @@ class StudioConfig(EditorApp):
     """The pages where people draft, compare and publish."""
 
     name = "studio"
+    personal_data = "studio.personal_data.PERSONAL_DATA"
     follows = "studio.examples.stored.FOLLOWER"
     studio = "studio.publishing.drafts.STUDIO"
     system_checks = "studio.kind_checks.check_words"

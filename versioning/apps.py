@@ -20,6 +20,7 @@ class VersioningConfig(EditorApp):
     verbose_name = "Editor"
     settings = "versioning.conf.SETTINGS"
     follows = "versioning.models.followers.RECORDED_DELETIONS"
+    personal_data = "versioning.models.personal_data.OF_THE_CORE"
     jobs = "versioning.worker.housekeeping.JOBS"
     system_checks = (
         "versioning.conf.check_api_prefix",

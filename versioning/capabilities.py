@@ -33,6 +33,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "follows": "versioning.models.followers.register",
     "log_readers": "versioning.models.pruning.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
+    "personal_data": "versioning.models.personal_data.register",
     "key_limits": "versioning.models.keys.register_owner_limit",
     "ends_with_keys": "versioning.models.keys.register_follower",
     "confirms": "versioning.api.authentication.register_confirmation",
@@ -91,6 +92,8 @@ class EditorApp(AppConfig):
     """The jobs of workers: `versioning.worker.jobs.Periodic` or `Queue`."""
     runs: Paths = ()
     """Observers of all runs: `versioning.runtime.observing.Observer`."""
+    personal_data: Paths = ()
+    """What it stores about people, to be erased with them: `versioning.models.personal_data.PersonalData`."""
     api: str = ""
     """The module whose `urlpatterns` are added to the API."""
     key_limits: Paths = ()

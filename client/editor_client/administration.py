@@ -109,6 +109,13 @@ class Identity(Result):
     key: KeyInUse | None = None
 
 
+class ErasedPerson(Result):
+    """A person who was erased."""
+
+    username: str
+    """The name under which what the person did remains."""
+
+
 class Workspace(ById[D_co, WorkspaceRecord]):
     """A workspace, by id."""
 
@@ -181,6 +188,12 @@ class WorkspaceMethods(Driver):
         """Create a workspace, by default with an id made of the name; for superusers."""
         body = {"name": name, **({} if workspace_id is None else {"id": workspace_id})}
         return Call.to("POST", "/workspaces", reading(WorkspaceRecord), body=body)
+
+    @method
+    def erase_person(self, username: str) -> Call[ErasedPerson]:
+        """Replace a person's name and mail address everywhere; what the person did stays. For superusers."""
+        path = f"/people/{segment('username', username)}/erase"
+        return Call.to("POST", path, reading(ErasedPerson), body={})
 
     def get_workspace(self, workspace_id: str) -> Workspace[Self]:
         """Return a workspace; no request is sent yet."""

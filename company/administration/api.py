@@ -9,6 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from company.administration.schemas import (
+    ErasedPersonAnswer,
     InvitationAnswer,
     InvitationCreate,
     InvitationCreated,
@@ -163,6 +164,26 @@ class InvitationViewSet(EditorViewSet):
         Nothing.read(request)
         get_editor().invitation.withdraw_by_id(id, invitation, by=self.caller)
         return Response(self.dump("The invitation is withdrawn."))
+
+
+class PersonViewSet(EditorViewSet):
+    """People themselves, for superusers."""
+
+    job = "Administer"
+    subject = "person"
+    actions = {"erase": Action.ADMIN}
+    errors = {"erase": (409,)}
+    requests = {"erase": Nothing}
+    responses = {"erase": ErasedPersonAnswer}
+    paths = {"username": USERNAME}
+
+    def erase(self, request: Request, username: str) -> Response:
+        """Replace a person's name and mail address everywhere, and switch the account off; for superusers.
+
+        What the person did stays, under the name that is returned.
+        """
+        Nothing.read(request)
+        return Response(self.dump(get_editor().person.erase(username, by=self.caller)))
 
 
 class MeViewSet(EditorViewSet):

@@ -238,6 +238,12 @@ class RoleInWorkspace(ResponseSchema):
     role: Annotated[Role, Source(itemgetter(1))]
 
 
+class ErasedPersonAnswer(ResponseSchema):
+    """A person who was erased."""
+
+    username: Annotated[str, Field(description="The name under which what the person did remains.")]
+
+
 class KeyInUse(ResponseSchema):
     """The key of the request, and its limits."""
 

@@ -6,14 +6,17 @@ import datetime
 from typing import Any, Final
 
 from django.contrib.admin import display
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import reverse
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
+from studio.accounts.erasing import PAGE, ErasePage
 from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
@@ -44,7 +47,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     """Django's pages about users, without staff status, groups and permissions, which the editor ignores.
 
     Accounts are created by invitations and commands, which check their names. They are deactivated instead of
-    deleted, and keep their names, because history and log name them.
+    deleted, and keep their names, because history and log name them, until a person is erased.
     """
 
     title = _("Users")
@@ -53,6 +56,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         *([(_("Personal info"), {"fields": _PERSONAL})] if _PERSONAL else ()),
         (_("Permissions"), {"fields": _RIGHTS}),
         (_("Important dates"), {"fields": _DATES}),
+        (_("Personal data"), {"fields": ("erasing",)}),
     )
     list_display = (_NAME, *_PERSONAL, *_RIGHTS, *(_MOMENTS[name] for name in _existing("last_login")))
     list_filter = _RIGHTS
@@ -72,9 +76,19 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         """Return when the account was made."""
         return _in_words(account.date_joined)
 
+    @display(description=_("Erasing"))
+    def erasing(self, account: Any) -> str:
+        """Return a link to the page that erases the person."""
+        address = reverse(f"studio:{PAGE}", args=[quote(str(account.pk))])
+        return format_html('<a href="{}">{}</a>', address, gettext("Erase the person…"))
+
+    def get_urls(self) -> list[Any]:
+        """Return Django's URLs, and that of the page that erases a person."""
+        return [path("<str:account>/erase/", ErasePage.as_view(), name=PAGE), *super().get_urls()]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the name, the dates, and the person's own rights, so that a superuser always remains."""
-        return (_NAME, *_DATES, *(_RIGHTS if obj == request.user else ()))
+        return (_NAME, *_DATES, "erasing", *(_RIGHTS if obj == request.user else ()))
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Only superusers see accounts."""

@@ -39,6 +39,7 @@ NOUNS: Final[Mapping[str, SubjectWords]] = {
     "member": _words(_("member"), _("Members"), _("Anything about members")),
     "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
     "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
+    "person": _words(_("person"), _("People"), _("Anything about people")),
 }
 """The subjects of the core's types, besides the kinds; applications declare their own words."""
 
@@ -58,6 +59,7 @@ _NAMES: Final[Mapping[str, Promise]] = {
     "removed": pgettext_lazy("event", "removed"),
     "withdrawn": pgettext_lazy("event", "withdrawn"),
     "revoked": pgettext_lazy("event", "revoked"),
+    "erased": pgettext_lazy("event", "erased"),
     "changed": pgettext_lazy("event", "changed"),
     "started": pgettext_lazy("event", "started"),
     "stopped": pgettext_lazy("event", "stopped"),

@@ -75,6 +75,11 @@ def _invitation(event: Event) -> Sentence:
     return Sentence(_("{who} withdrew the invitation of {name} as {role}"), values)
 
 
+def _person(event: Event) -> Sentence:
+    name = people_in([str(event.detail.get("username"))])
+    return Sentence(_("{who} erased a person, who is {name} now"), {"name": name})
+
+
 def _role(role: Any) -> str:
     """Return a role in the language of the page; empty without a role."""
     return str(ROLES.get(role, role or ""))
@@ -87,6 +92,7 @@ OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
         ("member", _member, ("added", "roleChanged", "removed")),
         ("invitation", _invitation, ("created", "withdrawn")),
         ("key", _key, ("created", "revoked")),
+        ("person", _person, ("erased",)),
     )
     for name in names
 }

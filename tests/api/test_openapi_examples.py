@@ -20,7 +20,7 @@ from tests.support.openapi import NEVER_SUCCEEDING, ROUTES, operations
 from versioning.api.openapi.document import document
 
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
-FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}"}
+FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
 RECORDED = [route for route in ROUTES if route != "GET /events/stream"]
 DRY_RUN = ("POST /datasets/{}/experiments", {"dryRun": True, "targetType": "agent", "targetId": "calm"})
 """The same operation once more, for its other answer."""

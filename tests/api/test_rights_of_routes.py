@@ -131,8 +131,8 @@ COLLECTIONS = sorted({route.partition("/")[2].partition("/{}")[0] for route, _ i
 """How the paths begin: one test tries all routes of a collection, since a test costs more than a request."""
 NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 """Streams need a connection of their own (test_leaks_in_streams)."""
-NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}"}
-"""These are for superusers (tests/company/test_workspaces_over_rest)."""
+NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
+"""These are for superusers (tests/company/test_workspaces_over_rest, test_erasing)."""
 NO_PLACE = {*of_each_kind(["POST /stored/{kind}"]), "POST /stored/agents/preview-instructions"}
 NO_PLACE |= {"GET /me", "POST /datasets", "POST /scores"}
 """Where a stranger does the same, in his own workspace."""
@@ -257,7 +257,7 @@ OF_ACTION = {
     Action.RUN: "POST .*/(generate|stream|usage|feedback|try|experiments|resume|attempts|score|run)$",
     Action.PUBLISH: "POST .*/(activate|unpublish|publish)$|.*/labels/{}$|DELETE /stored/[^/]+/{}$|"
     ".* /(schedules|rollouts|gates)(/.*)?$",
-    Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts)(/.*)?$",
+    Action.ADMIN: ".* /(webhooks|workspaces|keys|service-accounts|people)(/.*)?$",
     Action.WRITE: ".*",
 }
 """The operations of each action, in order: the first that matches counts, and GET comes before all."""

@@ -147,6 +147,7 @@ RESULTS: dict[str, Any] = {
     "GET /keys": keys.KeyPage,
     "POST /keys": keys.NewKey,
     "DELETE /keys/{}": Success,
+    "POST /people/{}/erase": administration.ErasedPerson,
     "GET /service-accounts": keys.ServiceAccountPage,
     "POST /service-accounts": keys.ServiceAccount,
     "DELETE /service-accounts/{}": Success,

@@ -22,6 +22,7 @@ _VARYING: Final = (
     (r'"((?:keyP|createdByKey|p)refix|createdByKey)": "ek_[\w-]+"', r'"\1": "ek_01234567"'),
     (r"whsec_[\w+/=-]+", "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="),
     (r"/welcome/[\w-]+", "/welcome/0123456789abcdef"),
+    (r"erased-[0-9a-f]{8}", "erased-3f2a91c7"),
     (r'"(signature|epoch)": "[^"]+"', r'"\1": "0123456789abcdef"'),
     (r"\b[0-9a-f]{64}\b", "0123456789abcdef" * 4),
     (r'"(seed|runId|requestId)": "[^"]+"', r'"\1": "0123456789abcdef"'),

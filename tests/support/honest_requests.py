@@ -209,6 +209,7 @@ def existing(route: str, versions: dict[Kind, list[str]]) -> dict[str, str]:
         "labels": ("name", "stable"),
         "deliveries": ("delivery", DELIVERY),
         "members": ("username", "vera"),
+        "people": ("username", "vera"),
         "service-accounts": ("username", "robot"),
         "keys": ("prefix", KEY),
         "invitations": ("invitation", INVITATION),

@@ -166,6 +166,7 @@ ROUTES = [
     "GET /service-accounts",
     "POST /service-accounts",
     "DELETE /service-accounts/{}",
+    "POST /people/{}/erase",
     "GET /workspaces",
     "POST /workspaces",
     "GET /workspaces/{}",

@@ -202,5 +202,6 @@ for _subject, _audience, _names in (
     ("member", Audience.ADMINS, ("added", "roleChanged", "removed")),
     ("invitation", Audience.ADMINS, ("created", "withdrawn")),
     ("key", Audience.ADMINS, ("created", "revoked")),
+    ("person", Audience.ADMINS, ("erased",)),
 ):
     declare(EventSubject(name=_subject, audience=_audience, types=[EventType(name=name) for name in _names]))

@@ -41,6 +41,7 @@ from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
 from versioning.editor.keys import Keys
 from versioning.editor.locks import make_lock
+from versioning.editor.people import People
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
@@ -71,7 +72,7 @@ class Editor:
     """The public Python interface: one collection of verbs for each kind of resource.
 
     `agent` and `prompt` hold the verbs of the two kinds, `workspace` administers workspaces and members,
-    `key` API keys, and `invitation` lets people become members.
+    `key` API keys, `invitation` lets people become members, and `person` erases people.
 
     `source` says where overrides of code-defined agents live: in the `database`, or as files under Git with
     `code`. The default is the setting `EDITOR_SOURCE`.
@@ -91,6 +92,7 @@ class Editor:
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
         self.key = Keys(self.workspace)
+        self.person = People()
         self.event = EventLog(self.code)
         self.cache = AnswerCache(settings.EDITOR_CACHE_BYTES, self.agent.fingerprint)
 

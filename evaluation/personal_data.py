@@ -1,0 +1,13 @@
+"""What the application stores about people, to be erased with them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from versioning.models.personal_data import names_in, sentences_in
+
+PERSONAL_DATA: Final = (
+    names_in("evaluation.Experiment", "author_name"),
+    sentences_in("evaluation.Cell", "error_message"),
+    sentences_in("evaluation.Score", "error_message"),
+)

@@ -1,0 +1,12 @@
+"""What the application stores about people, to be erased with them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from versioning.models.personal_data import names_in, sentences_in
+
+PERSONAL_DATA: Final = (
+    names_in("schedules.Schedule", "author_name"),
+    sentences_in("schedules.Schedule", "problem"),
+)

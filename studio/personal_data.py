@@ -1,0 +1,29 @@
+"""What the application stores about people, to be erased with them."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import parse_qsl, urlencode
+
+from studio.models import SavedFilter
+from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
+
+
+def _erase_in_filters(erasure: Erasure) -> int:
+    """Replace the person in filters that others have saved, such as `author=ada`."""
+    changed = 0
+    named = urlencode({"": erasure.name})
+    for saved in SavedFilter.objects.filter(query__contains=named).only("pk", "query"):
+        given = parse_qsl(saved.query, keep_blank_values=True)
+        query = urlencode([(name, erasure.replaced(value)) for name, value in given])
+        if given != parse_qsl(query, keep_blank_values=True):
+            changed += SavedFilter.objects.filter(pk=saved.pk).update(query=query)
+    return changed
+
+
+PERSONAL_DATA: Final = (
+    rows_of_person("studio.Preferences"),
+    rows_of_person("studio.SavedFilter"),
+    rows_of_person("studio.Presence"),
+    PersonalData(erase=_erase_in_filters),
+)

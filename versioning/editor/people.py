@@ -1,0 +1,144 @@
+"""Erasing people: their names and addresses go, and what they did stays."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import FieldDoesNotExist
+from django.db.models import EmailField
+
+from versioning.domain.access import APPLICATION, Role
+from versioning.domain.errors import Conflict, Forbidden, NotFound
+from versioning.editor.locking import retry_on_conflict
+from versioning.editor.memberships import is_last_admin
+from versioning.editor.resources import Who, caller_of
+from versioning.editor.workspaces import LastAdmin, require_whole
+from versioning.models import Membership, Workspace, events, personal_data
+from versioning.models.accounts import account, accounts
+from versioning.models.personal_data import Erasure
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+_ERASED: Final = re.compile(r"erased-[0-9a-f]{8}(@erased\.invalid)?")
+
+
+class LastSuperuser(Conflict):
+    """No superuser would be left."""
+
+    code = "last_superuser"
+
+    def __init__(self) -> None:
+        super().__init__("The last superuser stays: make another account a superuser first.")
+
+
+class OwnAccount(Conflict):
+    """Superusers cannot erase themselves."""
+
+    code = "own_account"
+
+    def __init__(self) -> None:
+        super().__init__("Another superuser has to erase your account.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErasedPerson:
+    """A person who was erased."""
+
+    username: str
+    """The name under which what the person did remains, such as `erased-3f2a91c7`."""
+
+
+class People:
+    """The verbs about people themselves, for superusers."""
+
+    @retry_on_conflict
+    def erase(self, username: str, *, by: Who = APPLICATION) -> ErasedPerson:
+        """Replace a person's name and mail address everywhere, and switch the account off for good.
+
+        Authorship, verdicts and entries of the log remain, under another name. Sessions, keys, memberships,
+        second factors, sign-in identities and preferences end. The name of an account that is gone is
+        replaced, too; a person who is erased already stays so.
+
+        Raises `NotFound` if nothing is stored under the name, `Forbidden` for callers other than superusers,
+        `LastSuperuser`, `LastAdmin` and `OwnAccount`.
+        """
+        by = caller_of(by)
+        if by.everywhere is not Role.ADMIN:
+            raise Forbidden("Only superusers may erase people.")
+        require_whole(by)
+        with events.transaction():
+            superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
+            active = [one for one in superusers if one.is_active]
+            user = account(username)
+            if user is not None:
+                if _ERASED.fullmatch(user.get_username()) and not user.is_active:
+                    return ErasedPerson(username=user.get_username())
+                if user.pk == by.user_id:
+                    raise OwnAccount
+                if active == [user]:
+                    raise LastSuperuser
+                _refuse_last_admin(user)
+                username = user.get_username()
+            erasure = Erasure(
+                user=user, name=username, address=_address_of(user), new_name=_new_name(), by=by
+            )
+            if user is not None:
+                _rename(user, erasure)
+            changed = personal_data.erase(erasure)
+            if user is None and not changed:
+                raise NotFound
+            if user is not None:
+                for membership in Membership.objects.filter(user=user).select_related("user"):
+                    Membership.objects.end(membership, by=by)
+            events.record("person.erased", by=by, workspace_id=None, username=erasure.new_name)
+            events.touch()
+        return ErasedPerson(username=erasure.new_name)
+
+
+def _refuse_last_admin(user: User) -> None:
+    mine = Membership.objects.filter(user=user)
+    list(Workspace.objects.locked().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
+    if user.is_active and any(map(is_last_admin, mine)):
+        raise LastAdmin
+
+
+def _address_of(user: Any) -> str:
+    field = get_user_model().get_email_field_name()
+    return str(getattr(user, field, "") or "")
+
+
+def _new_name() -> str:
+    """Return a user name that nobody has; a mail address where user names are addresses."""
+    model = get_user_model()
+    is_mail = isinstance(model._meta.get_field(model.USERNAME_FIELD), EmailField)
+    while True:
+        name = f"erased-{secrets.token_hex(4)}" + ("@erased.invalid" if is_mail else "")
+        if account(name) is None:
+            return name
+
+
+def _rename(user: Any, erasure: Erasure) -> None:
+    """Give an account its new name, and nothing with which one could sign in."""
+    model = get_user_model()
+    values = {
+        "first_name": "",
+        "last_name": "",
+        model.get_email_field_name(): "",
+        "is_active": False,
+        "is_superuser": False,
+        "is_staff": False,
+        model.USERNAME_FIELD: erasure.new_name,  # last: it may be the mail address
+    }
+    for name, value in values.items():
+        try:
+            model._meta.get_field(name)
+        except FieldDoesNotExist:
+            continue
+        setattr(user, name, value)
+    user.set_unusable_password()
+    user.save()

@@ -1,0 +1,34 @@
+"""Erase a person: replace the name and the address everywhere; what the person did stays."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from versioning.domain.access import COMMAND
+from versioning.domain.errors import Conflict, NotFound
+from versioning.editor.people import People
+
+
+class Command(BaseCommand):
+    """For machine administrators, as for superusers."""
+
+    help = "Replace a person's name and mail address everywhere, and switch the account off for good."
+    requires_system_checks = ()  # they would load the framework, which this does not need
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the arguments."""
+        parser.add_argument("username")
+
+    def handle(self, *_args: Any, username: str, **_options: Any) -> None:
+        """Erase the person, and print the new name; a name that nothing is stored under is no error."""
+        try:
+            erased = People().erase(username, by=COMMAND)
+        except NotFound:
+            self.stdout.write(f"Nothing is stored under the name {username!r}.")
+        except Conflict as error:
+            raise CommandError(str(error)) from None
+        else:
+            self.stdout.write(erased.username)

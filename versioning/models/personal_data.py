@@ -1,0 +1,247 @@
+"""Where names and addresses of people are stored, and how an erasure replaces them.
+
+An application declares its own (`EditorApp.personal_data`). What people did stays, under a name that says
+nothing; what they alone used, such as sessions and favorites, is deleted. Texts that people wrote are not
+searched.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.apps import apps
+from django.contrib.sessions.backends.db import SessionStore
+from django.db.models import F, Model, Q, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.utils import timezone
+
+from versioning.capabilities import session_store
+from versioning.domain.access import Caller
+from versioning.domain.registering import require_callable, require_instance
+from versioning.models.guarded import UnguardedQuerySet, unguarded
+from versioning.models.idempotency import IdempotentRequest
+from versioning.models.invitations import Invitation
+from versioning.models.keys import ApiKey
+from versioning.models.log import Event
+from versioning.models.versioned import MODELS
+
+_AT_ONCE: Final = 500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """A person who is erased."""
+
+    user: Any
+    """The account, which has its new name already; None if only the name is left."""
+    name: str
+    """The user name until now."""
+    address: str
+    """The mail address until now; empty if there was none."""
+    new_name: str
+    by: Caller
+
+    def replaced(self, value: Any) -> Any:
+        """Return a JSON value in which texts that are the name, or the address, are the new name."""
+        if isinstance(value, str):
+            return self.new_name if value and value in {self.name, self.address} else value
+        if isinstance(value, dict):
+            return {name: self.replaced(one) for name, one in value.items()}
+        return [self.replaced(one) for one in value] if isinstance(value, list) else value
+
+    def replaced_within(self, sentence: str) -> str:
+        """Return a sentence of the editor's, or JSON, with the new name wherever the name is quoted."""
+        for quoted, new in self._quoted():
+            sentence = sentence.replace(quoted, new)
+        return sentence
+
+    def found_in(self, field: str) -> Q:
+        """Return the condition that a text column has the name, or the address, in quotation marks."""
+        found = Q()
+        for quoted, _new in self._quoted():
+            found |= Q(**{f"{field}__contains": quoted})
+        return found
+
+    def _quoted(self) -> Iterable[tuple[str, str]]:
+        for old in filter(None, (self.name, self.address)):
+            for quote in (repr, json.dumps, _json_of_characters):
+                yield quote(old), quote(self.new_name)
+
+
+def _json_of_characters(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonalData:
+    """Something that is stored about people."""
+
+    erase: Callable[[Erasure], int]
+    """Replaces names or deletes rows, in the transaction of the erasure; returns how many rows it changed."""
+
+
+_registered: Final[list[PersonalData]] = []
+
+
+def register(data: PersonalData) -> None:
+    """Erase this, too; raises `TypeError` for anything else."""
+    require_instance(data, PersonalData, by="personal_data")
+    require_callable(data.erase, by="PersonalData(erase=…)")
+    _registered.append(data)
+
+
+def erase(erasure: Erasure) -> int:
+    """Erase a person everywhere, and return how many rows were changed or deleted."""
+    return sum(data.erase(erasure) for data in _registered)
+
+
+def names_in(model: str, *fields: str) -> PersonalData:
+    """Declare columns that hold user names as texts; the model is given as `app_label.Model`."""
+
+    def replace(erasure: Erasure) -> int:
+        rows: Any = UnguardedQuerySet(apps.get_model(model))
+        return sum(
+            rows.filter(**{field: erasure.name}).update(**{field: erasure.new_name}) for field in fields
+        )
+
+    return PersonalData(erase=replace)
+
+
+def sentences_in(model: str, *fields: str) -> PersonalData:
+    """Declare text columns with sentences of the editor's, or JSON, that quote user names."""
+
+    def replace(erasure: Erasure) -> int:
+        rows: Any = UnguardedQuerySet(apps.get_model(model))
+        return sum(_replace_within(rows, field, erasure) for field in fields)
+
+    return PersonalData(erase=replace)
+
+
+def _replace_within(rows: QuerySet[Any], field: str, erasure: Erasure) -> int:
+    stored = rows.annotate(stored_text=Cast(F(field), TextField())).filter(erasure.found_in("stored_text"))
+    changed = 0
+    for pk, text in list(stored.values_list("pk", "stored_text")):
+        changed += rows.filter(pk=pk).update(**{field: erasure.replaced_within(text)})
+    return changed
+
+
+def rows_of_person(model: str, field: str = "user") -> PersonalData:
+    """Declare a model whose rows are a person's own, and are deleted."""
+
+    def delete(erasure: Erasure) -> int:
+        rows: Any = apps.get_model(model)
+        return 0 if erasure.user is None else _deleted(rows._default_manager.filter(**{field: erasure.user}))
+
+    return PersonalData(erase=delete)
+
+
+def _deleted(rows: QuerySet[Any]) -> int:
+    """Delete rows; return how many there were, without those that went along."""
+    return rows.delete()[1].get(rows.model._meta.label, 0)
+
+
+def _erase_in_log(erasure: Erasure) -> int:
+    """Replace who acted, and the people in details; nothing else of an entry changes."""
+    entries = unguarded(Event.objects.order_by())
+    changed = entries.filter(actor=erasure.name).update(actor=erasure.new_name)
+    in_detail = entries.annotate(stored_text=Cast("detail", TextField())).filter(
+        erasure.found_in("stored_text")
+    )
+    for entry in in_detail.only("pk", "type", "detail").iterator(_AT_ONCE):
+        detail = erasure.replaced(entry.detail)
+        if entry.type.startswith("key.") and entry.detail.get("owner") == erasure.name:
+            detail["name"] = ""  # which the person has chosen, such as "Ada's laptop"
+        if detail != entry.detail:
+            changed += entries.filter(pk=entry.pk).update(detail=detail)
+    return changed
+
+
+def _erase_in_versions(erasure: Erasure) -> int:
+    """Replace who bypassed reviews, and count a change of each resource that shows the person."""
+    changed = 0
+    for model in MODELS:
+        versions = unguarded(model.version_model.objects.order_by())
+        changed += versions.filter(bypassed_by=erasure.name).update(bypassed_by=erasure.new_name)
+        if erasure.user is not None:
+            shown = Q(author=erasure.user) | Q(published_by=erasure.user)
+            shown |= Q(pk__in=versions.filter(author=erasure.user).values("resource_id"))
+            unguarded(model._default_manager.filter(shown)).update(
+                revision=F("revision") + 1, published_revision=F("published_revision") + 1
+            )
+    return changed
+
+
+def _erase_keys(erasure: Erasure) -> int:
+    """Revoke the person's keys, and delete the names that they have chosen for them."""
+    if erasure.user is None:
+        return 0
+    keys = ApiKey.objects.filter(owner=erasure.user)
+    changed = keys.update(name="")
+    for key in keys.filter(revoked_at=None).select_related("owner"):
+        key.revoke(by=erasure.by)
+    return changed
+
+
+def _erase_invitations(erasure: Erasure) -> int:
+    """Withdraw what the person was invited to; replace the name in accepted invitations."""
+    named = Q(username=erasure.name)
+    if erasure.address:
+        named |= Q(mail=erasure.address) | Q(username=erasure.address)
+    found = list(Invitation.objects.filter(named))
+    for invitation in found:
+        invitation.username, invitation.mail = erasure.new_name, ""
+        if invitation.accepted_at is None:
+            invitation.record("withdrawn", erasure.by)
+            invitation.delete()
+        else:
+            invitation.save(update_fields=["username", "mail"])
+    return len(found)
+
+
+def _erase_repeated_answers(erasure: Erasure) -> int:
+    """Delete stored answers that name the person; requests that are repeated are answered anew."""
+    return _deleted(IdempotentRequest.objects.filter(erasure.found_in("body")))
+
+
+def _end_sessions(erasure: Erasure) -> int:
+    """Delete the sessions in which the person is signed in."""
+    store = session_store()
+    if erasure.user is None or not issubclass(store, SessionStore):
+        return 0
+    rows: Any = store.get_model_class()._default_manager.filter(expire_date__gte=timezone.now())
+    own = [
+        row.pk
+        for row in rows.order_by("pk").iterator(_AT_ONCE)
+        if store().decode(row.session_data).get("_auth_user_id") == str(erasure.user.pk)
+    ]
+    return sum(_deleted(rows.filter(pk__in=own[at : at + _AT_ONCE])) for at in range(0, len(own), _AT_ONCE))
+
+
+def _erase_in_history_of_account(erasure: Erasure) -> int:
+    """Replace the name in the entries of Django's admin about the account."""
+    if erasure.user is None or not apps.is_installed("django.contrib.admin"):
+        return 0
+    entries: type[Model] = apps.get_model("admin.LogEntry")
+    named = {"content_type__model": erasure.user._meta.model_name, "object_id": str(erasure.user.pk)}
+    rows: Any = entries._default_manager.filter(**named)
+    return int(rows.update(object_repr=erasure.new_name))
+
+
+OF_THE_CORE: Final = (
+    *(
+        PersonalData(erase=function)
+        for function in (
+            _erase_in_log,
+            _erase_in_versions,
+            _erase_keys,
+            _erase_invitations,
+            _erase_repeated_answers,
+            _end_sessions,
+            _erase_in_history_of_account,
+        )
+    ),
+    rows_of_person("versioning.Favorite"),
+)
