@@ -49,8 +49,7 @@ _SPECIAL: Final = tuple(
     )
 )
 _PUBLIC_BUT_INTERNAL: Final = ip_network("168.63.129.16/32")
-"""The platform of Azure, which answers its machines only (also with their metadata). IANA's registries have no
-entry for it; no receiver has this address."""
+"""The platform of Azure, which answers only its machines. IANA's registries have no entry for it."""
 _GLOBAL_UNICAST: Final = ip_network("2000::/3")
 """The assigned part of IPv6. Loopback, mapped and compatible addresses, NAT64, discard-only, unique local,
 link-local, site-local, multicast and unassigned addresses are outside of it."""
@@ -185,7 +184,7 @@ class Receivers:
         return host in self.hosts or self._hold(address)
 
     def include_part_of(self, host: str, address: Address) -> bool:
-        """Return whether `include` is true, also for a domain of the host or an IPv4 address in its IPv6 one."""
+        """Return what `include` does, also for a domain of the host and the IPv4 address in an IPv6 one."""
         labels = host.split(".")
         domains = {".".join(labels[start:]) for start in range(len(labels))}
         carried = _carried(address) if isinstance(address, IPv6Address) else None
