@@ -1,8 +1,8 @@
 r"""The patterns of JSON Schemas, matched in linear time and bounded memory. Pure.
 
-RE2 matches them, as far as it can say the same: no look-around, no back-references, no recursion, and programs
-of a limited size. `\d`, `\w` and `\s` know all of Unicode, as they do in Python; `\b` knows ASCII. Patterns
-that were stored before this was required are matched by a library that can be interrupted, in short texts only.
+RE2 matches them: no look-around, no back-references, no recursion, and programs of a limited size. `\d`, `\w`
+and `\s` know all of Unicode, as they do in Python; `\b` knows ASCII. Patterns that were stored before this was
+required are matched by a library that can be interrupted, in short texts only.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ _OUTSIDE: Final = {
 # RE2 has no complement within a class, so `\W` is that of ASCII there.
 _INSIDE: Final = {"d": r"\p{Nd}", "D": r"\P{Nd}", "w": _WORD, "s": _SPACE, "S": _NO_SPACE}
 _CODE_POINT: Final = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+_NAMED_CLASS: Final = re.compile(r"\[:\^?[a-z]+:\]")
 _RECURSION: Final = re.compile(r"\(\?(?:R|[-+]?[0-9]|&|P>|P&)")
 
 
