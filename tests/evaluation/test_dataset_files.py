@@ -301,7 +301,7 @@ def test_a_file_is_read_before_anything_is_locked_and_checked_against_the_schema
     def change_schema_and_read(text: str) -> Iterator[Row]:
         """Read a file that takes so long that an admin changes the dataset meanwhile."""
         if schemas:
-            assert events._open.transaction is None  # noqa: SLF001  otherwise all saves would be waiting
+            assert events._open.transaction is None  # otherwise all saves would be waiting
             assert alice.patch(dataset, {"inputSchema": schemas.pop()}).status == 200
         return FORMATS["csv"].read(text)
 

@@ -140,7 +140,7 @@ class EditorViewSet(ViewSet):
         else:
             parameters.context(request.query_params)  # has to be one, although nothing depends on it
         if request.method == "POST":
-            idempotency.begin(request, self.caller, is_run=needed is Action.RUN)
+            idempotency.begin(request, self.caller, needed)
 
     def _read_from_replica(self) -> None:
         """Let the handler of a read use the replica; the rights of the caller have been read by now."""

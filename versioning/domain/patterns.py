@@ -1,8 +1,8 @@
 r"""The patterns of JSON Schemas, matched in linear time and bounded memory. Pure.
 
 RE2 matches them: no look-around, no back-references, no recursion, and programs of a limited size. `\d`, `\w`
-and `\s` know all of Unicode, as they do in Python; `\b` knows ASCII. Patterns that were stored before this was
-required are matched by a library that can be interrupted, in short texts only.
+and `\s` know all of Unicode, as they do in Python; `\b` knows ASCII. Patterns that were stored before this
+was required are matched by a library that can be interrupted, in short texts only.
 """
 
 from __future__ import annotations
