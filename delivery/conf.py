@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from django.core.exceptions import ImproperlyConfigured
 
-from delivery.webhooks.targets import Allowed
+from delivery.webhooks.targets import Receivers
 from versioning.conf import Setting
 
 
-def _check_allowed(name: str, value: Any) -> None:
+def _check_receivers(name: str, value: Any) -> None:
     try:
-        Allowed.read(value)
+        Receivers.read(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"{name}: {error}") from error
 
@@ -24,8 +24,18 @@ SETTINGS: Final = (
         "internal receivers that [webhooks](webhooks.md#which-receivers-are-allowed) may be sent to",
         "none",
         kind=list,
-        check=_check_allowed,
+        check=_check_receivers,
         error_id="delivery.E001",
+    ),
+    Setting(
+        "EDITOR_WEBHOOK_DENY",
+        (),
+        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, also where "
+        "`EDITOR_WEBHOOK_ALLOW` opens them",
+        "none",
+        kind=list,
+        check=_check_receivers,
+        error_id="delivery.E002",
     ),
     Setting("EDITOR_WEBHOOK_KEY", "", "a long random text", "as `SECRET_KEY`"),
 )

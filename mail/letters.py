@@ -5,6 +5,7 @@ Links with a secret are made here, so that no row and no back-up holds one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
@@ -19,11 +20,12 @@ from mail.outbox import wanted_address
 from mail.recipients import in_language_of
 from mail.topics import FORGOTTEN_PASSWORD, INVITATION
 from studio.dates import moment_in_words
-from studio.people import display_name
 from studio.workspaces.base import invitation_address
 from studio.workspaces.names import role_name
 from versioning.models import Invitation
 from versioning.models.accounts import account
+
+_ONE_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def messages_of(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
@@ -45,30 +47,40 @@ def _invitation(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMulti
 
 
 def _letter_of_invitation(invitation: Invitation) -> Letter:
-    workspace, by = isolated(invitation.workspace.name), invitation.invited_by
+    """Return a letter in fixed words: it goes to any address, so that it must not carry the admin's own.
+
+    Names are left out that are more than a word, or that a mail program may turn into a link.
+    """
+    by = invitation.invited_by
     names = {
-        "person": isolated(display_name(by)) if by is not None else "",
-        "workspace": workspace,
+        "host": conf.public_host(),
+        "person": by.get_username() if by is not None else "",
+        "workspace": invitation.workspace_id,
         "role": role_name(invitation.role),
-        "username": isolated(invitation.username),
+        "username": invitation.username,
         "until": moment_in_words(invitation.expires_at),
     }
-    if by is None:
-        subject = _("You are invited to %(workspace)s") % names
-    else:
-        subject = _("%(person)s invites you to %(workspace)s") % names
+    subject = _("You are invited to the editor at %(host)s") % names
+    sentences = [f"{subject}."]
+    if _is_one_word(names["person"]) and _is_one_word(names["workspace"]):
+        sentences.append(_("%(person)s invites you to the workspace %(workspace)s.") % names)
+    if _is_one_word(names["username"]):
+        sentences.append(
+            _("You would have the role %(role)s there, with the user name %(username)s.") % names
+        )
     return Letter(
         subject=subject,
-        sentences=[
-            f"{subject}.",
-            _("You would have the role %(role)s there, with the user name %(username)s.") % names,
-        ],
+        sentences=sentences,
         address=conf.public_address(invitation_address(invitation.mailed_token)),
         button=_("Look at the invitation"),
         ends=[
             _("The link is valid until %(until)s. If you expect no invitation, do nothing.") % names,
         ],
     )
+
+
+def _is_one_word(name: str) -> bool:
+    return _ONE_WORD.fullmatch(name) is not None
 
 
 def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:

@@ -227,6 +227,12 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_INSTANCE", "", "the dotted path of the `Editor`", "the editor that the framework was handed"
     ),
+    Setting(
+        "EDITOR_INVITATIONS_PER_HOUR",
+        50,
+        "how many invitations, and new links of them, one person may send within an hour; 0: any number",
+        check=at_most(MAX_32_BITS),
+    ),
     Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all", check=at_most(DAYS)),
     Setting(
         "EDITOR_KEEP_VERSIONS",

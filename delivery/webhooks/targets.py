@@ -48,9 +48,16 @@ _SPECIAL: Final = tuple(
         "3fff::/20",  # documentation
     )
 )
+_PUBLIC_BUT_INTERNAL: Final = ip_network("168.63.129.16/32")
+"""The platform of Azure, which answers only its machines. IANA's registries have no entry for it."""
 _GLOBAL_UNICAST: Final = ip_network("2000::/3")
 """The assigned part of IPv6. Loopback, mapped and compatible addresses, NAT64, discard-only, unique local,
 link-local, site-local, multicast and unassigned addresses are outside of it."""
+
+_ISATAP: Final = frozenset((0x0000_5EFE, 0x0200_5EFE))
+"""The third quarter of an ISATAP address (RFC 5214), whose last quarter is an IPv4 address."""
+_ENDING_IN_IPV4: Final = tuple(map(IPv6Network, ("::/96", "::ffff:0:0/96", "64:ff9b::/96")))
+"""Compatible and mapped addresses, and those of NAT64."""
 
 _AUTHORITY: Final = re.compile(r"^https?://([^/?#]*)", re.IGNORECASE)
 _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
@@ -128,21 +135,36 @@ def _checked_port(parsed: httpx2.URL) -> int:
 
 
 def is_globally_reachable(address: Address) -> bool:
-    """Return whether the address can belong to any host on the internet."""
-    if address.version == 6 and (address.scope_id or address not in _GLOBAL_UNICAST):  # noqa: PLR2004  IPv6
-        return False
-    return not any(address in network for network in _SPECIAL if network.version == address.version)
+    """Return whether the address can belong to any host on the internet.
+
+    An ISATAP address can if the IPv4 address in it can.
+    """
+    if isinstance(address, IPv6Address):
+        if address.scope_id or address not in _GLOBAL_UNICAST:
+            return False
+        carried = _carried(address)
+        if carried is not None and not is_globally_reachable(carried):
+            return False
+    special = (*_SPECIAL, _PUBLIC_BUT_INTERNAL)
+    return not any(address in network for network in special if network.version == address.version)
+
+
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address to which routers and systems may unpack an IPv6 one."""
+    last = IPv4Address(int(address) & 0xFFFF_FFFF)
+    is_isatap = int(address) >> 32 & 0xFFFF_FFFF in _ISATAP
+    return last if is_isatap or any(address in network for network in _ENDING_IN_IPV4) else address.sixtofour
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """The internal receivers that `EDITOR_WEBHOOK_ALLOW` opens."""
+class Receivers:
+    """Hosts and networks, as `EDITOR_WEBHOOK_ALLOW` and `EDITOR_WEBHOOK_DENY` list them."""
 
     hosts: frozenset[str] = frozenset()
     networks: tuple[Network, ...] = field(default=())
 
     @classmethod
-    def read(cls, entries: Iterable[str]) -> Allowed:
+    def read(cls, entries: Iterable[str]) -> Receivers:
         """Read entries, which are IP addresses, CIDRs or host names.
 
         Raises `ValueError` for an entry with a slash that is not a CIDR.
@@ -157,23 +179,38 @@ class Allowed:
                 hosts.add(entry.lower().removesuffix("."))
         return cls(frozenset(hosts), tuple(networks))
 
-    def opens(self, host: str, address: Address) -> bool:
+    def include(self, host: str, address: Address) -> bool:
         """Return whether the host is listed, or its address is in one of the networks."""
-        return host in self.hosts or any(
-            address in network for network in self.networks if network.version == address.version
+        return host in self.hosts or self._hold(address)
+
+    def include_part_of(self, host: str, address: Address) -> bool:
+        """Return what `include` does, also for a domain of the host and the IPv4 address in an IPv6 one."""
+        labels = host.split(".")
+        domains = {".".join(labels[start:]) for start in range(len(labels))}
+        carried = _carried(address) if isinstance(address, IPv6Address) else None
+        return (
+            bool(domains & self.hosts) or self._hold(address) or (carried is not None and self._hold(carried))
         )
 
+    def _hold(self, address: Address) -> bool:
+        return any(address in network for network in self.networks if network.version == address.version)
 
-def checked_addresses(target: Target, found: Iterable[str], allowed: Allowed) -> list[Address]:
+
+def checked_addresses(
+    target: Target, found: Iterable[str], allowed: Receivers, denied: Receivers
+) -> list[Address]:
     """Return the IP addresses of a host in their order; raises `Refused` unless all of them are allowed.
 
-    The error does not name the addresses, because only the service may be able to resolve them.
+    `denied` comes before `allowed`. The error does not name the addresses, because only the service may be
+    able to resolve them.
     """
     addresses = list(dict.fromkeys(ip_address(text) for text in found))
     if not addresses:
         raise Refused("has a host that does not resolve")
     for address in addresses:
-        if not is_globally_reachable(address) and not allowed.opens(target.host, address):
+        if denied.include_part_of(target.host, address):
+            raise Refused("has a host that this installation does not send to")
+        if not is_globally_reachable(address) and not allowed.include(target.host, address):
             raise Refused("has a host with an address that is not reachable from the whole internet")
     return addresses
 
@@ -182,18 +219,14 @@ class NotResolved(Refused):
     """The host has no address, or did not resolve in time."""
 
 
-def allowed() -> Allowed:
-    """Return the receivers that `EDITOR_WEBHOOK_ALLOW` allows."""
-    return Allowed.read(settings.EDITOR_WEBHOOK_ALLOW)
-
-
 def resolve(url: str, seconds: float) -> tuple[Target, list[Address]]:
     """Return the target of a URL and the IP addresses of its host, all of which are allowed.
 
     Raises `Refused` if they are not, and `NotResolved` if the host does not resolve within `seconds`.
     """
     target = target_of(url)
-    return target, checked_addresses(target, _resolved(target, seconds), allowed())
+    allowed, denied = map(Receivers.read, (settings.EDITOR_WEBHOOK_ALLOW, settings.EDITOR_WEBHOOK_DENY))
+    return target, checked_addresses(target, _resolved(target, seconds), allowed, denied)
 
 
 def _resolved(target: Target, seconds: float) -> Sequence[str]:

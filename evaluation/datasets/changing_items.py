@@ -12,16 +12,17 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from evaluation.datasets.digests import with_item, without_item
-from evaluation.datasets.editing import changing
+from evaluation.datasets.editing import changing, find
 from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
     content_of,
     refuse_by_schemas,
+    same_schemas,
     tag_problem,
 )
 from evaluation.datasets.models import PURGED, PURGED_PAYLOAD, Dataset, DatasetVersion, Item, Revision
-from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
@@ -31,6 +32,7 @@ from versioning.editor.resources import Who, caller_of
 Purging = Callable[[UUID, UUID], object]
 """Removes what else is known of an item, by the ids of the dataset and the item."""
 _purging: Final[list[Purging]] = []
+_ATTEMPTS: Final = 3
 
 
 def register_purging(purging: Purging) -> None:
@@ -142,16 +144,34 @@ def add(
     `places` are what issues about each item begin with. Raises `Invalid`, `ItemTooLarge`, `SchemaRefusal` and
     `ItemConflict`.
     """
-    with changing_items(dataset_id, caller_of(by)) as batch:
-        return _add_to(batch, given, places)
+    caller = caller_of(by)
+    for _ in range(_ATTEMPTS):
+        # Checking takes long, and nothing else can be saved in a transaction that writes.
+        settings = find(dataset_id, by=caller, right=Right.SAVE).settings
+        contents = _read_all(settings, given, places)
+        with changing_items(dataset_id, caller) as batch:
+            if same_schemas(settings, batch.dataset.settings):
+                return _add_to(batch, given, contents)
+    raise schemas_changed()
 
 
-def _add_to(batch: Batch, given: Sequence[Mapping[str, Any]], places: Sequence[str]) -> Added:
-    read = [_read(one, place) for one, place in zip(given, places, strict=True)]
-    refuse_by_schemas(batch.dataset.settings, [one.payload for one in read], places)
+def schemas_changed() -> Conflict:
+    """Return the error of a change during which the schemas of its dataset changed again and again."""
+    return Conflict(Message("The schemas of this dataset are changing; try again."), code="dataset_changed")
+
+
+def _read_all(
+    settings: Mapping[str, Any], given: Sequence[Mapping[str, Any]], places: Sequence[str]
+) -> list[Content]:
+    contents = [_read(one, place) for one, place in zip(given, places, strict=True)]
+    refuse_by_schemas(settings, [content.payload for content in contents], places)
+    return contents
+
+
+def _add_to(batch: Batch, given: Sequence[Mapping[str, Any]], contents: Sequence[Content]) -> Added:
     known = by_external_id(batch.dataset, (one.get("externalId") for one in given))
     conflicts, revisions, created = [], [], 0
-    for index, (one, content) in enumerate(zip(given, read, strict=True)):
+    for index, (one, content) in enumerate(zip(given, contents, strict=True)):
         external_id = one.get("externalId")
         there = known.get(external_id)
         if there is None:
@@ -211,7 +231,9 @@ def save(
             if before.digest != content.digest and not before.payload.get("metadata", {}).get(PURGED):
                 batch.put(before.item, content, before)
         if added:
-            _add_to(batch, list(added.values()), [f"{place}." for place in added])
+            items = list(added.values())
+            places = [f"{place}." for place in added]
+            _add_to(batch, items, _read_all(batch.dataset.settings, items, places))
     return batch.dataset
 
 

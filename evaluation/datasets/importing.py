@@ -12,7 +12,8 @@ from uuid import UUID, uuid5
 
 from editor_client.shared import canonical
 
-from evaluation.datasets.changing_items import Batch, by_external_id, changing_items
+from evaluation.datasets import editing
+from evaluation.datasets.changing_items import Batch, by_external_id, changing_items, schemas_changed
 from evaluation.datasets.formats.known import FORMATS
 from evaluation.datasets.formats.rows import Row, text_of
 from evaluation.datasets.items import (
@@ -20,12 +21,13 @@ from evaluation.datasets.items import (
     Content,
     ItemTooLarge,
     content_of,
+    same_schemas,
     schema_refusals,
     tag_problem,
 )
 from evaluation.datasets.models import PURGED_PAYLOAD, Dataset, Item, Revision
 from evaluation.datasets.schemas import ItemCreate
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.config import raise_for_issues
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message, NotFound
 from versioning.domain.uuids import uuid_of
@@ -34,6 +36,7 @@ from versioning.editor.resources import Who, caller_of
 
 MAX_TEXT: Final = 64 * 1024 * 1024
 """The maximum size of all items of a file together: what a file repeats can make it many times as large."""
+_ATTEMPTS: Final = 3
 _PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
 
 
@@ -96,22 +99,28 @@ def import_items(
 
     An item is there if its `externalId`, its `id`, or, where the file has neither, its content is. With
     `dry_run` nothing is stored, and rows that fail are returned. Raises `ImportRefused` for those otherwise,
-    and `Invalid` for a file that cannot be read, and for too many items.
+    `Invalid` for a file that cannot be read, and for too many items, and `Conflict` if the schemas of the
+    dataset change again and again meanwhile.
     """
     caller = caller_of(by)
-    done = Imported()
-    with changing_items(dataset_id, caller) as batch:
-        rows = FORMATS[format].read(text_of(body))
-        given = list(_given(rows, batch.dataset.settings, done))
-        _put(batch, given, done)
-        done.failed.sort()
-        if done.failed and not dry_run:
-            raise ImportRefused(done.failed)
-        done.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
-        batch.check()
-        if dry_run:
-            batch.new.clear()
-    return done
+    for _ in range(_ATTEMPTS):
+        done = Imported()
+        # Reading and checking take long, and nothing else can be saved in a transaction that writes.
+        settings = editing.find(dataset_id, by=caller, right=Right.SAVE).settings
+        given = list(_given(FORMATS[format].read(text_of(body)), settings, done))
+        with changing_items(dataset_id, caller) as batch:
+            if not same_schemas(settings, batch.dataset.settings):
+                continue
+            _put(batch, given, done)
+            done.failed.sort()
+            if done.failed and not dry_run:
+                raise ImportRefused(done.failed)
+            done.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
+            batch.check()
+            if dry_run:
+                batch.new.clear()
+            return done
+    raise schemas_changed()
 
 
 def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_Given]:

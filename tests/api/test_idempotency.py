@@ -102,3 +102,39 @@ def test_only_a_post_has_such_a_key(cast: Cast) -> None:
     for name in ("One", "Two"):
         changed = cast.alice.request("PATCH", AGENTS.url("writer"), {"name": name}, idempotency_key=KEY)
         assert changed.body["name"] == name
+
+
+@pytest.mark.database
+def test_only_the_newest_answers_of_a_key_are_kept(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("versioning.models.idempotency.MAX_BYTES", 10_000)
+    for number in range(8):
+        body = AGENTS.body(id=f"agent-{number}", description="x" * 2_000)
+        assert post(cast.alice, AGENTS.path, body, key=f"{number}").status == 201
+    assert post(key_of("alice"), AGENTS.path, AGENTS.body(id="other"), key="other").status == 201
+    kept = IdempotentRequest.objects.exclude(key="other").values_list("key", "body")
+    assert 3 <= len(kept) < 8 and {key for key, _ in kept} >= {"5", "6", "7"}
+    assert sum(len(body) for _, body in kept) <= 10_000
+    assert IdempotentRequest.objects.filter(key="other").exists(), "the limit is that of each key"
+
+
+def test_a_post_that_only_reads_is_not_kept(cast: Cast) -> None:
+    AGENTS.make(cast.alice)
+    body = {"blocks": [{"type": "text", "content": "Hi {{ name }}"}], "context": {"name": "Ann"}}
+    for _ in range(2):
+        answer = post(cast.alice, "/stored/agents/preview-instructions", body)
+        assert (answer.status, answer.body["result"]) == (200, "Hi Ann")
+        assert "Idempotent-Replayed" not in answer.headers
+    assert not IdempotentRequest.objects.exists()
+
+
+@pytest.mark.database
+def test_an_answer_is_given_again_to_who_still_has_the_rights(cast: Cast) -> None:
+    body = AGENTS.body(id="writer", workspaceId="acme")
+    give_role("vera", "acme", "publisher")
+    assert post(cast.vera, AGENTS.path, body).status == 201
+    give_role("vera", "acme", "admin")
+    assert post(cast.vera, AGENTS.path, body).status == 201
+    give_role("vera", "acme", "viewer")
+    refused = post(cast.vera, AGENTS.path, body)
+    assert (refused.status, refused.code) == (403, "forbidden")
+    assert "writer" not in str(refused.body)

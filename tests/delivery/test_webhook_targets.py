@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from delivery.models import Webhook
-from delivery.webhooks.targets import Allowed, Refused, checked_addresses, is_globally_reachable, target_of
+from delivery.webhooks.targets import Receivers, Refused, checked_addresses, is_globally_reachable, target_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
@@ -30,6 +30,7 @@ NOT_REACHABLE = [
     "127.255.255.254",
     "169.254.0.1",
     "169.254.169.254",  # the metadata of clouds
+    "168.63.129.16",  # the platform of Azure
     "172.16.0.1",
     "172.31.255.255",
     "192.0.0.1",
@@ -74,6 +75,8 @@ NOT_REACHABLE = [
     "fec0::1",  # site-local
     "ff02::1",
     "2606:4700::1%eth0",
+    "2606:4700::5efe:a00:1",  # ISATAP
+    "2606:4700::200:5efe:a83f:8110",
 ]
 REACHABLE = [
     PUBLIC,
@@ -94,6 +97,10 @@ REACHABLE = [
     "2606:4700:4700::1111",
     "2620:4f:8000::1",
     "3ffe:ffff::1",
+    "168.63.129.15",
+    "168.63.129.17",
+    "2606:4700::5efe:5db8:d70e",  # ISATAP of a reachable address
+    "2606:4700::100:5efe:a00:1",
 ]
 
 
@@ -101,7 +108,9 @@ def test_an_address_that_is_not_globally_reachable_is_refused() -> None:
     for address in NOT_REACHABLE:
         assert not is_globally_reachable(ip_address(address)), address
         with pytest.raises(Refused):
-            checked_addresses(target_of("http://receiver.example/"), [PUBLIC, address], Allowed())
+            checked_addresses(
+                target_of("http://receiver.example/"), [PUBLIC, address], Receivers(), Receivers()
+            )
 
 
 def test_the_addresses_next_to_refused_ranges_are_allowed() -> None:
@@ -194,16 +203,38 @@ def test_allowed_entries_permit_hosts_and_networks() -> None:
         ("other.example", "10.0.0.1", False),
         ("example", "10.0.0.1", False),
     ]:
-        allowed = Allowed.read([entry, " "])
-        assert allowed.opens("receiver.example", ip_address(address)) is is_open
+        allowed = Receivers.read([entry, " "])
+        assert allowed.include("receiver.example", ip_address(address)) is is_open
 
 
 def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
-    target, allowed = target_of("http://receiver.example/"), Allowed.read(["10.0.0.0/8"])
-    found = checked_addresses(target, ["10.0.0.1", PUBLIC, "10.0.0.1"], allowed)
+    target, allowed = target_of("http://receiver.example/"), Receivers.read(["10.0.0.0/8"])
+    found = checked_addresses(target, ["10.0.0.1", PUBLIC, "10.0.0.1"], allowed, Receivers())
     assert [str(address) for address in found] == ["10.0.0.1", PUBLIC]
     with pytest.raises(Refused):
-        checked_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed)
+        checked_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed, Receivers())
+
+
+@pytest.mark.parametrize(
+    ("denied", "address"),
+    [
+        (PUBLIC, PUBLIC),
+        ("93.184.0.0/16", PUBLIC),
+        ("93.184.0.0/16", "2606:4700::5efe:5db8:d70e"),
+        ("93.184.0.0/16", "64:ff9b::5db8:d70e"),
+        ("93.184.0.0/16", "::ffff:93.184.215.14"),
+        ("93.184.0.0/16", "2002:5db8:d70e::1"),
+        ("2606:4700::/32", "2606:4700:4700::1111"),
+        ("Receiver.example.", PUBLIC),
+        ("example", PUBLIC),
+    ],
+)
+def test_what_an_operator_denies_is_refused_although_it_is_allowed(denied: str, address: str) -> None:
+    allowed = Receivers.read(["0.0.0.0/0", "::/0", "receiver.example"])
+    target = target_of("http://receiver.example/")
+    assert checked_addresses(target, [address], allowed, Receivers.read(["ceiver.example", "10.0.0.0/8"]))
+    with pytest.raises(Refused):
+        checked_addresses(target, [address], allowed, Receivers.read([denied]))
 
 
 def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -> None:
@@ -212,6 +243,9 @@ def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -
     settings.EDITOR_WEBHOOK_ALLOW = ["10.0.0.0/33"]
     [problem] = check_values()
     assert "'10.0.0.0/33' is no CIDR" in problem.msg
+    settings.EDITOR_WEBHOOK_ALLOW, settings.EDITOR_WEBHOOK_DENY = [], ["10.0.0.0/33"]
+    [problem] = check_values()
+    assert "EDITOR_WEBHOOK_DENY: '10.0.0.0/33' is no CIDR" in problem.msg
 
 
 # At creation and at every attempt

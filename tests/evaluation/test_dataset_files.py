@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,12 +14,14 @@ from django.http import HttpResponse, StreamingHttpResponse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.datasets import changing_items
+from evaluation.datasets import changing_items, importing
 from evaluation.datasets.formats.known import FORMATS
+from evaluation.datasets.formats.rows import Row
 from tests.conftest import Cast
 from tests.evaluation.test_dataset_items import FULL
 from tests.support.api import Answer, Api
 from tests.support.datasets import add_item, inputs, make_dataset
+from versioning.models import events
 
 EVERY = sorted(FORMATS)
 
@@ -286,3 +290,23 @@ def test_what_a_model_would_do_is_not_there(alice: Api, cast: Cast) -> None:
         answer = alice.post(path, asked)
         assert (answer.status, answer.code) == (501, "not_implemented")
     assert cast.charlie.post(f"{dataset}/generate-items", asked).status == 404
+
+
+def test_a_file_is_read_before_anything_is_locked_and_checked_against_the_schemas_of_then(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = make_dataset(alice)
+    schemas = [{"type": "integer"}, {"type": "string"}]
+
+    def change_schema_and_read(text: str) -> Iterator[Row]:
+        """Read a file that takes so long that an admin changes the dataset meanwhile."""
+        if schemas:
+            assert events._open.transaction is None  # otherwise all saves would be waiting
+            assert alice.patch(dataset, {"inputSchema": schemas.pop()}).status == 200
+        return FORMATS["csv"].read(text)
+
+    slow = replace(FORMATS["jsonl"], read=change_schema_and_read)
+    monkeypatch.setattr(importing, "FORMATS", {**FORMATS, "jsonl": slow})
+    answer = import_file(alice, dataset, "input\nno number\n")
+    assert (answer.status, answer.fields) == (400, ["rows.1.input"])
+    assert import_file(alice, dataset, "input\n12\n").body["created"] == 1

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import email
 import email.policy
 import threading
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.test import Client
+from django.utils import timezone
 from pytest_django import Settings
 
 from mail import outbox
@@ -17,7 +20,9 @@ from studio.models import Preferences
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post, html_of, link_in
 from versioning.conf import get_editor
-from versioning.models import Invitation, Membership, Workspace
+from versioning.domain.access import Role
+from versioning.domain.errors import TooManyInvitations
+from versioning.models import Event, Invitation, Membership, Workspace
 
 PASSWORD = "correct horse battery"
 
@@ -43,7 +48,11 @@ def accept(address: str) -> int:
 def test_an_invited_person_comes_in_through_the_mailed_link(post: Post, cast: Cast) -> None:
     shown = invite(cast)
     [mail] = post.work()
-    assert mail.to == ["lena@example.com"] and mail.subject == "alice invites you to Acme"
+    assert (
+        mail.to == ["lena@example.com"]
+        and mail.subject == "You are invited to the editor at editor.example.com"
+    )
+    assert "alice invites you to the workspace acme." in mail.body
     assert mail.from_email == "editor@editor.example.com"
     assert "viewer" in mail.body and "lena" in html_of(mail)
     link = link_in(mail, "welcome")
@@ -94,7 +103,8 @@ def test_an_account_is_written_to_in_its_language_at_its_own_address(post: Post,
     invite(cast, "charlie", "")
     [mail] = post.work()
     assert mail.to == ["charlie@example.com"]
-    assert mail.subject == "alice lädt Sie in den Arbeitsbereich Acme ein"
+    assert mail.subject == "Sie sind zum Editor auf editor.example.com eingeladen"
+    assert "alice lädt Sie in den Arbeitsbereich acme ein." in mail.body
     assert '<html lang="de">' in html_of(mail)
 
 
@@ -123,22 +133,45 @@ def test_nothing_is_sent_that_nobody_may_have_any_more(
     assert post.work() == [] and not Mail.objects.exists()
 
 
-HOSTILE = "Eve\r\nBcc: all@example.com\u202e <b>x</b> שלום"
+HOSTILE = "Your account is locked: https://evil.example"
 
 
-def test_no_name_becomes_a_header_or_markup(post: Post, cast: Cast) -> None:
-    User.objects.filter(username="alice").update(first_name=HOSTILE)
-    Workspace.objects.filter(pk="acme").update(name=f"<i>{'n' * 200}</i>")
-    invite(cast)
+def test_the_words_of_an_invitation_are_never_those_of_the_inviter(post: Post, cast: Cast) -> None:
+    User.objects.filter(username="alice").update(first_name=HOSTILE[:100])
+    Workspace.objects.filter(pk="acme").update(name=HOSTILE)
+    invite(cast, "evil.example")
     [mail] = post.work()
     received = email.message_from_bytes(mail.message().as_bytes(), policy=email.policy.default)
     assert set(received.keys()) == {
         *("Subject", "From", "To", "Date", "Message-ID", "MIME-Version", "Content-Type", "Auto-Submitted")
     }
-    subject = received["Subject"].strip()
-    assert subject.startswith("\u2068Eve Bcc: all@example.com <b>x</b> שלום\u2069 invites you")
-    assert len(subject) == 151 and subject.endswith("…")
-    assert "\u202e" not in mail.body and "<b>" not in html_of(mail) and "<i>" not in html_of(mail)
+    assert received["Subject"] == "You are invited to the editor at editor.example.com"
+    for text in (mail.body, html_of(mail)):
+        assert "locked" not in text and "evil" not in text and "alice" in text
+
+
+def test_a_person_invites_so_many_people_within_an_hour(post: Post, cast: Cast, settings: Settings) -> None:
+    settings.EDITOR_INVITATIONS_PER_HOUR = 3
+    people = {"username": "lena", "role": "viewer"}
+    address = "/workspaces/acme/invitations"
+    made = cast.alice.post(address, people)
+    assert cast.alice.delete(f"{address}/{made.body['id']}").status == 200
+    get_editor().invitation.invite("acme", "tom", Role.VIEWER)  # the application, which has no limit
+    assert cast.alice.post(address, people).status == 201
+    alice = User.objects.get(username="alice")
+    get_editor().invitation.renew("acme", "lena", by=alice)
+    refused = cast.alice.post(address, people | {"username": "mia"})
+    assert (refused.status, refused.code) == (429, "too_many_invitations")
+    assert int(refused.headers["Retry-After"]) > 0
+    with pytest.raises(TooManyInvitations):
+        get_editor().invitation.renew("acme", "lena", by=alice)
+    browser = Client()
+    browser.force_login(alice)
+    page = browser.post("/studio/versioning/workspace/acme/members/", people | {"username": "mia"})
+    assert page.status_code == 403
+    an_hour_ago = timezone.now() - datetime.timedelta(hours=1)
+    QuerySet.update(Event.objects.filter(type="invitation.created"), created_at=an_hour_ago)
+    assert cast.alice.post(address, people | {"username": "mia"}).status == 201
 
 
 def test_admins_give_the_address_in_the_studio_where_mail_is_sent(

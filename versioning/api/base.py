@@ -141,7 +141,7 @@ class EditorViewSet(ViewSet):
         else:
             parameters.context(request.query_params)  # has to be one, although nothing depends on it
         if request.method == "POST":
-            idempotency.begin(request, self.caller, is_run=needed is Action.RUN)
+            idempotency.begin(request, self.caller, needed)
 
     def perform_authentication(self, request: Request) -> None:
         """Authenticate; the user of a test's `force_authenticate()` is the caller."""

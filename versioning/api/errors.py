@@ -35,6 +35,7 @@ STATUS: dict[type[errors.VersioningError], int] = {
     errors.Invalid: 400,
     errors.Unauthorized: 401,
     errors.Forbidden: 403,
+    errors.TooManyInvitations: 429,
     errors.NotFound: 404,
     errors.NoInstructions: 422,
     errors.Conflict: 409,
@@ -61,6 +62,7 @@ RETRY_SOON = {"Retry-After": "1"}
 RETRY_LATER = {"Retry-After": "10"}
 """After a failure that an administrator has to end."""
 RETRY_RUN = {"Retry-After": str(RETRY_AFTER)}
+RETRY_INVITATION: Final = "600"
 STORAGE_FULL: Final = "storage_full"
 _UNAVAILABLE: Final = 503
 
@@ -89,6 +91,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
         response = Response(error_body(error), status=_status_of(error), headers=headers)
         if response.status_code == _UNAVAILABLE:
             response.headers.setdefault("Retry-After", RETRY_LATER["Retry-After"])
+        if isinstance(error, errors.TooManyInvitations):
+            response["Retry-After"] = RETRY_INVITATION
         if isinstance(error, errors.Unauthorized):
             response["WWW-Authenticate"] = context["view"].get_authenticate_header(context["request"])
         return response

@@ -2,7 +2,8 @@
 
 The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for
 the key or person that has sent the request, without secrets in it; after a refusal the request may be sent
-again. Streams are not kept.
+again. It is given again to a caller who still has the rights of then. Not kept are streams, answers of
+requests that only read, and all but the newest `MAX_BYTES` of a caller.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
 from versioning.api.request_log import without_secrets
-from versioning.domain.access import Caller
-from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.access import Action, Caller, Role
+from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.models import storage
-from versioning.models.idempotency import MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
+from versioning.models.idempotency import MAX_BYTES, MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
+
+Json = dict[str, Any]
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +33,8 @@ HEADER: Final = "Idempotency-Key"
 _BEGUN: Final = "editor.idempotent_request"
 _KEY: Final = re.compile(rf"[\x21-\x7e]{{1,{MAX_LENGTH}}}")
 _STORED_HEADERS: Final = ("Content-Type", "ETag", "Location")
+_RIGHTS: Final = "rights"
+"""Among the stored headers: the rights of the caller when the request was answered."""
 _SUCCESS: Final = range(200, 300)
 
 
@@ -58,30 +63,68 @@ class Repeated(Exception):
         self.answer = answer
 
 
-def begin(request: Request, caller: Caller, *, is_run: bool) -> None:
+class RightsLost(Forbidden):
+    """The caller has lost rights since the first request was answered."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "You have lost rights since this request was answered; its answer is not given again."
+        )
+
+
+def begin(request: Request, caller: Caller, action: Action | None) -> None:
     """Begin a POST with the header; raises `Repeated` if it was answered before.
 
-    A run goes on while the disk is full; then only this process knows its answer. Raises `Invalid` for a key
-    that cannot be used, `IdempotencyMismatch`, and `IdempotencyInProgress`.
+    A run goes on while the disk is full; then only this process knows its answer. A request that only reads
+    is answered each time. Raises `Invalid` for a key that cannot be used, `IdempotencyMismatch`,
+    `IdempotencyInProgress`, and `RightsLost`.
     """
     key = request.headers.get(HEADER)
     if key is None:
         return
     if not _KEY.fullmatch(key):
         raise Invalid.field(HEADER, f"must be 1 to {MAX_LENGTH} visible ASCII characters")
+    if action is Action.READ:
+        return
     name = caller.key_prefix or f"user {caller.user_id}"
     body = request._request.body  # noqa: SLF001  as it was sent
     content = f"{request._request.get_full_path()}\n".encode() + body  # noqa: SLF001  as above
     digest = hashlib.sha256(content).hexdigest()
-    earlier = _earlier(name, key, digest, is_run=is_run)
+    earlier = _earlier(name, key, digest, is_run=action is Action.RUN)
     if earlier is None:
-        request.META[_BEGUN] = name, key, digest
+        request.META[_BEGUN] = name, key, digest, _rights_of(caller)
     elif earlier.digest != digest:
         raise IdempotencyMismatch
     elif earlier.answer is None:
         raise IdempotencyInProgress
+    elif not _has_rights(caller, earlier.answer.headers.get(_RIGHTS)):
+        raise RightsLost
     else:
         raise Repeated(earlier.answer)
+
+
+def _rights_of(caller: Caller) -> Json:
+    return {
+        "everywhere": caller.everywhere,
+        "roles": dict(caller.roles),
+        "actions": None if caller.actions is None else sorted(caller.actions),
+        "idPrefix": caller.id_prefix,
+    }
+
+
+def _has_rights(caller: Caller, then: Json | None) -> bool:
+    """Return whether a caller has all rights of then; None if these were not stored yet."""
+    if then is None:
+        return True
+    ranks = {name: Role(role).rank for name, role in then["roles"].items()}
+    everywhere = -1 if caller.everywhere is None else caller.everywhere.rank
+    now = {name: max(everywhere, role.rank) for name, role in caller.roles.items()}
+    return (
+        (then["everywhere"] is None or Role(then["everywhere"]).rank <= everywhere)
+        and all(rank <= now.get(name, everywhere) for name, rank in ranks.items())
+        and (caller.actions is None or (then["actions"] is not None and caller.actions >= {*then["actions"]}))
+        and then["idPrefix"].startswith(caller.id_prefix)
+    )
 
 
 def _earlier(name: str, key: str, digest: str, *, is_run: bool) -> IdempotentRequest | None:
@@ -114,12 +157,13 @@ def end(request: Request, answer: HttpResponseBase) -> None:
     """
     if not has_begun(request):
         return
-    name, key, digest = request.META.pop(_BEGUN)
+    name, key, digest, rights = request.META.pop(_BEGUN)
     stored = None
     if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
-        headers = {name: answer[name] for name in _STORED_HEADERS if answer.has_header(name)}
+        headers: Json = {name: answer[name] for name in _STORED_HEADERS if answer.has_header(name)}
         body = _without_secrets(answer.content.decode())
-        stored = StoredAnswer(answer.status_code, headers, body)
+        if len(body) <= MAX_BYTES:
+            stored = StoredAnswer(answer.status_code, {**headers, _RIGHTS: rights}, body)
     try:
         with transaction.atomic():
             IdempotentRequest.objects.end(name, key, digest, stored)
@@ -130,16 +174,15 @@ def end(request: Request, answer: HttpResponseBase) -> None:
 
 def again(answer: StoredAnswer) -> HttpResponse:
     """Return the answer to the first request."""
-    return HttpResponse(
-        answer.body, status=answer.status, headers={**answer.headers, "Idempotent-Replayed": "true"}
-    )
+    headers = {name: value for name, value in answer.headers.items() if name != _RIGHTS}
+    return HttpResponse(answer.body, status=answer.status, headers={**headers, "Idempotent-Replayed": "true"})
 
 
 def _without_secrets(text: str) -> str:
     """Leave out the members that are shown once: a signing secret, an API key, a link with its secret."""
     if not text.startswith("{"):
         return text
-    body: dict[str, Any] = json.loads(text)
+    body: Json = json.loads(text)
     left = {
         name: value
         for name, value in body.items()

@@ -1,7 +1,7 @@
 """Validators of JSON Schema that stop at a deadline and reveal little of the values. Pure.
 
-Every keyword checks the deadline first. Patterns are matched by a library that can be interrupted, and
-keywords that would take quadratic time have their own implementation here.
+Every keyword checks the deadline first. Patterns take linear time or can be interrupted, and keywords that
+would take quadratic time have their own implementation here.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, lru_cache
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final
 
-import regex
 from editor_client.shared import canonical
 from editor_client.shared.brief import brief
 from jsonschema import ValidationError
@@ -23,6 +22,7 @@ from jsonschema_specifications import REGISTRY as METASCHEMAS
 from referencing import Registry
 from referencing.jsonschema import specification_with
 
+from versioning.domain import patterns
 from versioning.domain.errors import Message
 
 MAX_UNEVALUATED: Final = 1000
@@ -46,7 +46,7 @@ def time_for(seconds: float) -> Iterator[None]:
         _deadline.reset(began)
 
 
-def _time_left() -> float:
+def time_left() -> float:
     """Return the remaining seconds; raises `TooSlow` if there are none."""
     left = _deadline.get() - time.thread_time()
     if left <= 0:
@@ -79,24 +79,18 @@ def _metaschemas() -> Any:
 # order of their members are the same.
 
 
-@lru_cache(maxsize=1024)
-def compiled_pattern(pattern: str) -> Any:
-    """Return the compiled pattern; raises `regex.error`."""
-    return regex.compile(pattern)
-
-
 def matches_within(seconds: float, pattern: str, text: str) -> bool | None:
-    """Return whether a pattern matches; None if that takes longer, or if it is no pattern."""
+    """Return whether a pattern matches; None if that takes longer, or if it cannot be used."""
     try:
-        return compiled_pattern(pattern).search(text, timeout=seconds) is not None
-    except (TimeoutError, regex.error):
+        return patterns.matches(pattern, text, seconds)
+    except (patterns.TooLong, patterns.PatternRefused):
         return None
 
 
 def _matches(pattern: str, text: str) -> bool:
     try:
-        return compiled_pattern(pattern).search(text, timeout=_time_left(), concurrent=True) is not None
-    except TimeoutError:
+        return patterns.matches(pattern, text, time_left())
+    except patterns.TooLong:
         raise TooSlow from None
 
 
@@ -149,7 +143,7 @@ def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) ->
     if is_wanted and validator.is_type(instance, "array"):
         found: set[str] = set()
         for index, item in enumerate(instance):
-            _time_left()
+            time_left()
             text = canonical.comparable(item)
             if text in found:
                 yield ValidationError(Message("is already in the list"), path=[index])
@@ -190,7 +184,7 @@ def _bounded(dialect: Any) -> Any:
 
 def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
     def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        _time_left()
+        time_left()
         yield from check(validator, value, instance, schema) or ()
 
     return timed

@@ -1,8 +1,8 @@
 """Check `requestContextSchema`, and check request contexts against it. Pure.
 
 Members write the schemas and applications send the contexts; neither may keep a thread busy. So nothing is
-fetched: references must stay inside the schema. Schemas and patterns have a maximum size, and patterns are
-matched by a library that can be interrupted. Every keyword checks a deadline; exceeding it is refused.
+fetched: references must stay inside the schema. Schemas and patterns have a maximum size, and patterns that
+take more than linear time cannot be saved. Every keyword checks a deadline; exceeding it is refused.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, cast
 
-import regex
 from editor_client.shared import canonical
 from editor_client.shared.brief import brief
 from jsonschema import (
@@ -27,8 +26,9 @@ from jsonschema import (
 )
 from referencing.exceptions import Unresolvable
 
+from versioning.domain import patterns
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.bounded_validation import TooSlow, compiled_pattern, time_for, validator_of
+from versioning.domain.bounded_validation import TooSlow, time_for, time_left, validator_of
 from versioning.domain.errors import Issue, Message
 
 MAX_SCHEMA: Final = 256 * 1024
@@ -68,7 +68,7 @@ def schema_problem(schema: Any, *, field: str = SCHEMA_FIELD) -> Issue | None:
     """Return why the schema cannot be saved, or None if it can; `field` is the caller's name for it."""
     try:
         with time_for(SECONDS / 2):
-            problem = _problem(canonical.dump(schema))
+            problem = _problem(canonical.dump(schema), is_stored=False)
     except TooSlow:
         return Issue(field, "is too complicated")
     return None if problem is None else replace(problem, field=field + problem.field[len(SCHEMA_FIELD) :])
@@ -109,24 +109,29 @@ def value_refusals(
     return [Issue(_path(field, error), _message(error)) for error in errors]
 
 
-# Results of checking schemas, by the digest of their text: a check takes longer than using the schema.
-_problems: BoundedCache[str, tuple[Issue | None]] = BoundedCache(_PROBLEMS_CACHE_BYTES)
+# Results of checking schemas, by the digest of their text and `is_stored`: a check takes longer than using
+# the schema.
+_problems: BoundedCache[tuple[str, bool], tuple[Issue | None]] = BoundedCache(_PROBLEMS_CACHE_BYTES)
 _validators: BoundedCache[str, Any] = BoundedCache(_VALIDATORS_CACHE_BYTES)
 
 
-def _problem(text: str) -> Issue | None:
-    """Return the problem of the schema with this text, or None; raises `TooSlow`."""
+def _problem(text: str, *, is_stored: bool) -> Issue | None:
+    """Return the problem of the schema with this text, or None; raises `TooSlow`.
+
+    Patterns of a stored schema may take more than linear time.
+    """
     if len(text.encode()) > MAX_SCHEMA:
         return Issue(SCHEMA_FIELD, Message("must not be larger than {limit} KiB", limit=MAX_SCHEMA // 1024))
     digest = hashlib.sha256(text.encode()).hexdigest()
-    known = _problems.get(digest)
+    key = digest, is_stored
+    known = _problems.get(key)
     if known is None:
-        known = (_find_problem(json.loads(text)),)
-        _problems.put(digest, known, _PROBLEM_BYTES)
+        known = (_find_problem(json.loads(text), is_stored=is_stored),)
+        _problems.put(key, known, _PROBLEM_BYTES)
     return known[0]
 
 
-def _find_problem(schema: dict[str, Any]) -> Issue | None:
+def _find_problem(schema: dict[str, Any], *, is_stored: bool) -> Issue | None:
     dialect = _dialect_of(schema)
     if dialect is None:
         return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
@@ -134,7 +139,7 @@ def _find_problem(schema: dict[str, Any]) -> Issue | None:
         error = next(validator_of(dialect, dialect.META_SCHEMA).iter_errors(brief(schema)), None)
         if error is not None:
             return Issue(_path(SCHEMA_FIELD, error), _message(error))
-        return _unsafe(schema, validator_of(dialect, schema))
+        return _unsafe(schema, validator_of(dialect, schema), is_stored=is_stored)
     except TooSlow:
         raise
     except RecursionError:
@@ -147,7 +152,7 @@ def _find_problem(schema: dict[str, Any]) -> Issue | None:
 
 
 def _refuse_unusable(text: str) -> None:
-    problem = _problem(text)
+    problem = _problem(text, is_stored=True)
     if problem is not None:
         raise UnusableSchema(Message("{field} {problem}", field=problem.field, problem=problem.message))
 
@@ -166,8 +171,8 @@ def _validator(text: str) -> Any:
     return validator
 
 
-def _unsafe(schema: Any, validator: Any) -> Issue | None:
-    """Return a part that refers to another document or cannot be interrupted, or None."""
+def _unsafe(schema: Any, validator: Any, *, is_stored: bool) -> Issue | None:
+    """Return a part that refers to another document or may take too long, or None."""
     pending: list[tuple[Any, str]] = [(schema, SCHEMA_FIELD)]
     keywords: set[str] = set()
     while pending:
@@ -179,7 +184,7 @@ def _unsafe(schema: Any, validator: Any) -> Issue | None:
             continue
         keywords.update(part)
         for name, value in part.items():
-            reason = _unsafe_member(name, value, validator, is_root=part is schema)
+            reason = _unsafe_member(name, value, validator, is_root=part is schema, is_stored=is_stored)
             if reason is not None:
                 return Issue(f"{place}.{name}", reason)
             pending.append((value, f"{place}.{name}"))
@@ -188,15 +193,23 @@ def _unsafe(schema: Any, validator: Any) -> Issue | None:
     return None
 
 
-def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool) -> str | None:
+def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool, is_stored: bool) -> str | None:
     if name == "$schema" and isinstance(value, str) and not is_root:
         return Message("is allowed only at the top level")
     if name in _REFERENCES and isinstance(value, str):
         return _reference_problem(value, validator)
-    patterns = [value] if name == "pattern" and isinstance(value, str) else []
+    found = [value] if name == "pattern" and isinstance(value, str) else []
     if name == "patternProperties" and isinstance(value, dict):
-        patterns = list(value)
-    return next(filter(None, map(_pattern_problem, patterns)), None)
+        found = list(value)
+    for pattern in found:
+        time_left()
+        if len(pattern) > MAX_PATTERN:
+            return Message("must not be longer than {limit} characters", limit=MAX_PATTERN)
+        try:
+            (patterns.refuse_unusable if is_stored else patterns.compile_pattern)(pattern)
+        except patterns.PatternRefused as error:
+            return cast("Message", error.args[0])
+    return None
 
 
 def _reference_problem(reference: str, validator: Any) -> str | None:
@@ -206,16 +219,6 @@ def _reference_problem(reference: str, validator: Any) -> str | None:
         validator._resolver.lookup(reference)  # noqa: SLF001  the library has no other way to ask
     except Unresolvable:
         return Message("refers to nothing in this schema")
-    return None
-
-
-def _pattern_problem(pattern: str) -> str | None:
-    if len(pattern) > MAX_PATTERN:
-        return Message("must not be longer than {limit} characters", limit=MAX_PATTERN)
-    try:
-        compiled_pattern(pattern)
-    except regex.error as error:
-        return Message("is not a regular expression: {reason}", reason=str(error))
     return None
 
 

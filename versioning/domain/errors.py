@@ -161,6 +161,17 @@ class Conflict(VersioningError):
     """The stored state conflicts with the request; each error has a code that identifies the conflict."""
 
 
+class TooManyInvitations(Forbidden):
+    """A person has invited as many people within an hour as this installation allows."""
+
+    code = "too_many_invitations"
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(
+            Message("You have sent {limit} invitations within an hour; try again later.", limit=limit)
+        )
+
+
 class IdTaken(Conflict):
     """A resource with this id already exists."""
 

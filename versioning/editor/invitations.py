@@ -8,21 +8,23 @@ sign in. So neither an account created in advance nor a leaked link is enough fo
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from versioning.domain.access import APPLICATION, Role, Via
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound
+from versioning.domain.access import APPLICATION, Caller, Role, Via
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, NotFound, TooManyInvitations
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces, withdraw
-from versioning.models import Invitation, Membership, Workspace, caller_for, events
+from versioning.models import Event, Invitation, Membership, Workspace, caller_for, events
 from versioning.models.accounts import (
     account,
     checked_new_name,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
 
+_NEWEST_ENTRIES: Final = 100_000
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
@@ -55,6 +58,22 @@ class PendingInvitation:
         """The username of the person who made the link; None for the application."""
         by = self.invitation.invited_by
         return None if by is None else by.get_username()
+
+
+def _refuse_too_many(by: Caller) -> None:
+    """Raise `TooManyInvitations` for a person who has sent as many as are allowed, in all workspaces."""
+    limit = settings.EDITOR_INVITATIONS_PER_HOUR
+    if not limit or by.username is None:
+        return
+    # The log has no index for moments, so this looks at its newest entries only.
+    recent = Event.objects.filter(
+        position__gt=events.position() - _NEWEST_ENTRIES,
+        created_at__gt=timezone.now() - datetime.timedelta(hours=1),
+        type="invitation.created",
+        actor=by.username,
+    )
+    if recent.count() >= limit:
+        raise TooManyInvitations(limit)
 
 
 class Invitations:
@@ -87,6 +106,7 @@ class Invitations:
 
         Raises `Invalid` for a name that no account can have or that resembles an existing one, for what is
         no mail address, for a member, for a deactivated account, and if an invitation is already pending.
+        Raises `TooManyInvitations` for a person who has sent `EDITOR_INVITATIONS_PER_HOUR` within an hour.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
@@ -101,17 +121,20 @@ class Invitations:
             if workspace.invitations.pending().filter(username__iexact=name).exists():
                 raise Invalid.field("username", "is already invited: make a new link in the list")
             invitation = Invitation(workspace=workspace, username=name, role=role, mail=_checked_mail(mail))
+            _refuse_too_many(by)
             return invitation, invitation.issue(by)
 
     @retry_on_conflict
     def renew(self, workspace_id: str, username: str, *, by: Who = APPLICATION) -> tuple[Invitation, str]:
         """Return a pending invitation with a new secret; the caller becomes the inviter.
 
-        The previous link no longer works. Raises `NotFound` if there is no pending invitation for that name.
+        The previous link no longer works. Raises `NotFound` if there is no pending invitation for that
+        name, and `TooManyInvitations` as `invite` does.
         """
         by = caller_of(by)
         with self._workspaces.administering(workspace_id, by) as workspace:
             invitation = self._pending(workspace, username)
+            _refuse_too_many(by)
             return invitation, invitation.issue(by)
 
     @retry_on_conflict

@@ -10,6 +10,7 @@ import uuid
 from typing import Any, ClassVar, Final, NamedTuple
 
 from django.db import DatabaseError, models, transaction
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from versioning.models.connections import give_back
@@ -18,6 +19,10 @@ LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)
 """After this time, a request without an answer is that of a process that was killed."""
 MAX_LENGTH: Final = 255
+MAX_BYTES: Final = 4 * 1024 * 1024
+"""The maximum size of all answers of a caller; the oldest are forgotten."""
+_ROW_BYTES: Final = 512
+"""The size of an answer besides its body, rounded up."""
 MAX_UNWRITTEN: Final = 1_000
 """How many ends of requests a process keeps while the database cannot store them."""
 
@@ -26,7 +31,7 @@ class StoredAnswer(NamedTuple):
     """The answer to an earlier request."""
 
     status: int
-    headers: dict[str, str]
+    headers: dict[str, Any]
     body: str
 
 
@@ -60,6 +65,22 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
                 caller=caller, key=key, digest=digest, begun_at=timezone.now(), **answer._asdict()
             )
             self.bulk_create([made], ignore_conflicts=True)
+        if answer is not None:
+            self._forget_oldest(caller)
+
+    def _forget_oldest(self, caller: str) -> None:
+        """Delete the oldest answers of a caller that together with newer ones exceed `MAX_BYTES`."""
+        answered = self.filter(caller=caller).exclude(status=0)
+        size = Length("body") + models.Value(_ROW_BYTES)
+        if (answered.aggregate(total=models.Sum(size))["total"] or 0) <= MAX_BYTES:
+            return
+        total, forgotten = 0, []
+        for pk, row_bytes in answered.order_by("-begun_at", "pk").values_list("pk", size):
+            total += row_bytes
+            if total > MAX_BYTES:
+                forgotten.append(pk)
+        for start in range(0, len(forgotten), 500):
+            self.filter(pk__in=forgotten[start : start + 500]).delete()
 
     def delete_expired(self) -> None:
         """Delete the answers that are older than `LIFETIME`."""
