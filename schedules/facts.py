@@ -50,7 +50,7 @@ def person(schedule: Schedule) -> Caller:
 
 
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
-    """Return the authors of schedules by id as `person` does, or why there is none. Takes three statements."""
+    """Return the authors of schedules by id, like `person`, or why there is none. Takes three statements."""
     authors = {one.author_id for one in schedules if one.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
     roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)

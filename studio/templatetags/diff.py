@@ -71,7 +71,8 @@ def _fold(section: Section, copies: int) -> str:
         return f'<p class="diff-none">{words % {"count": section.folded}}</p>'
     show = ngettext("Show %(count)s unchanged line", "Show %(count)s unchanged lines", section.folded)
     hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
-    count, text = {"count": section.folded}, shown(section.text)
+    # A browser drops a line break at the beginning of a `pre`: this one, and none of the text.
+    count, text = {"count": section.folded}, f"\n{shown(section.text)}"
     again = f'<pre aria-hidden="true">{text}</pre>' * (copies - 1)
     return (
         f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
