@@ -17,6 +17,7 @@ class CompanyConfig(EditorApp):
     settings = "company.sign_in.conf.SETTINGS"
     events = "company.sign_in.events.EVENTS"
     jobs = "company.sign_in.jobs.JOBS"
+    system_checks = "company.sign_in.conf.check_directory"
     studio = "company.sign_in.extension.STUDIO"
     key_limits = "company.sign_in.key_owners.active_until"
     confirms = "company.sign_in.recency.require_recent"

@@ -13,7 +13,7 @@ from django.utils import timezone
 from company.directory.models import DirectoryAccount
 from company.sign_in.models import Identity
 from company.sign_in.oidc import SignInRefused
-from company.sign_in.providers import Provider
+from company.sign_in.providers import Provider, provider_of_directory
 from studio.accounts.names import NameForm, name_fields
 from versioning.domain.errors import Invalid
 from versioning.models.accounts import checked_new_name, is_mail_address, new_account
@@ -67,7 +67,12 @@ def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
 
 
 def _of_directory(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
-    """Link an account that the directory has made, at the first sign-in whose subject is its external id."""
+    """Link an account that the directory has made, at the first sign-in whose subject is its external id.
+
+    Only at the directory's own provider: somebody else may have that subject at another.
+    """
+    if provider.id != provider_of_directory():
+        return None
     kept = DirectoryAccount.objects.filter(external_id=claims["sub"], is_made_here=True, deleted_at=None)
     account = kept.select_related("user").first()
     if account is None or Identity.objects.filter(user=account.user).exists():

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from django.conf import settings
+from django.core import checks
 from django.core.exceptions import ImproperlyConfigured
 
 from company.sign_in import providers
@@ -65,6 +66,23 @@ def _check_groups(name: str, _value: Any) -> None:
             )
 
 
+def _check_directory(name: str, value: Any) -> None:
+    if value and value not in providers.providers():
+        raise ImproperlyConfigured(f"{name} is {value!r}, which EDITOR_OIDC does not name.")
+
+
+def check_directory(**_options: Any) -> list[checks.CheckMessage]:
+    """Check that it is known whose subjects the external ids of a directory are."""
+    try:
+        if not providers.providers() or providers.provider_of_directory() is not None:
+            return []
+    except ImproperlyConfigured:
+        return []  # the check of EDITOR_OIDC says why
+    message = "EDITOR_OIDC names several providers, so none is linked to accounts that a directory makes."
+    hint = "Set EDITOR_DIRECTORY_PROVIDER to the id of the provider that belongs to the directory."
+    return [checks.Warning(message, hint=hint, id="company.W001")]
+
+
 SETTINGS: Final = (
     Setting(
         "EDITOR_OIDC",
@@ -95,6 +113,15 @@ SETTINGS: Final = (
         "none",
         check=_check_groups,
         error_id="company.E004",
+    ),
+    Setting(
+        "EDITOR_DIRECTORY_PROVIDER",
+        "",
+        "the id of the provider whose subjects are the external ids of the "
+        "[directory](administration.md#a-directory)",
+        "the only one",
+        check=_check_directory,
+        error_id="company.E007",
     ),
     Setting(
         "EDITOR_KEYS_NEED_SIGN_IN_DAYS",

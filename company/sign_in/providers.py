@@ -49,6 +49,18 @@ def providers() -> Mapping[str, Provider]:
     return _providers(settings.EDITOR_OIDC)
 
 
+def provider_of_directory() -> str | None:
+    """Return the id of the provider whose subjects are the external ids of the directory.
+
+    It is the named, or the only one. None if several are there and none is named: a subject of one may be
+    somebody else at another.
+    """
+    if settings.EDITOR_DIRECTORY_PROVIDER:
+        return str(settings.EDITOR_DIRECTORY_PROVIDER)
+    known = list(providers())
+    return known[0] if len(known) == 1 else None
+
+
 def group_rules() -> Sequence[GroupRule]:
     """Return the rules about groups; raises `ImproperlyConfigured` for a value that cannot be used."""
     return _group_rules(settings.EDITOR_SSO_GROUPS)

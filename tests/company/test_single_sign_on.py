@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
 from typing import Any
 
@@ -15,12 +16,14 @@ from pytest_django import Settings
 
 from company.directory.models import DirectoryAccount
 from company.sign_in import oidc
+from company.sign_in.conf import check_directory
 from company.sign_in.models import Identity
 from tests.company.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import CLIENT, IdentityProvider
 from tests.support.people import give_role, person
 from tests.support.studio import Visitor, words_of
+from versioning.conf import check_values
 from versioning.models import Event
 
 pytestmark = pytest.mark.usefixtures("cast")
@@ -230,6 +233,28 @@ def test_an_account_of_the_directory_is_linked_at_the_first_sign_in(
     corp.person = {"sub": "grace-1", "preferred_username": "grace"}
     sign_in(corp)
     assert Identity.objects.get(subject="grace-1").user.username == name
+
+
+@pytest.mark.parametrize(("directory", "name"), [("", "grace-2"), ("other", "grace-2"), ("corp", "grace")])
+def test_of_several_providers_only_that_of_the_directory_links_its_accounts(
+    corp: IdentityProvider, settings: Settings, directory: str, name: str
+) -> None:
+    """Somebody else may have the subject at another provider."""
+    settings.EDITOR_OIDC = json.dumps(
+        [corp.settings(), corp.settings(id="other", issuer="https://other.example")]
+    )
+    settings.EDITOR_DIRECTORY_PROVIDER = directory
+    assert bool(check_directory()) == (directory == "")
+    user = person("grace", acme="editor")
+    DirectoryAccount.objects.create(user=user, external_id="grace-1", is_made_here=True)
+    corp.person = {"sub": "grace-1", "preferred_username": "grace"}
+    sign_in(corp)
+    assert Identity.objects.get(subject="grace-1").user.username == name
+
+
+def test_the_provider_of_the_directory_has_to_be_known(corp: IdentityProvider, settings: Settings) -> None:
+    settings.EDITOR_DIRECTORY_PROVIDER = "corq"
+    assert [one.id for one in check_values()] == ["company.E007"]
 
 
 def test_without_sign_up_no_account_is_made(corp: IdentityProvider, settings: Settings) -> None:
