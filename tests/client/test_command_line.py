@@ -70,7 +70,7 @@ class Desk:
 
 MANY_WORKSPACES = """
 from django.contrib.auth.models import User
-from tests.support.factories import MembershipFactory
+from versioning.testing import MembershipFactory
 tester = User.objects.get(username="tester")
 for number in range(100):
     MembershipFactory(user=tester, workspace__id=f"desk-{number}", role="admin")

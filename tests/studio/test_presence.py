@@ -15,13 +15,13 @@ from django.test.utils import CaptureQueriesContext
 from studio.models import Presence
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
-from tests.support.factories import UserFactory
 from tests.support.forms import Person
 from tests.support.people import give_role, person
 from tests.support.studio import words_of
 from tests.support.window import page_of
 from versioning.domain.access import Role
 from versioning.models import Membership
+from versioning.testing import UserFactory
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from studio.workspaces import keys, members
 from tests.conftest import Cast
 from tests.serving.test_query_counts import grow, insert_history, insert_resources, versions_to_read
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.factories import ApiKeyFactory, UserFactory
 from tests.support.forms import Person
 from tests.support.served import reference, text
 from tests.support.studio import Visitor, page_of, workspace_page
@@ -24,6 +23,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
 from versioning.serving.grants import target_of
+from versioning.testing import ApiKeyFactory, UserFactory
 
 PER_PAGE = 3
 FEW, MANY = 4, 8

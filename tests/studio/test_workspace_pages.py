@@ -11,11 +11,11 @@ from django.utils import timezone
 from studio.shown_once import COOKIE
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
-from tests.support.factories import ApiKeyFactory
 from tests.support.people import give_role
 from tests.support.studio import Visitor, page_of, shown_once, words_of, workspace_page
 from versioning.models import ApiKey, Event, Membership, WorkerHeartbeat, Workspace
 from versioning.models.accounts import account
+from versioning.testing import ApiKeyFactory
 
 LIST = "/studio/versioning/workspace/"
 UNLIMITED = f"{LIST}keys/"
