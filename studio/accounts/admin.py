@@ -84,7 +84,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
 
     def get_urls(self) -> list[Any]:
         """Return Django's URLs, and that of the page that erases a person."""
-        return [path("<str:account>/erase/", ErasePage.as_view(), name=PAGE), *super().get_urls()]
+        return [path("<str:object_id>/erase/", ErasePage.as_view(), name=PAGE), *super().get_urls()]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         """Return the name, the dates, and the person's own rights, so that a superuser always remains."""

@@ -50,13 +50,13 @@ class ErasePage(StudioPage):
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the id of the account from the address."""
         super().setup(request, *args, **kwargs)
-        self._id = unquote(kwargs["account"])
+        self._id = unquote(kwargs["object_id"])
 
-    def get(self, request: HttpRequest, account: str) -> HttpResponse:
+    def get(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Show what is erased and what stays."""
         return self._show(EraseForm(username=self._username))
 
-    def post(self, request: HttpRequest, account: str) -> HttpResponse:
+    def post(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Erase the person, and show the list of accounts."""
         form = EraseForm(request.POST, username=self._username)
         if not form.is_valid():

@@ -48,7 +48,7 @@ GENERATION = settings(
     suppress_health_check=list(HealthCheck),
 )
 
-FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}"}
+FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
 SHOWN_ONCE = re.compile(rb'"secret"|"key":"ek_|"url":"[^"]*/welcome/')
 
 # A base that has changed and an agent that cannot run are no problem of the request itself.

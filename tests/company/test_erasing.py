@@ -137,6 +137,7 @@ def traces() -> list[str]:
     return found
 
 
+@pytest.mark.database  # how JSON is searched
 def test_no_trace_of_the_name_is_left_and_what_was_done_stays(
     cast: Cast, versions: dict[Kind, list[str]]
 ) -> None:
@@ -208,6 +209,7 @@ def test_the_command_erases_the_name_of_an_account_that_is_gone(cast: Cast) -> N
     assert output.getvalue() == "Nothing is stored under the name 'leonie'.\n"
 
 
+@pytest.mark.database
 def test_a_name_in_letters_beyond_ascii_is_found(cast: Cast) -> None:
     person("zoë", acme="viewer")
     assert cast.root.post("/people/zo%C3%AB/erase").status == 200

@@ -101,6 +101,7 @@ def test_nothing_is_deleted_along_with_another_row(cast: Cast) -> None:
         pre_delete.send(sender=Agent, instance=agent, using="default", origin=workspace)
 
 
+@pytest.mark.database
 def test_a_dump_is_loaded(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     tables = (Agent, AgentVersion)
