@@ -71,7 +71,14 @@ class StudioSite(AdminSite):
         cacheable: bool = False,  # noqa: FBT001, FBT002  as Django's
     ) -> Callable[..., HttpResponseBase]:
         """Return a view that only users of the studio can open; Django's own pages get the studio's frame."""
-        guarded = super().admin_view(view, cacheable)
+
+        def storable(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            """Answer 404 where a part of the address holds NUL, which PostgreSQL refuses to look for."""
+            if any("\x00" in str(part) for part in (*args, *kwargs.values())):
+                return error_page(request, 404, _("There is nothing here"), "")
+            return view(request, *args, **kwargs)
+
+        guarded = super().admin_view(update_wrapper(storable, view), cacheable)
         if issubclass(getattr(view, "view_class", object), StudioPage):
             return guarded
 

@@ -2,13 +2,16 @@
 
 A provider that says that it is asked too often is asked by half as many, after the time that it names; each
 answer then lets a little more through, up to the setting.
+
+The last place of a provider is for a workspace that has none: long items of one do not delay another.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
@@ -21,7 +24,8 @@ MAX_WAIT: Final = 300.0
 @dataclass
 class _Lane:
     limit: float
-    running: int = 0
+    running: Counter[str] = field(default_factory=Counter)
+    """How many cells run, by workspace."""
     paused_until: float = 0.0
 
 
@@ -33,21 +37,23 @@ class Pacing:
         self._lanes: dict[str, _Lane] = {}
         self._lock = Lock()
 
-    def has_room(self, provider: str) -> bool:
-        """Return whether one more may run now."""
+    def has_room(self, provider: str, workspace: str) -> bool:
+        """Return whether one more of the workspace may run now."""
         with self._lock:
             lane = self._lane(provider)
-            return lane.running < int(lane.limit) and self._clock() >= lane.paused_until
+            free = int(lane.limit) - lane.running.total()
+            least = 2 if lane.running[workspace] else 1
+            return free >= least and self._clock() >= lane.paused_until
 
-    def begin(self, provider: str) -> None:
+    def begin(self, provider: str, workspace: str) -> None:
         """Record that one runs."""
         with self._lock:
-            self._lane(provider).running += 1
+            self._lane(provider).running[workspace] += 1
 
-    def end(self, provider: str) -> None:
+    def end(self, provider: str, workspace: str) -> None:
         """Record that it does not run any more."""
         with self._lock:
-            self._lane(provider).running -= 1
+            self._lane(provider).running -= Counter([workspace])
 
     def answered(self, provider: str) -> None:
         """Let a little more through: one more after as many answers as run at the same time."""

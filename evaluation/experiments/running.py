@@ -66,7 +66,7 @@ def run(cell: Cell) -> None:
     finally:
         with _lock:
             _running.pop(cell.pk, None)
-        PACING.end(cell.provider)
+        PACING.end(cell.provider, cell.workspace_id)
 
 
 def stop_cancelled() -> None:

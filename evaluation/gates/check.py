@@ -10,6 +10,7 @@ from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
 from pydantic import Field
 
+from evaluation.datasets.models import Dataset
 from evaluation.gates.judging import Judgement, judged
 from evaluation.gates.models import Bypass, Gate, gates_of
 from versioning.api.schemas.base import RequestSchema
@@ -109,7 +110,10 @@ def check(request: PublishRequest) -> gate.Then | None:
     if not found:
         return None
     list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
-    # Read again: the rules may have changed while the locks were waited for.
+    # Items that are added from here on come after the change: whoever adds one waits for this transaction.
+    datasets = Dataset.objects.filter(pk__in={one.dataset_id for one in found})
+    list(datasets.order_by("pk").locked().values_list("pk"))
+    # Read again: rules and items may have changed while the locks were waited for.
     failing = [one for one in judged(request, gates_of(workspaces)) if not one.ok]
     if not failing:
         return None

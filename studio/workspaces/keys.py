@@ -48,7 +48,10 @@ class KeyForm(forms.Form):
         required=False,
         choices=list(ACTIONS.items()),
         widget=forms.CheckboxSelectMultiple,
-        help_text=gettext_lazy("If you choose none, the key may do everything that its role allows."),
+        help_text=gettext_lazy(
+            "If you choose none, the key may do everything that its role allows. A key for administering, "
+            "even for that alone, can invite people with any role, who may then do more than the key."
+        ),
     )
     id_prefix = forms.CharField(
         label=gettext_lazy("Only ids that begin with"),

@@ -8,7 +8,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
+from tests.support.openapi import ROUTES
 from tests.support.unchanged import everything_stored, is_refusal
 
 # As written in the URL; each differs from the id `writer`, or is no id at all.
@@ -233,3 +235,18 @@ def test_far_too_many_parameters_are_refused(alice: Api, kind: Kind) -> None:
     answer = alice.get(f"{kind.path}?{query}")
     assert answer.status == 400
     assert answer.body.keys() >= {"error", "code"}
+
+
+@pytest.mark.database
+def test_every_route_refuses_nul_in_any_part_of_its_address(cast: Cast) -> None:
+    wrong = {}
+    for operation in ROUTES:
+        method, _, route = operation.partition(" ")
+        for place in range(route.count("{")):
+            parts = route.replace("{}", "{x}").split("{x}")
+            filled = ["a%00b" if number == place else "writer" for number in range(len(parts) - 1)]
+            path = "".join(part + value for part, value in zip(parts, [*filled, ""], strict=True))
+            answer = cast.root.request(method, path, {})
+            if not is_refusal(answer, 404, "not_found"):
+                wrong[f"{method} {path}"] = (answer.status, answer.body)
+    assert wrong == {}

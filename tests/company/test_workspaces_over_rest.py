@@ -90,6 +90,18 @@ def test_with_an_empty_workspace_go_members_and_keys(cast: Cast) -> None:
     assert cast.alice.get("/workspaces/acme").status == cast.root.get("/workspaces/acme").status == 404
 
 
+def test_a_workspace_with_an_earlier_id_does_not_show_the_earlier_log(cast: Cast) -> None:
+    assert cast.root.delete("/workspaces/acme").status == 200
+    assert cast.root.post("/workspaces", {"id": "acme", "name": "Another"}).status == 201
+    give_role("alice", "acme", "admin")
+    AGENTS.make(cast.alice, "new", workspaceId="acme")
+    shown = cast.alice.get("/events", workspaceId="acme", limit=200).body["events"]
+    assert {one["type"] for one in shown} == {"workspace.created", "member.added", "agent.created"}
+    assert {"member.removed", "workspace.deleted"} <= {
+        one["type"] for one in cast.root.get("/events", limit=200).body["events"]
+    }
+
+
 @pytest.mark.database
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(

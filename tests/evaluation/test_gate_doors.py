@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator
+from threading import Thread
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from evaluation.experiments.models import Experiment
+from evaluation.gates import check as gate_check
 from evaluation.models import Dataset, Gate, Scorer
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
@@ -383,3 +385,33 @@ def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
     assert cast.edgar.post(f"{GATES}/run", {"releaseId": release}).body == {"experiments": []}
     assert cast.edgar.post(f"{GATES}/run", {}).fields == ["releaseId"]
     assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["releaseId"]
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_no_item_is_added_between_the_check_and_the_change(
+    cast: Cast, draft: str, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_gate(cast.alice, dataset)
+    judged = gate_check.judged
+    outcomes = []
+
+    def add_meanwhile() -> None:
+        try:
+            with transaction.atomic():
+                list(Dataset.objects.select_for_update(nowait=True))
+            outcomes.append("added")
+        except OperationalError:
+            outcomes.append("waits")
+        finally:
+            connection.close()
+
+    def judge(*arguments: Any) -> Any:
+        thread = Thread(target=add_meanwhile)
+        thread.start()
+        thread.join()
+        return judged(*arguments)
+
+    monkeypatch.setattr(gate_check, "judged", judge)
+    assert cast.alice.post(AGENTS.url("writer", "versions", draft, "activate")).status == 403
+    assert outcomes and set(outcomes) == {"waits"}

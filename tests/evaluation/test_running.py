@@ -413,20 +413,34 @@ def test_a_busy_provider_is_asked_by_half_as_many(settings: Any) -> None:
     settings.EDITOR_EVALUATION_CONCURRENCY = 4
     now = [0.0]
     pacing = Pacing(clock=lambda: now[0])
-    for _ in range(4):
-        assert pacing.has_room("openai")
-        pacing.begin("openai")
-    assert not pacing.has_room("openai") and pacing.has_room("anthropic")
+    for workspace in "abcd":
+        assert pacing.has_room("openai", workspace)
+        pacing.begin("openai", workspace)
+    assert not pacing.has_room("openai", "e") and pacing.has_room("anthropic", "e")
     pacing.refused("openai", 10)
     pacing.refused("openai", 10)  # asked before the first refusal
-    for _ in range(4):
-        pacing.end("openai")
-    assert not pacing.has_room("openai")
+    for workspace in "abcd":
+        pacing.end("openai", workspace)
+    assert not pacing.has_room("openai", "a")
     now[0] = 10.0
-    pacing.begin("openai")
-    assert pacing.has_room("openai")
-    pacing.begin("openai")
-    assert not pacing.has_room("openai")
+    pacing.begin("openai", "a")
+    assert pacing.has_room("openai", "b")
+    pacing.begin("openai", "b")
+    assert not pacing.has_room("openai", "c")
     for _ in range(3):
         pacing.answered("openai")
-    assert pacing.has_room("openai")
+    assert pacing.has_room("openai", "c")
+
+
+def test_a_workspace_leaves_a_place_of_a_provider_to_others(settings: Any) -> None:
+    settings.EDITOR_EVALUATION_CONCURRENCY = 4
+    pacing = Pacing()
+    for _ in range(3):
+        assert pacing.has_room("openai", "busy")
+        pacing.begin("openai", "busy")
+    assert not pacing.has_room("openai", "busy")
+    assert pacing.has_room("openai", "other"), "its items need not wait until one of the others ends"
+    pacing.begin("openai", "other")
+    pacing.end("openai", "busy")
+    assert not pacing.has_room("openai", "busy") and not pacing.has_room("openai", "other")
+    assert pacing.has_room("openai", "third")

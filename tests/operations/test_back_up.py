@@ -178,3 +178,15 @@ def test_followers_learn_that_the_log_was_restored(restored_service: Restored) -
         assert log["epoch"] and log["epoch"] != restored_service.epoch
         refused = api.get("/events", after=1, epoch=restored_service.epoch)
         assert (refused.status, refused.code) == (410, "cursor_ahead")
+
+
+def test_a_restore_ends_sessions_and_revokes_keys_if_it_is_told_to(restored_service: Restored) -> None:
+    """The last test of this module, because it restores once more."""
+    new = restored_service.new
+    new.service.stop()
+    new.service.environment["SECRET_KEY"] = restored_service.old.service.environment["SECRET_KEY"]
+    [block] = commands(ADMINISTRATION, "Sessions and keys that were ended since")
+    told = new.run(block.replace("2026-11-29", "9999-11-29"), BACKUP="carried-over")
+    assert "Sessions ended: 1." in told and "Keys revoked: 1." in told
+    new.service.start()
+    assert remembered(restored_service) == {"key": False, "session": False, "invitation": True}

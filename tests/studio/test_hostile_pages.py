@@ -235,6 +235,20 @@ def in_turn(texts: Sequence[str], number: int) -> dict[str, list[str]]:
     return {route: list(islice(dealt, number)) for route in ROUTES}
 
 
+@pytest.mark.database
+def test_every_page_is_404_for_nul_in_any_part_of_its_address(cast: Cast, real: dict[str, str]) -> None:
+    attacker = Attacker("root")
+    answers = {}
+    for route in ROUTES:
+        names = [name for name in variables(route) if name not in {"token", "uidb64", "language", "provider"}]
+        for name in names:
+            place = address(route, real | {name: "NUL"}).replace("NUL", "a%00b")
+            answers[place] = attacker.ask("get", place).status
+    assert len(answers) > 50 and set(answers.values()) <= {404, 405}, {
+        place: status for place, status in answers.items() if status not in {404, 405}
+    }
+
+
 IN_QUERIES = in_turn(HOSTILE, 1)
 IN_ADDRESSES = in_turn(HOSTILE_IN_ADDRESSES, 1)
 IN_FIELDS = in_turn(HOSTILE_IN_FIELDS, 1)

@@ -127,6 +127,8 @@ class EditorViewSet(ViewSet):
         if request.method not in self.allowed_methods:
             self.http_method_not_allowed(request, *args, **kwargs)
         super().initial(request, *args, **kwargs)
+        if any("\x00" in part for part in kwargs.values() if isinstance(part, str)):
+            raise NotFound  # no text that is stored holds one
         needed = self.action_of(self.action, request.method or "")
         if needed is not None:
             self.caller.require_action(needed)

@@ -11,7 +11,7 @@ from versioning.domain.agents import Registry
 from versioning.domain.events import Audience, Reach, personal_types
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
-from versioning.models import Event
+from versioning.models import Event, Workspace
 from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import model_of
 
@@ -39,12 +39,15 @@ def _is_visible_to(caller: Caller, code: Registry) -> Q:
     home = {right: caller.scope(right) for right in Right}
     if home[Right.ADMINISTER] is None:
         return Q(hidden_from="")
-    members, editors = (within("workspace_id", home[right]) for right in (Right.READ, Right.READ_DRAFTS))
+    members, editors, admins = (
+        within("workspace_id", home[right]) & _is_of_this_workspace()
+        for right in (Right.READ, Right.READ_DRAFTS, Right.ADMINISTER)
+    )
     everybody = Q(reach=Reach.EVERYBODY) | _readable_now(caller, code)
     readable = editors | (members & Q(reach=Reach.MEMBERS)) | everybody
     seen = (
         _is_personal(caller)
-        | Q(audience=Audience.ADMINS) & within("workspace_id", home[Right.ADMINISTER])
+        | Q(audience=Audience.ADMINS) & admins
         | Q(audience=Audience.EDITORS) & editors
         | Q(audience=Audience.READERS) & readable & (members | _is_of_this_life(code))
     )
@@ -66,7 +69,16 @@ def is_about_oneself(caller: Caller) -> Q:
     Like all events about members, it is for admins otherwise, and in lists of the log.
     """
     own = Q(type__in=("member.added", "member.roleChanged"), detail__username=caller.username)
-    return own & within("workspace_id", caller.scope(Right.READ))
+    return own & within("workspace_id", caller.scope(Right.READ)) & _is_of_this_workspace()
+
+
+def _is_of_this_workspace() -> Q:
+    """Return the condition that an event is not of an earlier workspace with the same id.
+
+    Members of the present one have no rights in that.
+    """
+    later = Workspace.objects.filter(pk=OuterRef("workspace_id"), created_at__gt=OuterRef("created_at"))
+    return ~Q(Exists(later.order_by()))
 
 
 def _readable_now(caller: Caller, code: Registry) -> Q:

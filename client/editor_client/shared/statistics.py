@@ -7,7 +7,7 @@ counts items, not attempts: several answers to one question are not several inde
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from math import exp, fsum, lgamma, log, log1p, sqrt
@@ -26,6 +26,7 @@ MIN_FOR_T: Final = 30
 MAX_ENUMERATED: Final = 20
 """Up to so many differences, all combinations of their signs are counted; beyond it, they are drawn."""
 DRAWS: Final = 10_000
+_DIGITS: Final = 44
 POWER: Final = 0.8
 """A drop is detectable if it would be found this often."""
 NOISE: Final = 0.025
@@ -100,7 +101,13 @@ def sign_flips(differences: Sequence[float], seed: str) -> float:
 
     It asks how often their sum would be as far from zero if each could as well have had the other sign.
     `seed` decides what is drawn where there are too many combinations of signs to count them all.
+    The last results are remembered: a gate asks again when a version is published.
     """
+    return _sign_flips(tuple(differences), seed)
+
+
+@lru_cache(maxsize=16)
+def _sign_flips(differences: Sequence[float], seed: str) -> float:
     sizes = [abs(one) for one in differences if one]
     total = fsum(sizes)
     # Sums of the same numbers in another order differ in their last digits.
@@ -127,16 +134,36 @@ def _signed_sums(sizes: Sequence[float]) -> list[float]:
 
 
 def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
-    """Yield sums of those that are drawn as positive; each byte of a draw decides on eight sizes."""
-    tables = []
-    for start in range(0, len(sizes), 8):
-        table = [0.0]
-        for size in sizes[start : start + 8]:
-            table += [one + size for one in table]
-        tables.append(table * (256 // len(table)))
+    """Yield sums of those that are drawn as positive; each bit of a draw decides on one size.
+
+    Sizes are not added one by one: those that are drawn are counted for each value or, of many values, for
+    each binary digit.
+    """
+    masks = _masks_of_values(sizes) if len(set(sizes)) <= _DIGITS else _masks_of_digits(sizes)
     draw = Random(seed).randbytes  # noqa: S311  a simulation, which has to be repeatable
     for _ in range(DRAWS):
-        yield sum(map(list.__getitem__, tables, draw(len(tables))))
+        drawn = int.from_bytes(draw((len(sizes) + 7) // 8), "little")
+        yield sum([weight * (drawn & mask).bit_count() for weight, mask in masks])
+
+
+def _masks_of_values(sizes: Sequence[float]) -> list[tuple[float, int]]:
+    """Return each value, with a bit for each place that has it."""
+    return [(value, _mask(size == value for size in sizes)) for value in sorted(set(sizes))]
+
+
+def _masks_of_digits(sizes: Sequence[float]) -> list[tuple[float, int]]:
+    """Return the value of each binary digit, with a bit for each place whose size has it.
+
+    Sizes are rounded to `_DIGITS` digits of the largest; a sum loses far less than `sign_flips` allows.
+    """
+    unit = max(sizes) / (1 << _DIGITS)
+    numbers = [round(size / unit) for size in sizes]
+    digits = range(_DIGITS + 1)
+    return [(unit * (1 << digit), _mask(number >> digit & 1 for number in numbers)) for digit in digits]
+
+
+def _mask(bits: Iterable[int]) -> int:
+    return int("".join(["1" if bit else "0" for bit in bits])[::-1], 2)
 
 
 @lru_cache(maxsize=1024)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from editor_project import backups
 from editor_project.backups.archive import Unusable
+from editor_project.backups.credentials import end_all_sessions, revoke_keys
 
 
 class Command(BaseCommand):
@@ -26,8 +28,27 @@ class Command(BaseCommand):
         parser.add_argument(
             "file", type=Path, help="what `manage.py backup` has written; - is standard input"
         )
+        parser.add_argument(
+            "--revoke-sessions",
+            action="store_true",
+            help="sign everyone out: sessions that were ended since the back-up are in it",
+        )
+        parser.add_argument(
+            "--revoke-keys-created-before",
+            type=_moment,
+            metavar="ISO",
+            help="revoke the API keys that are older than this, such as 2026-11-29T12:00:00Z: keys that were "
+            "revoked since the back-up are in it as they were",
+        )
 
-    def handle(self, *_args: Any, file: Path, **_options: Any) -> None:
+    def handle(
+        self,
+        *_args: Any,
+        file: Path,
+        revoke_sessions: bool,
+        revoke_keys_created_before: datetime.datetime | None,
+        **_options: Any,
+    ) -> None:
         """Replace what the database holds, all of it or nothing, and migrate it to this release."""
         with TemporaryDirectory(prefix="editor-restore-") as folder:
             if str(file) == "-":
@@ -39,7 +60,21 @@ class Command(BaseCommand):
             except Unusable as error:
                 raise CommandError(str(error)) from error
         call_command("migrate", verbosity=0, skip_checks=True)
+        sentences = []
+        if revoke_sessions:
+            sentences.append(f" Sessions ended: {end_all_sessions()}.")
+        if revoke_keys_created_before is not None:
+            sentences.append(f" Keys revoked: {revoke_keys(revoke_keys_created_before)}.")
         self.stdout.write(
             f"Restored the state of {found.made_at}, saved by release {found.version}. "
-            "Its log has a new epoch: programs that follow it begin anew."
+            f"Its log has a new epoch: programs that follow it begin anew.{''.join(sentences)}"
         )
+
+
+def _moment(text: str) -> datetime.datetime:
+    """Read a moment; without an offset it is UTC."""
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no moment, such as 2026-11-29T12:00:00Z") from None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=datetime.UTC)

@@ -46,7 +46,9 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         """Return the workspaces and queues with due cells that this process may run now."""
         due = self.due().filter(experiment=OuterRef("pk")).values("due_at")[:1]
         waiting = Experiment.objects.filter(outcome="").annotate(due_at=Subquery(due)).exclude(due_at=None)
-        found = [one for one in waiting.order_by("due_at", "pk") if PACING.has_room(one.provider)]
+        found = [
+            one for one in waiting.order_by("due_at", "pk") if PACING.has_room(one.provider, one.workspace_id)
+        ]
         return list(dict.fromkeys((one.workspace_id, one.queue_id) for one in found))
 
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Cell]:
@@ -54,7 +56,7 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         _workspace, queue = owner
         firsts = []
         for one in Experiment.objects.filter(queue_id=queue, outcome=""):
-            if PACING.has_room(one.provider) and not self._is_full(one):
+            if PACING.has_room(one.provider, one.workspace_id) and not self._is_full(one):
                 first = self.due().filter(experiment=one).values_list("due_at", "pk").first()
                 firsts += [] if first is None else [(first, one)]
         if not firsts:
@@ -62,8 +64,8 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         _, experiment = min(firsts, key=itemgetter(0))
         rows = super(CellQuerySet, self.filter(experiment=experiment)).lease_of(owner, limit, by=by)
         for row in rows:
-            row.provider = experiment.provider
-            PACING.begin(row.provider)
+            row.provider, row.workspace_id = experiment.provider, experiment.workspace_id
+            PACING.begin(row.provider, row.workspace_id)
         return rows
 
     def _is_full(self, experiment: Experiment) -> bool:
@@ -109,7 +111,7 @@ class Cell(DueWork):
     review_comment = models.TextField(blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
-    provider = ""
+    provider = workspace_id = ""
     """Of its experiment, when it was leased."""
 
     if TYPE_CHECKING:
