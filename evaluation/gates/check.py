@@ -58,36 +58,43 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
 
 def sentence(judgement: Judgement) -> str:
     """Return why a gate is not satisfied, in a sentence."""
-    names = {"id": judgement.affected.id, "dataset": judgement.gate.dataset.name}
-    if judgement.state is State.RUNNING:
-        return Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result.", **names)
-    if judgement.state is State.INCOMPLETE:
-        return Message(
-            "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, "
-            "or has too few attempts.",
-            **names,
-        )
-    if judgement.state is State.FAILED:
-        return Message(
-            "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold.",
-            **names,
-            rule=(judgement.rule or {}).get("rule", ""),
-        )
-    if judgement.state is State.STALE:
-        return Message(
-            "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have "
-            "changed, or it is too old.",
-            **names,
-        )
-    if judgement.rule is not None:
-        return Message(
-            "What is live of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with "
-            "it.",
-            **names,
-        )
+    is_of_live = judgement.state is State.MISSING and judgement.rule is not None
     return Message(
-        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change.", **names
+        _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
+        id=judgement.affected.id,
+        dataset=judgement.gate.dataset.name,
+        rule=(judgement.rule or {}).get("rule", ""),
     )
+
+
+_NO_EVIDENCE_OF_LIVE: Final = Message(
+    "What was live last of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with it."
+)
+_SENTENCES: Final = {
+    State.SCORER_GONE: Message(
+        "A scorer of a gate of the agent {id!r} over {dataset!r} is gone, or the prompt block that it judges "
+        "by; another one with the same id does not count."
+    ),
+    State.RUNNING: Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result."),
+    State.INCOMPLETE: Message(
+        "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, or "
+        "has too few attempts."
+    ),
+    State.FAILED: Message(
+        "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold."
+    ),
+    State.TOO_FEW: Message(
+        "The agent {id!r} was evaluated over {dataset!r}, and so few items cannot show what the rule "
+        "{rule!r} asks for."
+    ),
+    State.STALE: Message(
+        "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have changed, "
+        "or it is too old."
+    ),
+    State.MISSING: Message(
+        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change."
+    ),
+}
 
 
 class BypassEvaluation(RequestSchema):

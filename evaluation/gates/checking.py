@@ -125,6 +125,8 @@ class MissingRun(NamedTuple):
 def missing_run(judgement: Judgement) -> MissingRun | None:
     """Return the experiment that a gate lacks of an agent; None if nothing would help, or it runs already."""
     gate, affected = judgement.gate, judgement.affected
+    if judgement.state is State.SCORER_GONE:
+        return None
     wants_live = judgement.lacks_live not in _WAITING
     if affected.after is not None and judgement.lacks_here not in _WAITING:
         lock = affected.after
@@ -139,6 +141,9 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
         "scorerIds": gate.scorer_ids,
         "primaryScorer": gate.primary_scorer,
         "attempts": gate.attempts,
+        "version": gate.dataset_version,
+        "requestContext": gate.request_context or None,
+        "unmockedToolPolicy": gate.tool_policy,
         "lock": lock,
         "baseline": baseline,
     }

@@ -14,7 +14,7 @@ from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Experiment
 from evaluation.gates.affected import Affected, affected_by, asks
 from evaluation.gates.evidence import Present
-from evaluation.gates.models import Gate, Rule
+from evaluation.gates.models import Gate, Rule, TooFew
 from versioning.conf import get_editor
 from versioning.editor.publish_requests import PublishRequest
 from versioning.models import Agent, Event, PromptBlock
@@ -38,11 +38,13 @@ class Judgement:
     """Why there is no evidence for what is live; None if there is, or no rule speaks of that."""
     live_id: str | None = None
     """The experiment about what is live, which a rule speaks of."""
+    is_allowed: bool = False
+    """Whether the gate lets the version go live although too few items cannot decide."""
 
     @property
     def ok(self) -> bool:
         """Whether the gate is satisfied."""
-        return self.state is None
+        return self.state is None or self.is_allowed
 
 
 def judged(request: PublishRequest, asking: Sequence[Gate]) -> Iterator[Judgement]:
@@ -68,17 +70,21 @@ class _Asked:
 
     def judgement(self) -> Judgement:
         """Return what the gate says."""
+        if self._present.has_gone:
+            return Judgement(gate=self._gate, affected=self._affected, state=State.SCORER_GONE)
         is_live = self._affected.is_live
         live = (lambda: self._live) if is_live else None
-        answer = gates.judged(self._gate.rules, self._here, live, self._run)
+        allows = self._gate.too_few == TooFew.ALLOW
+        answer = gates.judged(self._gate.rules, self._here, live, self._run, allows_too_few=allows)
         about = Judgement(
             gate=self._gate,
             affected=self._affected,
             state=answer.state,
             rule=answer.rule,
             experiment_id=_id_of(answer.experiment),
+            is_allowed=answer.is_allowed,
         )
-        if answer.state in {None, State.FAILED}:
+        if answer.state in {None, State.FAILED, State.TOO_FEW}:
             return about
         wants_live = is_live and any(map(gates.speaks_of_live, self._gate.rules))
         return replace(
@@ -113,6 +119,7 @@ class _Asked:
         own: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self._gate.primary_scorer)
             for scorer_id in self._gate.scorer_ids
+            if scorer_id in run.yardsticks  # one that was stopped may lack some
         }
         return replace(run, yardsticks=own)
 

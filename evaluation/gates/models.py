@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -39,6 +39,34 @@ class Bypass(models.TextChoices):
     NOBODY = "nobody"
 
 
+class ToolPolicy(models.TextChoices):
+    """What happens to a call of a tool that no mock of the item answers."""
+
+    DENY = "deny"
+    ALLOW = "allow"
+
+
+class TooFew(models.TextChoices):
+    """What a gate says where too few items cannot show the difference that a rule asks for."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+LATEST: Final = "latest"
+"""The `dataset_policy` of a gate that follows its dataset."""
+
+
+class ScorerPin(NamedTuple):
+    """The very scorer that a gate was made with, which a later one with its id is not."""
+
+    identity: str
+    is_external: bool
+    """Whether an application sent its scores then, so that the gate takes those."""
+    block: tuple[str, str] | None
+    """The id and the identity of the prompt block that it named, if it is a judge."""
+
+
 class GateQuerySet(models.QuerySet["Gate"]):
     """Queries for gates."""
 
@@ -59,8 +87,9 @@ class GateQuerySet(models.QuerySet["Gate"]):
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
 
     def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, in a fixed order."""
-        return self.select_for_update(of=("self",), no_key=True).order_by("pk")
+        """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
+        found = self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
+        return found.order_by("pk")
 
 
 def gates_of(workspaces: Collection[str]) -> list[Gate]:
@@ -81,10 +110,18 @@ class Gate(models.Model):
     dataset = models.ForeignKey(Dataset, on_delete=models.RESTRICT, related_name="gates")
     scorer_keys = models.TextField()
     """The ids of the scorers, each between line feeds, in their order."""
+    scorer_pins_json = models.TextField(default="{}")
+    """By the ids of the scorers, what `ScorerPin` holds."""
     primary_scorer = models.CharField(max_length=200)
     attempts = models.PositiveSmallIntegerField(default=1)
     rules_json = models.TextField()
     evidence_days = models.PositiveSmallIntegerField(default=30)
+    request_context_json = models.TextField(default="{}")
+    """The request context in which items have to run; that of an item takes precedence."""
+    tool_policy = models.CharField(max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY)
+    dataset_version = models.PositiveIntegerField(null=True)
+    """The version of the dataset that evidence is about; null for the present one."""
+    too_few = models.CharField(max_length=8, choices=TooFew.choices, default=TooFew.REFUSE)
     bypass = models.CharField(max_length=16, choices=Bypass.choices, default=Bypass.ADMIN)
     enabled = models.BooleanField(default=True)
     author = models.ForeignKey(
@@ -123,6 +160,31 @@ class Gate(models.Model):
         """The rules, all of which have to hold; not to be changed."""
         found: Sequence[Rule] = json.loads(self.rules_json)
         return found
+
+    @cached_property
+    def scorer_pins(self) -> Mapping[str, ScorerPin]:
+        """The scorers that it was made with, by their ids."""
+        found = json.loads(self.scorer_pins_json)
+        return {
+            scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
+            for scorer_id, (identity, is_external, block) in found.items()
+        }
+
+    @cached_property
+    def request_context(self) -> Mapping[str, Any]:
+        """The request context in which items have to run; not to be changed."""
+        found: Mapping[str, Any] = json.loads(self.request_context_json)
+        return found
+
+    @property
+    def dataset_policy(self) -> int | str:
+        """The version of its dataset, or `LATEST`."""
+        return LATEST if self.dataset_version is None else self.dataset_version
+
+    @property
+    def present_version(self) -> int:
+        """The version of its dataset that evidence is about."""
+        return self.dataset.version if self.dataset_version is None else self.dataset_version
 
     def is_about(self, agent_id: str, identity: UUID) -> bool:
         """Return whether it asks for evidence about an agent."""

@@ -50,6 +50,8 @@ RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "satisfied"), "chip-published"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "a scorer is gone"), "chip-danger"),
+    State.TOO_FEW: (pgettext_lazy("evidence", "cannot tell"), ""),
     State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
     State.FAILED: (pgettext_lazy("evidence", "speaks against it"), "chip-danger"),
@@ -94,7 +96,7 @@ class Line:
     def sentence(self) -> str:
         """What the gate says."""
         judgement = self.judgement
-        if judgement.ok:
+        if judgement.state is None:
             names = {"agent": judgement.affected.id, "dataset": judgement.gate.dataset.name}
             return _("%(agent)s was evaluated over “%(dataset)s”, and every rule holds.") % names
         return translated(sentence(judgement))

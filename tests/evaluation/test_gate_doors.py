@@ -10,14 +10,16 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from evaluation.experiments.models import Experiment
-from evaluation.models import Dataset, Gate, Scorer
+from evaluation.datasets.verbs import Datasets
+from evaluation.experiments.asking import context_digest
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer
+from evaluation.models import Dataset, Gate, Revision, Scorer
+from evaluation.scoring.kind import SCORER
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.schedules.conftest import ahead, run, scheduled
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api
 from tests.support.calls import undone
-from tests.support.datasets import add_item
 from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
 from tests.support.gates import (
     GATES,
@@ -77,7 +79,79 @@ def _with_error(api: Api, dataset: str, draft: str) -> None:
 
 def _edited(api: Api, dataset: str, draft: str) -> None:
     evidence(api, dataset, draft)
-    add_item(api, dataset, input="Question 99", groundTruth="Answer 99")
+    item = {"input": "Question 99", "groundTruth": "Answer 99"}
+    Datasets.add(dataset.rpartition("/")[2], [item], places=[""])
+
+
+def _in_another_context(api: Api, dataset: str, draft: str) -> None:
+    evidence(api, dataset, draft, requestContext={"tier": "gold"})
+
+
+def _an_item_in_another_context(api: Api, dataset: str, draft: str) -> None:
+    """As where the item is run by itself, in a context of the caller's choice."""
+    experiment = evidence(api, dataset, draft)
+    [cell, *_] = Cell.objects.filter(experiment=experiment)
+    cell.finish_now(context_digest=context_digest({"tier": "gold"}))
+
+
+def _with_real_tools(api: Api, dataset: str, draft: str) -> None:
+    evidence(api, dataset, draft, unmockedToolPolicy="allow")
+
+
+def _purged(api: Api, dataset: str, draft: str) -> None:
+    """The item that fails is purged, and what is left passes."""
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda number: number > 0)
+    _purge(dataset, "Question 0")
+
+
+def _purge(dataset: str, question: str) -> None:
+    dataset_id = dataset.rpartition("/")[2]
+    [item] = [one for one in Revision.objects.filter(dataset=dataset_id) if one.payload["input"] == question]
+    Datasets.purge(dataset_id, str(item.item_id))
+
+
+def _run_after_a_purge(api: Api, dataset: str, draft: str) -> None:
+    _purge(dataset, "Question 0")
+    finish(start(api, dataset, selector={"versionId": draft}), numbers=False)
+
+
+def _until_it_passes(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda number: number > 5)
+    evidence(api, dataset, draft)
+
+
+def _stopped_when_it_failed(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    failing = evidence(api, dataset, draft, lambda number: number > 5)
+    Experiment.objects.filter(pk=failing).update(outcome="cancelled")
+    evidence(api, dataset, draft)
+
+
+def _with_a_namesake_of_the_scorer(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    evidence(api, dataset, draft)
+    scorers = get_editor().collection(SCORER)
+    scorers.delete("exact")
+    config = {"name": "exact", "type": "equals", "config": {"value": "{{output}}"}}
+    scorers.create(config, id="exact", workspace="elsewhere", publish=True)
+
+
+def _with_few_items(api: Api, dataset: str, draft: str) -> None:
+    dataset_id = dataset.rpartition("/")[2]
+    items = [str(one.item_id) for one in Revision.objects.filter(dataset=dataset_id)]
+    Datasets.remove(dataset_id, items[5:])
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda _number: False)
+
+
+def _scored_again_by_its_author(api: Api, dataset: str, draft: str) -> None:
+    """Who wrote the version changes what it is measured by, and scores the outputs that there are."""
+    experiment = evidence(api, dataset, draft)
+    newer = api.patch(SCORERS.url("exact"), {"config": {"value": "{{output}}"}}).body["latestVersionId"]
+    get_editor().collection(SCORER).publish("exact", newer)
+    ExperimentScorer.objects.filter(experiment=experiment).update(version_id=newer)
 
 
 STATES: dict[str, tuple[Prepare, str, str | None]] = {
@@ -92,6 +166,16 @@ STATES: dict[str, tuple[Prepare, str, str | None]] = {
     "it has an error": (_with_error, "incomplete", None),
     "it is too old": (_old, "stale", None),
     "an item was added": (_edited, "stale", None),
+    "it ran in another context": (_in_another_context, "missing", None),
+    "an item ran in another context": (_an_item_in_another_context, "missing", None),
+    "tools were called": (_with_real_tools, "missing", None),
+    "an item was purged": (_purged, "stale", None),
+    "it ran without what was purged": (_run_after_a_purge, "stale", None),
+    "it ran until it passed": (_until_it_passes, "failed", "notWorse"),
+    "it was stopped when it failed": (_stopped_when_it_failed, "failed", "notWorse"),
+    "a namesake scores": (_with_a_namesake_of_the_scorer, "scorer_gone", None),
+    "the author changed the scorer": (_scored_again_by_its_author, "stale", None),
+    "there are five items": (_with_few_items, "tooFew", "notWorse"),
     "what is live was not run": (evidence, "missing", "notWorse"),
     "it is worse": (
         lambda api, dataset, draft: (
@@ -176,7 +260,8 @@ def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, datase
             prepare(cast.edgar, dataset, draft)
             for door, publish in DOORS.items():
                 with undone():
-                    expected = ("new", "missing", None) if door == "create" else ("writer", state, rule)
+                    of_new = ("new", state if state == "scorer_gone" else "missing", None)
+                    expected = of_new if door == "create" else ("writer", state, rule)
                     assert (publish(cast, draft), _live(cast)) == ([expected], live), (name, door)
     for publish_in_python in IN_PYTHON.values():
         with pytest.raises(Forbidden) as refused:
@@ -247,15 +332,17 @@ def test_a_comma_makes_evidence_void_and_the_same_text_again_makes_it_good(
     AGENTS.publish(cast.paula, "writer", again)
 
 
-def test_the_newest_evidence_decides(cast: Cast, draft: str, dataset: str) -> None:
+def test_runs_of_one_configuration_count_together(cast: Cast, draft: str, dataset: str) -> None:
+    """A run adds attempts, and replaces none; too few attempts of one run may be enough together."""
     make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0.9}], attempts=2)
     url = AGENTS.url("writer", "versions", draft, "activate")
-    evidence(cast.edgar, dataset, draft, attempts=2)
-    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0, attempts=3)
-    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
-    evidence(cast.edgar, dataset, draft, attempts=1)  # too few to count
+    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0)
+    assert states(cast.paula.post(url)) == [("writer", "incomplete", None)]
+    evidence(cast.edgar, dataset, draft)  # 75 of 100 together
     assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
     start(cast.edgar, dataset, selector={"versionId": draft}, attempts=2)
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+    evidence(cast.edgar, dataset, draft, attempts=2)  # 87.5 of 100
     assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
     evidence(cast.edgar, dataset, draft, attempts=2)
     assert cast.paula.post(url).status == 200
