@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from django.db.models import F
@@ -21,6 +21,7 @@ from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import update
+from versioning.serving.overlays import OverlaidVersion
 from versioning.verbs import Verbs
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
@@ -66,17 +67,40 @@ def publish(
 def _publish_items(
     editor: Editor, release: Release, items: list[ItemNow], by: Caller, options: Options
 ) -> None:
-    together, about = moves_of(one.item for one in items), {"releaseId": str(release.pk)}
+    together, before = moves_of(one.item for one in items), _live_now(items)
+    about = {"releaseId": str(release.pk)}
     for one in items:
         collection, resource = collection_of(editor, one.kind), one.resource
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
             one.item.active_before = resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(collection, resource, one.version, by, together=together, options=options, **about)
+                activate(
+                    collection,
+                    resource,
+                    one.version,
+                    by,
+                    together=together,
+                    before=before,
+                    options=options,
+                    **about,
+                )
             else:
-                deactivate(collection, resource, by, options=options, **about)
+                deactivate(
+                    collection, resource, by, together=together, before=before, options=options, **about
+                )
     for one in items:
         update(one.item, _FIXED)
+
+
+def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]:
+    """Return what is live of the items before they move."""
+    return {
+        (one.kind, one.resource_id): OverlaidVersion(
+            identity=one.resource.uuid,
+            version_id=None if one.active_version_id is None else str(one.active_version_id),
+        )
+        for one in items
+    }
 
 
 def _note_reverted(reverted: Release, by_release: Release, by: Caller) -> None:

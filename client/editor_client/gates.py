@@ -70,6 +70,8 @@ class GateCheck(Result):
 
     ok: bool
     gates: tuple[GateJudgement, ...]
+    hidden_gates: int
+    """How many others, about agents that the caller may not read, are not satisfied."""
 
 
 class StartedExperiments(Result):

@@ -12,13 +12,11 @@ from editor_client.shared.pairing import Run, Yardstick
 
 from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Experiment
-from evaluation.gates.affected import Affected, affected_by, asks
+from evaluation.gates.affected import Affected, Concerned, Move, affected_by, concerned_by
 from evaluation.gates.evidence import Present
 from evaluation.gates.models import Gate, Rule, TooFew
-from versioning.conf import get_editor
-from versioning.editor.publish_requests import PublishRequest
-from versioning.models import Agent, Event, PromptBlock
-from versioning.serving.grants import Named, named_in, target_of
+from versioning.domain.access import Caller, Right
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +45,50 @@ class Judgement:
         return self.state is None or self.is_allowed
 
 
-def judged(request: PublishRequest, asking: Sequence[Gate]) -> Iterator[Judgement]:
-    """Yield what each gate says of each agent that a request affects; a configuration that was live is free.
+Request = PublishRequest | TakeDownRequest
+"""What the gate of the editor is asked: may a version go live, or a resource be taken down?"""
 
-    `asking` are the gates of the workspace that are not off.
+
+def judged(request: Request, concerned: Sequence[Concerned] | None = None) -> Iterator[Judgement]:
+    """Yield what each gate says of each agent that a request affects, in whatever workspace that is.
+
+    Of a configuration that was live before, no gate says that it may not be live again. `concerned` are the
+    agents that `concerned_by` finds, if they are known already.
     """
-    if not asking or was_live(request):
-        return
-    present = {gate.pk: Present(gate) for gate in asking}
-    for affected in affected_by(request, asks(list(asking))):
-        for gate in asking:
-            if gate.is_about(affected.id, affected.identity):
-                yield _Asked(present[gate.pk], affected).judgement()
+    move = Move.of(request)
+    if concerned is None:
+        concerned = concerned_by(move)
+    gates = Gate.objects.asking(concerned).select_related("dataset") if concerned else ()
+    present = {gate.pk: Present(gate) for gate in gates}
+    for one in concerned:
+        asking = [of.gate for of in present.values() if of.gate.asks_about(one)]
+        if not asking:
+            continue
+        for affected in affected_by(move, one):
+            for gate in asking:
+                said = _Asked(present[gate.pk], affected).judgement()
+                if said.ok or not _is_free(move, affected):
+                    yield said
+
+
+def _is_free(move: Move, affected: Affected) -> bool:
+    """Return whether the agent was live before just as it would be; a file or a commit is what it is.
+
+    What is live already is judged only if it would reach something that it does not reach now.
+    """
+    request = move.publishes
+    if request is not None and affected.id == move.agent_id:
+        if request.version.read_only:
+            return True
+        if request.is_live_already:
+            return False
+    return affected.was_live
+
+
+def known_to(caller: Caller, judgement: Judgement) -> bool:
+    """Return whether a caller may know of the agent: others are counted, and not named."""
+    affected = judgement.affected
+    return caller.covers(affected.id) and caller.may(Right.READ_DRAFTS, affected.workspace_id)
 
 
 class _Asked:
@@ -126,44 +156,3 @@ class _Asked:
 
 def _id_of(experiment: Experiment | None) -> str | None:
     return None if experiment is None else experiment.pk
-
-
-def was_live(request: PublishRequest) -> bool:
-    """Return whether the configuration was the resource's live one before, with what it names now.
-
-    Having been an arm or under a label is not that. What the log no longer knows was not live, and neither
-    was a configuration whose versions were all deleted.
-    """
-    resource, version = request.resource, request.version
-    if version.read_only:
-        return True  # the content of a file or of a commit
-    target = target_of(resource, get_editor().code)
-    published = f"{target.kind}.published"
-    rows = Event.objects.filter(
-        resource_id=target.id, resource_kind=target.kind, resource_uuid=target.identity, hidden_from=""
-    ).order_by("position")
-    moments = dict(rows.filter(type=published).values_list("version_id", "created_at"))
-    for previous, at in rows.filter(type__in=[published, f"{target.kind}.unpublished"]).values_list(
-        "previous_version_id", "created_at"
-    ):
-        moments.setdefault(previous, at)
-    equal = resource.versions.filter(digest=version.digest).values_list("pk", flat=True)
-    then = [moments[str(pk)] for pk in equal if str(pk) in moments]
-    if not then and not _is_active_now(request):
-        return False
-    newest = max(then, default=resource.published_since)
-    return newest is not None and not _later_than(named_in(request.targets, get_editor().code), newest)
-
-
-def _is_active_now(request: PublishRequest) -> bool:
-    active = request.resource.active
-    return active is not None and active.digest == request.version.digest
-
-
-def _later_than(named: frozenset[Named], moment: object) -> bool:
-    """Return whether any of the resources is a later one, which has the id of an earlier one."""
-    ids = [one.identity for one in named]
-    return bool(ids) and any(
-        model._default_manager.filter(uuid__in=ids, created_at__gt=moment).exists()
-        for model in (Agent, PromptBlock)
-    )

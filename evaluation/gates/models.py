@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -30,6 +30,22 @@ class AgentReference(NamedTuple):
 
     resource_kind: str
     resource_id: str
+
+
+class AgentLike(Protocol):
+    """What identifies an agent."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def identity(self) -> UUID:
+        """Distinguishes it from a later one with the same id."""
+
+    @property
+    def workspace_id(self) -> str:
+        """Its workspace."""
 
 
 class Bypass(models.TextChoices):
@@ -82,6 +98,12 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """Filter by the gates that are not off."""
         return self.filter(enabled=True)
 
+    def asking(self, agents: Sequence[AgentLike]) -> Self:
+        """Filter by the gates that are not off and may be about one of these agents."""
+        workspaces = {one.workspace_id for one in agents}
+        own = Q(agent_id__in=[one.id for one in agents]) | Q(agent_id="")
+        return self.enabled().filter(own, workspace__in=workspaces)
+
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
@@ -90,11 +112,6 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
         found = self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
         return found.order_by("pk")
-
-
-def gates_of(workspaces: Collection[str]) -> list[Gate]:
-    """Return the gates of workspaces that are not off, in the order in which they are asked."""
-    return list(Gate.objects.enabled().filter(workspace__in=workspaces).select_related("dataset"))
 
 
 class Gate(models.Model):
@@ -186,9 +203,11 @@ class Gate(models.Model):
         """The version of its dataset that evidence is about."""
         return self.dataset.version if self.dataset_version is None else self.dataset_version
 
-    def is_about(self, agent_id: str, identity: UUID) -> bool:
+    def asks_about(self, agent: AgentLike) -> bool:
         """Return whether it asks for evidence about an agent."""
-        return not self.agent_id or (self.agent_id == agent_id and self.identity == identity)
+        if self.workspace_id != agent.workspace_id:
+            return False
+        return not self.agent_id or (self.agent_id == agent.id and self.identity == agent.identity)
 
     def record(self, what: str, by: Caller, **more: Any) -> None:
         """Record an event about it."""

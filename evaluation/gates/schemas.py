@@ -174,6 +174,10 @@ class GateCheck(ResponseSchema):
 
     ok: bool
     gates: list[GateCheckedJudgement]
+    hidden_gates: Annotated[
+        int,
+        Field(description="How many others, about agents that the caller may not read, are not satisfied."),
+    ]
 
 
 class GateRun(RequestSchema):
@@ -194,3 +198,4 @@ class EvaluationErrorMembers(ResponseSchema):
     """The additional members of errors about gates."""
 
     evaluation: list[GateJudgement] | None = None
+    hidden_gates: int | None = None

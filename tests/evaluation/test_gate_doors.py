@@ -384,8 +384,6 @@ def test_a_block_asks_the_gates_of_the_agents_that_show_it(cast: Cast, block: st
     assert states(cast.paula.post(url)) == [("lead", "missing", None)]
     make_gate(cast.alice, dataset)
     assert sorted(states(cast.paula.post(url))) == [("lead", "missing", None), ("writer", "missing", None)]
-    label = {"versionId": block, "released": True}
-    assert cast.paula.put(PROMPT_BLOCKS.url("tone", "labels", "beta"), label).status == 200  # nobody shows it
     both = _release(cast, [_item("promptBlock", "tone", block)])
     for agent, selected in (("lead", {"release": both}), ("writer", {"release": both}), ("writer", {})):
         finish(start(cast.edgar, dataset, agent, **selected))
@@ -469,3 +467,147 @@ def test_what_is_missing_is_started_once_and_what_failed_is_not_run_again(
     assert cast.edgar.post(f"{GATES}/run", {"releaseId": release}).body == {"experiments": []}
     assert cast.edgar.post(f"{GATES}/run", {}).fields == ["releaseId"]
     assert cast.edgar.post(f"{GATES}/run", {**subject, "releaseId": release}).fields == ["releaseId"]
+
+
+SHOWN = "shows"
+"""An agent that shows the prompt block `writer`, with a gate."""
+RATE = [{"rule": "passRate", "min": 0.5}]
+
+
+def _show(api: Api, workspace: str = "acme") -> None:
+    """Make an agent that shows the live version of the block, live as well."""
+    part = {"type": "prompt_block_ref", "id": "writer"}
+    body = AGENTS.body([part], id=SHOWN, workspaceId=workspace, autoPublish=True)
+    answer = api.post(AGENTS.path, body)
+    assert answer.status == 201, answer.body
+
+
+def _refused(answer: Answer) -> tuple[States, int]:
+    return states(answer), answer.body["hiddenGates"]
+
+
+def _block_by_release(cast: Cast, draft: str, action: str = "publish") -> Answer:
+    item = {**_item("promptBlock", "writer", draft), "action": action}
+    if action == "unpublish":
+        del item["versionId"]
+    release = _release(cast, [item])
+    answer = cast.alice.post(f"/releases/{release}/publish")
+    assert (answer.status, answer.code) == (409, "release_blocked")
+    assert [one["code"] for one in answer.body["problems"]] == ["evaluation_required"]
+    return cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate"))
+
+
+def _block_by_schedule(cast: Cast, draft: str) -> Answer:
+    done = run(scheduled(cast.alice, PROMPT_BLOCKS, draft, runAt=ahead(24)), cast.alice)
+    assert (done["state"], done["code"]) == ("failed", "evaluation_required")
+    return cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate"))
+
+
+BLOCK_DOORS: dict[str, Callable[[Cast, str], Answer]] = {
+    **{
+        name: lambda cast, draft, door=door: door(cast, PROMPT_BLOCKS, draft, None)
+        for name, door in OVER_HTTP.items()
+        if name != "create"
+    },
+    "release": _block_by_release,
+    "schedule": _block_by_schedule,
+    "arm": lambda cast, draft: start_rollout(cast.alice, PROMPT_BLOCKS, arm(draft)),
+    "unpublish": lambda cast, _: cast.alice.post(PROMPT_BLOCKS.url("writer", "unpublish")),
+    "delete": lambda cast, _: cast.alice.delete(PROMPT_BLOCKS.url("writer")),
+    "unpublish by a release": lambda cast, draft: _block_by_release(cast, draft, "unpublish"),
+}
+"""Every way to change what agents show of a block: to publish it, to release it, to take it away."""
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("workspace", ["acme", "elsewhere"])
+def test_whatever_changes_what_an_agent_says_asks_its_gates(cast: Cast, dataset: str, workspace: str) -> None:
+    """By every door, and in another workspace, too, where the gate is counted and not named."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root, workspace)
+    Dataset.objects.update(workspace=workspace)
+    Scorer.objects.update(workspace=workspace)
+    make_gate(cast.root, dataset, agent=SHOWN, workspaceId=workspace, rules=RATE)
+    expected = ([(SHOWN, "missing", None)], 0) if workspace == "acme" else ([], 1)
+    for name, change in BLOCK_DOORS.items():
+        with undone():
+            assert _refused(change(cast, draft)) == expected, name
+    before = everything()
+    for name, publish_in_python in IN_PYTHON.items():
+        if name != "create":
+            with pytest.raises(Forbidden) as refused:
+                publish_in_python(PROMPT_BLOCKS, draft, None)
+            assert refused.value.code == "evaluation_required"
+    assert everything() == before
+    checked = cast.alice.get(f"{GATES}/check", kind="promptBlock", id="writer", versionId=draft).body
+    assert (checked["ok"], len(checked["gates"]), checked["hiddenGates"]) == (
+        False,
+        *map(len, [expected[0]]),
+        expected[1],
+    )
+
+
+def test_a_bypass_takes_an_admin_of_the_workspace_of_the_gate(cast: Cast, dataset: str) -> None:
+    """Whether the block goes live or is taken away; over the deletion, the reason is in the address."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root, "elsewhere")
+    Dataset.objects.update(workspace="elsewhere")
+    Scorer.objects.update(workspace="elsewhere")
+    gate = make_gate(cast.root, dataset, agent=SHOWN, workspaceId="elsewhere", rules=RATE)
+    bypass = {"bypassEvaluation": {"reason": REASON}}
+    for url in (
+        PROMPT_BLOCKS.url("writer", "versions", draft, "activate"),
+        PROMPT_BLOCKS.url("writer", "unpublish"),
+    ):
+        assert cast.alice.post(url, bypass).code == "forbidden"
+        with undone():
+            assert cast.root.post(url, bypass).status == 200
+    url = f"{PROMPT_BLOCKS.url('writer')}?bypassEvaluation={REASON}"
+    assert cast.alice.delete(url).code == "forbidden"
+    assert cast.root.delete(url).status == 200
+    [entry] = Event.objects.filter(type="gate.bypassed")
+    assert (entry.actor, entry.detail["gateId"], entry.detail["reason"]) == ("root", gate["id"], REASON)
+
+
+def test_that_a_block_was_live_frees_no_agent_that_never_showed_that(cast: Cast, dataset: str) -> None:
+    """Only what the agent showed itself is free, with everything as it was then."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    first = cast.alice.get(PROMPT_BLOCKS.url("writer")).body["activeVersionId"]
+    PROMPT_BLOCKS.publish(cast.alice, "writer", draft)
+    _show(cast.alice)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    old = PROMPT_BLOCKS.url("writer", "versions", first, "activate")
+    assert states(cast.paula.post(old)) == [(SHOWN, "missing", None)]
+    newer = PROMPT_BLOCKS.save(cast.edgar, "writer", "four")["latestVersionId"]
+    reason = {"bypassEvaluation": {"reason": REASON}}
+    assert cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", newer, "activate"), reason).status == 200
+    PROMPT_BLOCKS.publish(cast.paula, "writer", draft)  # as the agent showed it before
+    assert states(cast.paula.post(old)) == [(SHOWN, "missing", None)]
+
+
+def test_an_older_version_of_an_agent_is_free_only_with_the_blocks_of_its_time(
+    cast: Cast, dataset: str
+) -> None:
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.alice)
+    first = cast.alice.get(AGENTS.url(SHOWN)).body["activeVersionId"]
+    plain = AGENTS.save(cast.edgar, SHOWN, "No block.")["latestVersionId"]
+    AGENTS.publish(cast.alice, SHOWN, plain)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    with undone():
+        AGENTS.publish(cast.paula, SHOWN, first)
+    PROMPT_BLOCKS.publish(cast.paula, "writer", draft)  # no agent shows it
+    answer = cast.paula.post(AGENTS.url(SHOWN, "versions", first, "activate"))
+    assert states(answer) == [(SHOWN, "missing", None)]
+
+
+def test_what_was_live_last_is_compared_with(cast: Cast, draft: str, dataset: str) -> None:
+    """Unpublishing an agent first frees no version of the comparison."""
+    make_gate(cast.alice, dataset)
+    _run_live(cast.edgar, dataset)
+    evidence(cast.edgar, dataset, draft, lambda number: number > 5)
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status == 200
+    for door, publish in DOORS.items():
+        if door not in {"create", "arm", "complete a rollout"}:  # a rollout needs an active version
+            with undone():
+                assert publish(cast, draft) == [("writer", "failed", "notWorse")], door

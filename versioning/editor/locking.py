@@ -254,17 +254,18 @@ def activate(
     by: Caller,
     *,
     together: Versions = ALONE,
+    before: Versions = ALONE,
     options: Options = NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `together` and `options` are as in `PublishRequest`; `detail` goes into the entry of the log.
+    `together`, `before` and `options` are as in `PublishRequest`; `detail` goes into the entry of the log.
     Publishing the active version again has an effect if the caller may read something that it was not
     granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
     """
     request = PublishRequest(
-        resource=resource, version=version, caller=by, together=together, options=options
+        resource=resource, version=version, caller=by, together=together, before=before, options=options
     )
     if not gate.check(request, resources.code):
         return
@@ -277,14 +278,18 @@ def deactivate(
     resource: R,
     by: Caller,
     *,
+    together: Versions = ALONE,
+    before: Versions = ALONE,
     options: Options = NO_OPTIONS,
     **detail: Any,
 ) -> None:
     """Stop serving any version of a locked resource, if the checks of the gate allow it.
 
-    `detail` goes into the entry of the log.
+    `together`, `before` and `options` are as in `TakeDownRequest`; `detail` goes into the entry of the log.
     """
     if resource.active_id is not None:
-        gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=options))
+        gate.check_take_down(
+            TakeDownRequest(resource=resource, caller=by, options=options, together=together, before=before)
+        )
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
         resources.backend.set_active(resource, None, by)

@@ -39,6 +39,8 @@ class PublishRequest:
     """The options that the caller has sent, by name; each check reads its own."""
     together: Versions = field(default_factory=lambda: ALONE)
     """What goes live in the same transaction, or is taken down."""
+    before: Versions = field(default_factory=lambda: ALONE)
+    """What was live before the transaction of the resources that move in it."""
 
     @property
     def blocks(self) -> Mapping[str, bool]:
@@ -73,4 +75,8 @@ class TakeDownRequest:
     """The resource, locked for this transaction, in its state before the change."""
     caller: Caller
     options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """As in a `PublishRequest`."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """As in a `PublishRequest`."""
+    before: Versions = field(default_factory=lambda: ALONE)
     """As in a `PublishRequest`."""

@@ -146,7 +146,9 @@ def _check(editor: Editor, resource: Resource, config: Config, options: Mapping[
     if failing and not reason:
         agent_id, state = failing[0]["resource"]["id"], failing[0]["state"]
         message = f"The agent {agent_id!r} lacks the evidence that a gate asks for: it is {state}."
-        raise Refused(403, "evaluation_required", message, evaluation=[_shown(one) for one in failing])
+        raise Refused(
+            403, "evaluation_required", message, evaluation=[_shown(one) for one in failing], hiddenGates=0
+        )
 
 
 CHECKS.append(_check)
@@ -167,7 +169,7 @@ def _check_gates(editor: Editor, request: Request) -> Answer:
     kind, resource_id = required(request.query, "kind", "id")
     found = _asked(editor, kind, resource_id, request.query.get("versionId"))
     shown = [_shown(one, "ok") for one in found]
-    return Answer({"ok": all(one["ok"] for one in shown), "gates": shown})
+    return Answer({"ok": all(one["ok"] for one in shown), "gates": shown, "hiddenGates": 0})
 
 
 @route("POST", "/gates/run")
