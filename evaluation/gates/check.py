@@ -120,7 +120,7 @@ def check(request: Request) -> gate.Then | None:
     _require_bypass(request)
     move = Move.of(request)
     concerned = concerned_by(move)
-    if not concerned or not list(Gate.objects.asking(concerned).locked().values_list("pk")):
+    if not concerned or not list(Gate.objects.asking(concerned).locked().only("id", "dataset__id")):
         return None
     if connection.features.has_select_for_update:
         concerned = concerned_by(move)  # others may have begun to show it while the locks were waited for

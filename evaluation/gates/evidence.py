@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from uuid import UUID
@@ -11,10 +12,12 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 from editor_client.shared.gates import Evidence, gathered_evidence
+from editor_client.shared.pairing import Run, Yardstick
 
 from evaluation.datasets.editing import Use
 from evaluation.datasets.models import Revision
 from evaluation.experiments.asking import context_digest
+from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, TargetType
 from evaluation.experiments.scoring_cells import EXTERNAL
 from evaluation.gates.models import Gate
@@ -47,23 +50,28 @@ def uses_of_dataset(dataset_id: UUID) -> set[Use]:
 
 
 class Present:
-    """What evidence for a gate has to have been made with: read once for all agents."""
+    """What evidence for a gate has to have been made with: read once for all agents.
 
-    def __init__(self, gate: Gate) -> None:
-        self.gate = gate
+    Gates that are asked together share a `memory` of what they have read.
+    """
+
+    def __init__(self, gate: Gate, memory: dict[Any, Any] | None = None) -> None:
+        self.gate, self._memory = gate, {} if memory is None else memory
         self._oldest = timezone.now() - datetime.timedelta(days=gate.evidence_days)
         self._context = context_digest(gate.request_context)
 
     @cached_property
     def _scorers(self) -> Mapping[str, Scorer]:
         """The scorers that the gate was made with, as far as they are there."""
-        rows = Scorer.objects.filter(pk__in=self.gate.scorer_ids).select_related("active_version")
-        pins = self.gate.scorer_pins
-        return {
-            one.pk: one
-            for one in rows.order_by()
-            if one.pk in pins and str(one.uuid) == pins[one.pk].identity
-        }
+        ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
+        rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
+        found: Sequence[Scorer] = self._remembered(("scorers", *ids), lambda: list(rows))
+        return {one.pk: one for one in found if one.pk in pins and str(one.uuid) == pins[one.pk].identity}
+
+    def _remembered(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
+        if key not in self._memory:
+            self._memory[key] = read()
+        return self._memory[key]
 
     @cached_property
     def has_gone(self) -> bool:
@@ -89,8 +97,9 @@ class Present:
     @cached_property
     def _is_purged(self) -> bool:
         """Whether the content of an item was purged, so that nobody can run it any more."""
-        items = Revision.objects.of_version(self.gate.dataset, self.gate.present_version)
-        return bool(items.purged().exists())
+        dataset, version = self.gate.dataset, self.gate.present_version
+        items = Revision.objects.of_version(dataset, version).purged()
+        return bool(self._remembered(("purged", dataset.pk, version), items.exists))
 
     def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
         """Return the evidence for the configuration of an agent, or what is instead of it."""
@@ -125,12 +134,29 @@ class Present:
 
         Results in another request context, or with another policy for tools, are of no use to it.
         """
-        over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
-        otherwise = over.exclude(context_digest=self._context, tool_policy=self.gate.tool_policy)
-        found = Experiment.objects.filter(dataset=self.gate.dataset, target_type=TargetType.AGENT, **narrowed)
-        rows = found.exclude(Exists(otherwise)).prefetch_related("scorers").order_by("-created_at", "pk")
-        wanted = self._context, self.gate.tool_policy
-        return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]
+        dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
+
+        def read() -> Sequence[Experiment]:
+            over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
+            otherwise = over.exclude(context_digest=wanted[0], tool_policy=wanted[1])
+            found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
+            rows = found.exclude(Exists(otherwise)).prefetch_related("scorers").order_by("-created_at", "pk")
+            return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]
+
+        key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
+        remembered: Sequence[Experiment] = self._remembered(key, read)
+        return remembered
+
+    def run(self, experiment: Experiment) -> Run:
+        """Return the run as the gate sees it: with its own scorers and primary scorer."""
+        tags = frozenset(str(rule["tag"]) for rule in self.gate.rules if rule.get("tag") is not None)
+        run: Run = self._remembered(("run", experiment.pk, tags), lambda: read_run(experiment, tags=tags))
+        own: dict[str, Yardstick] = {
+            scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
+            for scorer_id in self.gate.scorer_ids
+            if scorer_id in run.yardsticks  # one that was stopped may lack some
+        }
+        return replace(run, yardsticks=own)
 
     def _is_present(self, experiment: Experiment) -> bool:
         """Return whether it ran over the present items with the present scorers, not too long ago."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from editor_client.shared import gates
 from editor_client.shared.gates import Evidence, State
-from editor_client.shared.pairing import Run, Yardstick
 
-from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Experiment
 from evaluation.gates.affected import Affected, Concerned, Move, affected_by, concerned_by
 from evaluation.gates.evidence import Present
@@ -59,7 +58,8 @@ def judged(request: Request, concerned: Sequence[Concerned] | None = None) -> It
     if concerned is None:
         concerned = concerned_by(move)
     gates = Gate.objects.asking(concerned).select_related("dataset") if concerned else ()
-    present = {gate.pk: Present(gate) for gate in gates}
+    memory: dict[Any, Any] = {}
+    present = {gate.pk: Present(gate, memory) for gate in gates}
     for one in concerned:
         asking = [of.gate for of in present.values() if of.gate.asks_about(one)]
         if not asking:
@@ -96,7 +96,6 @@ class _Asked:
 
     def __init__(self, present: Present, affected: Affected) -> None:
         self._present, self._gate, self._affected = present, present.gate, affected
-        self._runs: dict[str, Run] = {}
 
     def judgement(self) -> Judgement:
         """Return what the gate says."""
@@ -105,7 +104,7 @@ class _Asked:
         is_live = self._affected.is_live
         live = (lambda: self._live) if is_live else None
         allows = self._gate.too_few == TooFew.ALLOW
-        answer = gates.judged(self._gate.rules, self._here, live, self._run, allows_too_few=allows)
+        answer = gates.judged(self._gate.rules, self._here, live, self._present.run, allows_too_few=allows)
         about = Judgement(
             gate=self._gate,
             affected=self._affected,
@@ -136,22 +135,6 @@ class _Asked:
         if digest is None:
             return Evidence()
         return self._present.evidence(self._affected.id, digest)
-
-    def _run(self, experiment: Experiment) -> Run:
-        if experiment.pk not in self._runs:
-            self._runs[experiment.pk] = self._read(experiment)
-        return self._runs[experiment.pk]
-
-    def _read(self, experiment: Experiment) -> Run:
-        """Return the run as the gate sees it: with its own scorers and primary scorer."""
-        tags = {str(rule["tag"]) for rule in self._gate.rules if rule.get("tag") is not None}
-        run = read_run(experiment, tags=tags)
-        own: dict[str, Yardstick] = {
-            scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self._gate.primary_scorer)
-            for scorer_id in self._gate.scorer_ids
-            if scorer_id in run.yardsticks  # one that was stopped may lack some
-        }
-        return replace(run, yardsticks=own)
 
 
 def _id_of(experiment: Experiment | None) -> str | None:

@@ -127,18 +127,22 @@ class Gate(models.Model):
     dataset = models.ForeignKey(Dataset, on_delete=models.RESTRICT, related_name="gates")
     scorer_keys = models.TextField()
     """The ids of the scorers, each between line feeds, in their order."""
-    scorer_pins_json = models.TextField(default="{}")
+    scorer_pins_json = models.TextField(default="{}", db_default="{}")
     """By the ids of the scorers, what `ScorerPin` holds."""
     primary_scorer = models.CharField(max_length=200)
     attempts = models.PositiveSmallIntegerField(default=1)
     rules_json = models.TextField()
     evidence_days = models.PositiveSmallIntegerField(default=30)
-    request_context_json = models.TextField(default="{}")
+    request_context_json = models.TextField(default="{}", db_default="{}")
     """The request context in which items have to run; that of an item takes precedence."""
-    tool_policy = models.CharField(max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY)
+    tool_policy = models.CharField(
+        max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY, db_default="deny"
+    )
     dataset_version = models.PositiveIntegerField(null=True)
     """The version of the dataset that evidence is about; null for the present one."""
-    too_few = models.CharField(max_length=8, choices=TooFew.choices, default=TooFew.REFUSE)
+    too_few = models.CharField(
+        max_length=8, choices=TooFew.choices, default=TooFew.REFUSE, db_default="refuse"
+    )
     bypass = models.CharField(max_length=16, choices=Bypass.choices, default=Bypass.ADMIN)
     enabled = models.BooleanField(default=True)
     author = models.ForeignKey(

@@ -47,22 +47,34 @@ class Migration(migrations.Migration):
     dependencies = [("evaluation", "0008_cost_of_experiments")]
 
     operations = [
-        migrations.AddField("cell", "context_digest", models.CharField(blank=True, max_length=64)),
-        migrations.AddField("cell", "tool_policy", models.CharField(default="deny", max_length=8)),
-        migrations.AddField("cell", "item_tags", models.TextField(blank=True)),
-        migrations.AddField("gate", "scorer_pins_json", models.TextField(default="{}")),
-        migrations.AddField("gate", "request_context_json", models.TextField(default="{}")),
+        migrations.AddField(
+            "cell", "context_digest", models.CharField(blank=True, default="", db_default="", max_length=64)
+        ),
+        migrations.AddField(
+            "cell", "tool_policy", models.CharField(default="deny", db_default="deny", max_length=8)
+        ),
+        migrations.AddField("cell", "item_tags", models.TextField(blank=True, default="", db_default="")),
+        migrations.AddField("gate", "scorer_pins_json", models.TextField(default="{}", db_default="{}")),
+        migrations.AddField("gate", "request_context_json", models.TextField(default="{}", db_default="{}")),
         migrations.AddField(
             "gate",
             "tool_policy",
-            models.CharField(choices=[("deny", "Deny"), ("allow", "Allow")], default="deny", max_length=8),
+            models.CharField(
+                choices=[("deny", "Deny"), ("allow", "Allow")],
+                default="deny",
+                db_default="deny",
+                max_length=8,
+            ),
         ),
         migrations.AddField("gate", "dataset_version", models.PositiveIntegerField(null=True)),
         migrations.AddField(
             "gate",
             "too_few",
             models.CharField(
-                choices=[("refuse", "Refuse"), ("allow", "Allow")], default="refuse", max_length=8
+                choices=[("refuse", "Refuse"), ("allow", "Allow")],
+                default="refuse",
+                db_default="refuse",
+                max_length=8,
             ),
         ),
         migrations.RunPython(note_conditions, migrations.RunPython.noop),

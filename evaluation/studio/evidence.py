@@ -102,6 +102,12 @@ class Line:
         return translated(sentence(judgement))
 
     @property
+    def outside(self) -> str:
+        """The scorers whose scores an application sends, as one text."""
+        pins = self.judgement.gate.scorer_pins
+        return ", ".join(key for key, pin in pins.items() if pin.is_external)
+
+    @property
     def address(self) -> str:
         """The address of the experiment; empty without one."""
         gate = self.judgement.gate
