@@ -24,6 +24,7 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "experiment.started": gettext_lazy("{who} started the experiment {experiment}"),
     "experiment.finished": gettext_lazy("The experiment {experiment} has ended"),
     "experiment.cancelled": gettext_lazy("{who} cancelled the experiment {experiment}"),
+    "experiment.deleted": gettext_lazy("{who} deleted the experiment {experiment}"),
     "gate.created": gettext_lazy("{who} made a gate that asks for an evaluation over {dataset}"),
     "gate.changed": gettext_lazy("{who} changed the gate that asks for an evaluation over {dataset}"),
     "gate.deleted": gettext_lazy("{who} deleted the gate that asked for an evaluation over {dataset}"),
@@ -84,6 +85,7 @@ EXPERIMENTS: Final = EventSubject(
         EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_sentence_of),
         EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_sentence_of),
         EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_sentence_of),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
     ],
 )
 GATES: Final = EventSubject(

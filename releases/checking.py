@@ -17,7 +17,7 @@ from releases.rules import Problem, in_order
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest, TakeDownRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.verbs import Verbs
 
@@ -132,10 +132,28 @@ def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -
             raise refusal  # the request is at fault, not the release
         yield rules.problem_of(one, refusal)
     else:
+        yield from _problems_of_taking_down(attempt, one)
         try:
             attempt.by.require(Right.PUBLISH, attempt.release.workspace_id)
         except Forbidden as error:
             yield rules.problem_of(one, error)
+
+
+def _problems_of_taking_down(attempt: Attempt, one: ItemNow) -> Iterator[Problem]:
+    if one.item.action == Action.PUBLISH or one.active_version_id is None:
+        return
+    error = gate.take_down_refusal(
+        TakeDownRequest(
+            resource=one.resource,
+            caller=attempt.by,
+            options=attempt.options,
+            together=moves_of(each.item for each in attempt.items),
+        )
+    )
+    if isinstance(error, gate.OptionRefused) or (error is not None and error.code == Invalid.code):
+        raise error
+    if error is not None:
+        yield rules.problem_of(one, error)
 
 
 def _warnings(one: ItemNow) -> Iterator[Problem]:

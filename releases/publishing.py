@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from django.db.models import F
@@ -22,6 +22,7 @@ from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import update
+from versioning.serving.overlays import OverlaidVersion
 from versioning.verbs import Verbs
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
@@ -74,7 +75,8 @@ def _publish_items(
     options: Options,
     at: datetime.datetime | None,
 ) -> None:
-    together, release_id = moves_of(one.item for one in items), str(release.pk)
+    together, before = moves_of(one.item for one in items), _live_now(items)
+    about = {"releaseId": str(release.pk)}
     for one in items:
         collection, resource = collection_of(editor, one.kind), one.resource
         with locking.changing_locked(collection, resource, Right.PUBLISH, by):
@@ -86,14 +88,35 @@ def _publish_items(
                     one.version,
                     by,
                     together=together,
+                    before=before,
                     options=options,
                     at=at,
-                    releaseId=release_id,
+                    **about,
                 )
             else:
-                deactivate(collection, resource, by, options=options, at=at, releaseId=release_id)
+                deactivate(
+                    collection,
+                    resource,
+                    by,
+                    together=together,
+                    before=before,
+                    options=options,
+                    at=at,
+                    **about,
+                )
     for one in items:
         update(one.item, _FIXED)
+
+
+def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]:
+    """Return what is live of the items before they move."""
+    return {
+        (one.kind, one.resource_id): OverlaidVersion(
+            identity=one.resource.uuid,
+            version_id=None if one.active_version_id is None else str(one.active_version_id),
+        )
+        for one in items
+    }
 
 
 def _note_reverted(reverted: Release, by_release: Release, by: Caller) -> None:

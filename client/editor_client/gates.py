@@ -14,7 +14,9 @@ from editor_client.records import ResourceKind
 from editor_client.result import Result, Success, with_json_names
 
 GateBypass = Literal["admin", "nobody"]
-GateState = Literal["missing", "running", "stale", "incomplete", "failed"]
+GateState = Literal["missing", "running", "stale", "incomplete", "failed", "tooFew", "scorer_gone"]
+ToolPolicy = Literal["deny", "allow"]
+TooFew = Literal["refuse", "allow"]
 Rule = Mapping[str, Any]
 
 
@@ -31,6 +33,12 @@ class GateRecord(Result):
     attempts: int
     rules: tuple[Rule, ...]
     evidence_days: int
+    request_context: Mapping[str, Any]
+    """The request context in which items have to run."""
+    tool_policy: ToolPolicy
+    dataset_policy: int | Literal["latest"]
+    """The version of the dataset that evidence is about; who may publish changes one that is followed."""
+    too_few: TooFew
     bypass: GateBypass
     enabled: bool
     created_at: datetime.datetime
@@ -62,6 +70,8 @@ class GateCheck(Result):
 
     ok: bool
     gates: tuple[GateJudgement, ...]
+    hidden_gates: int
+    """How many others, about agents that the caller may not read, are not satisfied."""
 
 
 class StartedExperiments(Result):
@@ -80,6 +90,10 @@ class GateChanges(TypedDict, total=False):
     attempts: int
     rules: Iterable[Rule]
     evidence_days: int
+    request_context: Mapping[str, Any] | None
+    tool_policy: ToolPolicy
+    dataset_policy: int | Literal["latest"]
+    too_few: TooFew
     bypass: GateBypass
     enabled: bool
 

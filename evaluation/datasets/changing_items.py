@@ -9,19 +9,18 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.utils import timezone
-from editor_client.shared import canonical
 
 from evaluation.datasets.digests import with_item, without_item
-from evaluation.datasets.editing import changing, find
+from evaluation.datasets.editing import changing, find, require_publish_for_purge
 from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
     content_of,
+    metadata_problem,
     refuse_by_schemas,
     same_schemas,
-    tag_problem,
 )
-from evaluation.datasets.models import PURGED, PURGED_PAYLOAD, Dataset, DatasetVersion, Item, Revision
+from evaluation.datasets.models import PURGED_TEXT, Dataset, DatasetVersion, Item, Revision
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.registering import require_callable
@@ -36,7 +35,7 @@ _ATTEMPTS: Final = 3
 
 
 def register_purging(purging: Purging) -> None:
-    """Add a function that is called when an item is purged, in the transaction."""
+    """Add a function that is called before the content of an item is removed, in the transaction."""
     require_callable(purging, by="evaluation.datasets.changing_items.register_purging()")
     _purging.append(purging)
 
@@ -225,10 +224,11 @@ def save(
             item_id = str(before.item_id)
             if item_id in gone:
                 batch.remove(before)
+            if item_id in gone or before.is_purged:
                 continue
             content = _read({**before.payload, **changed[item_id]}, f"{item_id}.")
             refuse_by_schemas(batch.dataset.settings, [content.payload], [f"{item_id}."])
-            if before.digest != content.digest and not before.payload.get("metadata", {}).get(PURGED):
+            if before.digest != content.digest:
                 batch.put(before.item, content, before)
         if added:
             items = list(added.values())
@@ -243,7 +243,7 @@ def change(dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who
     caller = caller_of(by)
     with changing_items(dataset_id, caller) as batch:
         before = current(batch.dataset, item_id)
-        if before.payload.get("metadata", {}).get(PURGED):
+        if before.is_purged:
             raise Conflict(Message("The content of this item was purged."), code="purged")
         content = _read({**before.payload, **changes}, "")
         refuse_by_schemas(batch.dataset.settings, [content.payload], [""])
@@ -266,14 +266,19 @@ def remove(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -
 
 @retry_on_conflict
 def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
-    """Remove the content of an item from every version, for good; version and digest stay."""
+    """Remove the content of an item from every version, for good; version and digest stay.
+
+    While a gate rests on the dataset, requires the right to publish.
+    """
     caller = caller_of(by)
     with changing(dataset_id, caller) as dataset:
+        require_publish_for_purge(dataset, caller)
         revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
-        if not revisions.update(payload_json=canonical.dump(PURGED_PAYLOAD)):
+        if not revisions.exists():
             raise NotFound
         for remove in _purging:
             remove(dataset.pk, uuid_of(item_id))
+        revisions.update(payload_json=PURGED_TEXT)
         dataset.record("updated", caller, purged=item_id)
 
 
@@ -293,7 +298,7 @@ def current(dataset: Dataset, item_id: str) -> Revision:
 
 
 def _read(given: Mapping[str, Any], place: str) -> Content:
-    problem = tag_problem(given.get("metadata"))
+    problem = metadata_problem(given.get("metadata"))
     if problem is not None:
         raise Invalid([Issue(f"{place}{problem.field}", problem.message)])
     return content_of(given)

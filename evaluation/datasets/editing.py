@@ -6,9 +6,11 @@ workspace, `Forbidden` without the right to save.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
@@ -23,6 +25,7 @@ from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, InUse, Invalid, Issue, Message, NotFound
+from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.editor.creating import workspace_for
@@ -30,6 +33,43 @@ from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.verbs import Verbs
+
+
+class Use(StrEnum):
+    """How something rests on a dataset, so that only who may publish changes it."""
+
+    FOLLOWED = "followed"
+    """It counts what the dataset is at the moment."""
+    PINNED = "pinned"
+    """It counts one version of it."""
+
+
+Using = Callable[[UUID], Collection[Use]]
+"""Returns how something rests on the dataset with this id."""
+_using: Final[list[Using]] = []
+
+
+def register_using(using: Using) -> None:
+    """Let datasets be changed by those who may publish alone, while something rests on them."""
+    require_callable(using, by="evaluation.datasets.editing.register_using()")
+    _using.append(using)
+
+
+def uses_of(dataset: Dataset) -> set[Use]:
+    """Return how something, such as a gate, rests on a dataset."""
+    return {use for using in _using for use in using(dataset.pk)}
+
+
+def right_to_change(dataset: Dataset) -> Right:
+    """Return the right that changes of a dataset and of its items take."""
+    return Right.PUBLISH if Use.FOLLOWED in uses_of(dataset) else Right.SAVE
+
+
+def require_publish_for_purge(dataset: Dataset, by: Caller) -> None:
+    """Raise `Forbidden` unless the caller may remove content of a dataset from all its versions."""
+    if uses_of(dataset):
+        by.require_publish(dataset.workspace_id)
+
 
 SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
 """The members that callers set, besides the name."""
@@ -142,9 +182,15 @@ def delete(dataset_id: str, *, by: Who = APPLICATION) -> None:
 
 @contextmanager
 def changing(dataset_id: str, by: Caller) -> Iterator[Dataset]:
-    """Lock a dataset for a transaction; the caller may save in its workspace."""
+    """Lock a dataset for a transaction; the caller may save in its workspace.
+
+    Where a gate follows the dataset, the caller may publish there: the dataset decides what goes live.
+    """
     with events.transaction():
-        yield _found(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
+        found = _found(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
+        if right_to_change(found) is Right.PUBLISH:
+            by.require_publish(found.workspace_id)
+        yield found
 
 
 def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Caller) -> None:

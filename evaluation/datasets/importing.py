@@ -10,8 +10,6 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
-from editor_client.shared import canonical
-
 from evaluation.datasets import editing
 from evaluation.datasets.changing_items import Batch, by_external_id, changing_items, schemas_changed
 from evaluation.datasets.formats.known import FORMATS
@@ -21,11 +19,11 @@ from evaluation.datasets.items import (
     Content,
     ItemTooLarge,
     content_of,
+    metadata_problem,
     same_schemas,
     schema_refusals,
-    tag_problem,
 )
-from evaluation.datasets.models import PURGED_PAYLOAD, Dataset, Item, Revision
+from evaluation.datasets.models import PURGED_PAYLOAD, PURGED_TEXT, Dataset, Item, Revision
 from evaluation.datasets.schemas import ItemCreate
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.config import raise_for_issues
@@ -37,7 +35,6 @@ from versioning.editor.resources import Who, caller_of
 MAX_TEXT: Final = 64 * 1024 * 1024
 """The maximum size of all items of a file together: what a file repeats can make it many times as large."""
 _ATTEMPTS: Final = 3
-_PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
 
 
 class FailedRow(NamedTuple):
@@ -156,14 +153,19 @@ def _content(item: Mapping[str, Any], item_id: Any, settings: Mapping[str, Any])
     if item_id is not None and not isinstance(item_id, str):
         raise Invalid.field("id", Message("must be a text"))
     raise_for_issues(ItemCreate, item)
-    problem = tag_problem(item.get("metadata"))
-    if problem is not None:
+    problem = metadata_problem(item.get("metadata"))
+    if problem is not None and not _is_purged(item):
         raise Invalid([problem])
     content = content_of(item)
     issues = [issue for _, _, found in schema_refusals(settings, content.payload) for issue in found]
     if issues:
         raise Invalid(issues)
     return content
+
+
+def _is_purged(item: Mapping[str, Any]) -> bool:
+    """Return whether an item is what an export holds of one whose content was removed."""
+    return {**item, "externalId": None} == {**PURGED_PAYLOAD, "externalId": None}
 
 
 def _put(batch: Batch, given: Sequence[_Given], done: Imported) -> None:
@@ -180,7 +182,7 @@ def _put(batch: Batch, given: Sequence[_Given], done: Imported) -> None:
                 done.unchanged += 1
             else:
                 done.failed.append(FailedRow(one.row, (problem,)))
-        elif one.content.text == _PURGED_TEXT:  # nothing is left of it
+        elif one.content.text == PURGED_TEXT:  # nothing is left of it
             done.unchanged += 1
         elif _is_unnamed(one) and same[one.content.digest] > 0:
             same[one.content.digest] -= 1

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER
 
+from evaluation.datasets.models import PURGED
 from versioning.domain.context_schema import UnusableSchema, schema_problem, value_refusals
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message, VersioningError
 
@@ -114,8 +115,13 @@ def schema_problems(settings: Mapping[str, Any]) -> Iterator[Issue]:
             yield problem
 
 
-def tag_problem(metadata: Any) -> Issue | None:
-    """Return what is wrong with the tags in the metadata of an item, or None."""
+def metadata_problem(metadata: Any) -> Issue | None:
+    """Return what is wrong with the metadata of an item, or None.
+
+    Only a purge says of an item that its content was removed.
+    """
+    if isinstance(metadata, Mapping) and PURGED in metadata:
+        return Issue(f"metadata.{PURGED}", Message("cannot be set"))
     tags = metadata.get(MEMBER) if isinstance(metadata, Mapping) else None
     if tags is None or (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
         return None

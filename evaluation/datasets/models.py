@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from editor_client.shared import canonical
 
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
@@ -26,6 +27,10 @@ PURGED: Final = "__purged"
 """The member of the metadata of an item whose content was purged."""
 PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
 """What an item holds whose content was purged."""
+
+
+PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
+"""What is stored of it."""
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -141,6 +146,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
             return found.filter(until=None)
         return found.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
 
+    def purged(self) -> Self:
+        """Filter by those whose content was removed for good."""
+        return self.filter(payload_json=PURGED_TEXT)
+
 
 class Revision(models.Model):
     """What an item was from one version of its dataset until another."""
@@ -171,6 +180,11 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item_id} since {self.version}"
+
+    @property
+    def is_purged(self) -> bool:
+        """Whether its content was removed for good."""
+        return self.payload_json == PURGED_TEXT
 
     @cached_property
     def payload(self) -> dict[str, Any]:

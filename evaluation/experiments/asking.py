@@ -9,9 +9,10 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django.utils import timezone
+from editor_client.shared import canonical
 from editor_client.shared.agents import messages_of
 
-from evaluation.experiments.mocks import DENY, Mocks
+from evaluation.experiments.mocks import Mocks
 from evaluation.experiments.models import Cell, Experiment, TargetType
 from evaluation.experiments.recording import Answer
 from evaluation.scoring.judging import passing_of
@@ -48,20 +49,33 @@ def ask(
     Raises `TryAgain`, and `CancelledError` if the stop ends it.
     """
     began, started = time.monotonic(), timezone.now()
+    if cell.revision is not None and cell.revision.is_purged:
+        return _timed(Answer(error=Problem("purged", "The content of this item was purged.")), started, began)
+    beside = {**experiment.request_context, **(context or {})}
+    conditions: dict[str, Any] = {
+        "context_digest": context_digest(beside),
+        "tool_policy": experiment.tool_policy,
+    }
     with stoppable(stop):
         try:
             if experiment.target_type == TargetType.AGENT:
-                answer = _agent(experiment, cell, by, context or {})
+                answer = _agent(experiment, cell, by, beside)
             else:
                 answer = _scorer(experiment, cell)
         except VersioningError as error:
             answer = Answer(error=Problem(error.code, str(error.message)))
             passing = passing_of(error)
             if passing is not None:
+                answer = replace(answer, **conditions)
                 raise TryAgain(_timed(answer, started, began), passing) from None
         except TimeoutError:
             answer = Answer(error=Problem("timed_out", "The target did not answer in time."))
-    return _timed(answer, started, began)
+    return _timed(replace(answer, **conditions), started, began)
+
+
+def context_digest(context: Mapping[str, Any]) -> str:
+    """Return the digest of a request context; empty of an empty one."""
+    return canonical.digest(context) if context else ""
 
 
 def _timed(answer: Answer, started: Any, began: float) -> Answer:
@@ -69,11 +83,10 @@ def _timed(answer: Answer, started: Any, began: float) -> Answer:
     return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
 
 
-def _agent(experiment: Experiment, cell: Cell, by: Caller, given: Mapping[str, Any]) -> Answer:
-    policy = cell.member("unmockedToolPolicy") or experiment.settings.get("unmockedToolPolicy", DENY)
+def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, Any]) -> Answer:
+    policy = cell.member("unmockedToolPolicy") or experiment.tool_policy
     mocks = Mocks(cell.member("toolMocks") or (), policy)
-    of_item = cell.member("requestContext") or {}
-    context = {**experiment.settings.get("requestContext", {}), **given, **of_item}
+    context = {**beside, **(cell.member("requestContext") or {})}
     try:
         result = get_framework().generate(
             experiment.target_id,

@@ -14,6 +14,7 @@ from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Y
 
 from evaluation.datasets.models import Revision
 from evaluation.experiments import finding
+from evaluation.experiments.keeping import item_tags
 from evaluation.experiments.models import Cell, Experiment, Score, State
 from versioning.domain.access import APPLICATION
 from versioning.domain.bounded_cache import BoundedCache
@@ -160,8 +161,10 @@ def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozense
     rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
     found = {}
     for item_id, payload in rows.values_list("item_id", "payload_json"):
-        own = (json.loads(payload).get("metadata") or {}).get("tags")
-        found[str(item_id)] = frozenset(tags).intersection(own if isinstance(own, list) else ())
+        found[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
+    purged = Cell.objects.filter(experiment=experiment).exclude(item_tags="")
+    for item_id, kept in purged.values_list("item_id", "item_tags"):
+        found[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q
 from django.utils import timezone
 
+from evaluation.experiments.keeping import refuse_to_delete
 from evaluation.experiments.models import Cell, CellQuerySet, Experiment, ExperimentQuerySet, Score
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
@@ -85,8 +86,14 @@ def describe(
 
 @retry_on_conflict
 def delete(experiment_id: str, *, dataset_id: str | None = None, by: Who = APPLICATION) -> None:
-    """Delete an experiment with its results and scores; one that runs ends with it."""
-    with changing(experiment_id, dataset_id, by) as found:
+    """Delete an experiment with its results and scores; one that runs ends with it.
+
+    Raises `InUse` for one that a gate counts, or that is newer than what it counts.
+    """
+    caller = caller_of(by)
+    with changing(experiment_id, dataset_id, caller) as found:
+        refuse_to_delete(found)
+        found.record("deleted", caller, datasetId=None if found.dataset_id is None else str(found.dataset_id))
         found.delete()
 
 

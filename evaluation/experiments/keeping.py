@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q
 from editor_client.shared import canonical
+from editor_client.shared.tags import MEMBER as TAGS
 
+from evaluation.datasets.models import Revision
 from evaluation.experiments.counting import count_change
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Score
 from evaluation.scoring.kind import SCORER
 from versioning.domain.agents import AGENT
-from versioning.domain.errors import Message, NotFound
+from versioning.domain.errors import InUse, Message, NotFound
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
@@ -32,6 +34,27 @@ def register_needed(needed: Needed) -> None:
     """Keep the outputs of these experiments, however old they are."""
     require_callable(needed, by="evaluation.experiments.keeping.register_needed()")
     _needed.append(needed)
+
+
+Counting = Callable[[Experiment], bool]
+"""Returns whether the results of an experiment decide about something."""
+_counting: Final[list[Counting]] = []
+
+
+def register_counting(counting: Counting) -> None:
+    """Keep experiments from being deleted whose results decide about something."""
+    require_callable(counting, by="evaluation.experiments.keeping.register_counting()")
+    _counting.append(counting)
+
+
+def refuse_to_delete(experiment: Experiment) -> None:
+    """Raise `InUse` if the results of an experiment decide about something, such as for a gate."""
+    if any(counting(experiment) for counting in _counting):
+        raise InUse(
+            Message("A gate counts this experiment, or an older one in its place: it cannot be deleted."),
+            dependents=[],
+            hidden_count=0,
+        )
 
 
 def needed_experiments() -> set[str]:
@@ -61,11 +84,24 @@ def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:
 
 
 def remove_answers(dataset_id: UUID, item_id: UUID) -> None:
-    """Remove what was said of an item from the results of all experiments, for good; the scores stay."""
+    """Remove what was said of an item from the results of all experiments, for good.
+
+    What decides stays with the results: the scores, and the tags that the item had when it was run.
+    """
     cells = Cell.objects.filter(item_id=item_id, experiment__dataset=dataset_id)
+    for revision in Revision.objects.filter(dataset=dataset_id, item=item_id):
+        tags = item_tags(revision.payload)
+        if tags and not revision.is_purged:
+            cells.filter(revision=revision).update(item_tags="".join(f"\n{tag}\n" for tag in tags))
     Score.objects.filter(cell__in=cells).update(reason="", more_json="", label="")
     cells.update(output_json="", detail_json="", error_message="", review_comment="")
     count_change(Q(dataset=dataset_id))
+
+
+def item_tags(payload: Mapping[str, Any]) -> list[str]:
+    """Return the tags of an item."""
+    found = (payload.get("metadata") or {}).get(TAGS)
+    return [str(tag) for tag in found] if isinstance(found, list) else []
 
 
 PINNED_VERSIONS: Final = KeptVersions(

@@ -12,6 +12,7 @@ from typing import Any, Final
 from django.utils import timezone
 from editor_client.shared import canonical
 
+from evaluation.experiments.mocks import DENY
 from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.summing import summed_up
 from evaluation.scoring.outcomes import MISSING, Outcome, Problem
@@ -38,6 +39,9 @@ class Answer:
     cost: Decimal | None = Decimal(0)
     """In US dollars; None where a price is unknown."""
     milliseconds: int = 0
+    context_digest: str = ""
+    """As `Cell.context_digest` has it."""
+    tool_policy: str = DENY
     run_id: str = ""
     started_at: datetime.datetime = field(default_factory=timezone.now)
     ended_at: datetime.datetime | None = None
@@ -56,6 +60,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     cell.__dict__.pop("detail", None)
     cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
     cell.milliseconds, cell.run_id = answer.milliseconds, answer.run_id
+    cell.context_digest, cell.tool_policy = answer.context_digest, answer.tool_policy
     cell.started_at, cell.ended_at = answer.started_at, answer.ended_at or timezone.now()
 
 
@@ -76,7 +81,7 @@ def json_of(output: Any) -> tuple[str, str, bool]:
 RESULT: Final = (
     *("state", "tries", "started_at", "ended_at", "output_json", "output_digest", "is_cut"),
     *("error_code", "error_message", "detail_json", "input_tokens", "output_tokens", "milliseconds"),
-    "run_id",
+    *("context_digest", "tool_policy", "run_id"),
 )
 """The columns of a result."""
 

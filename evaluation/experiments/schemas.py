@@ -226,8 +226,11 @@ class ExperimentAnswer(ResponseSchema):
     scorers: list[PinnedScorerAnswer]
     summary: list[ScorerSummary]
     limits: Annotated[JsonObject | None, _setting("limits")]
-    unmocked_tool_policy: Annotated[
-        str, Source(lambda shown: shown.row.settings.get("unmockedToolPolicy", "deny"))
+    unmocked_tool_policy: Annotated[str, _row("tool_policy")]
+    request_context: Annotated[
+        JsonObject | None,
+        Source(lambda shown: shown.row.request_context or None),
+        Field(description="In which its items ran, beside their own; null without one."),
     ]
     started_by: Annotated[str | None, _row_or_null("author_name")]
     total_items: Annotated[int, _row("items_count")]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from evaluation.datasets.models import PURGED_TEXT
 from evaluation.experiments.counting import recount
 from evaluation.experiments.finding import changing
 from evaluation.experiments.models import ENDED, Cell, Experiment, ExperimentScorer, Outcome, Score, State
@@ -106,6 +107,13 @@ def add_attempts(
     return found
 
 
+def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
+    """Return whether a scorer is as it was, with the text that it judges by."""
+    if before is None:
+        return False
+    return (scorer.version_id, scorer.instructions) == (before.version_id, before.instructions)
+
+
 @retry_on_conflict
 def score_again(
     experiments: Verbs,
@@ -117,7 +125,9 @@ def score_again(
 ) -> Experiment:
     """Score the outputs that there are by these scorers, in the versions that are published now.
 
-    They are pinned as well; what the same scorers said before is dropped. Raises `Invalid`.
+    They are pinned as well; what the same scorers said before in other versions is dropped. What the very
+    same said stays, so that nobody asks a judge until it passes, and so do the scores of purged items, which
+    cannot be scored any more. Raises `Invalid`.
     """
     caller = caller_of(by)
     with changing(experiment_id, dataset_id, caller) as found:
@@ -125,6 +135,7 @@ def score_again(
         ids = [one.scorer_id for one in scorers]
         before = {one.scorer_id: one for one in found.scorers.all()}
         refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
+        changed = [one.scorer_id for one in scorers if not _is_same(one, before.get(one.scorer_id))]
         found.scorers.filter(scorer_id__in=ids).delete()
         for position, one in enumerate(scorers, len(before)):
             known = before.get(one.scorer_id)
@@ -132,6 +143,7 @@ def score_again(
             one.is_primary = known.is_primary if known else not before and one is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
         done = Cell.objects.filter(experiment=found, state=State.DONE)
-        Score.objects.filter(cell__experiment=found, scorer_id__in=ids).delete()
+        done = done.exclude(revision__payload_json=PURGED_TEXT)
+        Score.objects.filter(cell__in=done, scorer_id__in=changed).delete()
         _reopen(found, done.update(state=State.QUEUED, tries=0))
     return found

@@ -1,31 +1,82 @@
-"""Which agents a change affects, and what exactly would be live of them after it."""
+"""Which agents a change affects, in whatever workspace, and what exactly would be live of them after it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
 from uuid import UUID
 
 from editor_client.shared.gates import target_digest
 
-from evaluation.gates.models import AgentReference, Gate
+from evaluation.gates.history import last_live, were_live_together
+from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE, code_config
 from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.editor.publish_requests import PublishRequest
-from versioning.models import Agent, AgentVersion
+from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
+from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.serving import choice
 from versioning.serving.grants import ids_named, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 Lock = Mapping[str, Any]
 Key = tuple[str, str]
 """The slug of a kind, and the id of a resource."""
+_ACTIVE: Final = ""
+"""Stands for the active version of an agent among those that applications can get."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """A change of what is live, by any door: of one resource, or together with others."""
+
+    resource: VersionedResource
+    caller: Caller
+    versions: Versions
+    """What would be live of the resources that move."""
+    before: Versions = field(default_factory=lambda: ALONE)
+    """What was live of those that have moved already in this transaction."""
+    publishes: PublishRequest | None = None
+    """The request to publish; None if the resource is taken down."""
+
+    @classmethod
+    def of(cls, request: PublishRequest | TakeDownRequest) -> Move:
+        """Return what a request to the gate would change."""
+        resource = request.resource
+        publishes = request if isinstance(request, PublishRequest) else None
+        version_id = None if publishes is None else publishes.version.version_id
+        own = OverlaidVersion(identity=resource.uuid, version_id=version_id)
+        return cls(
+            resource=resource,
+            caller=request.caller,
+            versions={**request.together, (resource.kind.slug, resource.pk): own},
+            before=request.before,
+            publishes=publishes,
+        )
+
+    @property
+    def agent_id(self) -> str | None:
+        """The id of the resource, if it is an agent that goes live itself."""
+        is_agent = self.publishes is not None and self.resource.kind.slug == AGENT.slug
+        return self.resource.pk if is_agent else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concerned:
+    """An agent of which something else may be live after a change."""
+
+    id: str
+    identity: UUID
+    workspace_id: str
+    versions: frozenset[str]
+    """Those that show or run the resource, and that applications can get; `_ACTIVE` for the active one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,11 +85,13 @@ class Affected:
 
     id: str
     identity: UUID
+    workspace_id: str
     after: Lock | None
     """What would be live after the change; None if that cannot be found out."""
     is_live: bool
+    """Whether it is live, or was before it was unpublished."""
     live: Lock | None
-    """What is live; None if nothing is, or if that cannot be found out."""
+    """What was live last; None if nothing ever was, or if that cannot be found out."""
 
     @property
     def about(self) -> AgentReference:
@@ -48,59 +101,110 @@ class Affected:
     @property
     def after_digest(self) -> str | None:
         """The digest of what would be live."""
-        return None if self.after is None else target_digest(self.after)
+        return _digest(self.after)
 
     @property
     def live_digest(self) -> str | None:
-        """The digest of what is live."""
-        return None if self.live is None else target_digest(self.live)
+        """The digest of what was live last."""
+        return _digest(self.live)
+
+    @cached_property
+    def was_live(self) -> bool:
+        """Whether just this was live before: the agent with everything that it would show and run."""
+        return self.after is not None and were_live_together(self.after, get_editor().code)
 
 
-def affected_by(request: PublishRequest, is_asked: Callable[[str, UUID], bool]) -> Iterator[Affected]:
-    """Yield the agents of the workspace of which a request would change what is live.
+def _digest(lock: Lock | None) -> str | None:
+    return None if lock is None else target_digest(lock)
 
-    That are the agent itself, and the agents that run or show the resource. `is_asked` says of an agent
-    whether any gate is about it. A label changes nothing for the agents that show a prompt block.
+
+def concerned_by(move: Move) -> list[Concerned]:
+    """Return the agents of which something else may be live: the agent itself, and those that show or run it.
+
+    That a prompt block is released under a label affects those that show it, because a request can name the
+    label.
     """
-    code, resource = get_editor().code, request.resource
-    caller = replace(request.caller, id_prefix="", actions=None)  # what a key reaches decides nothing here
-    slug = resource.kind.slug
-    if slug == AGENT.slug:
-        identity = target_of(resource, code).identity
-        if is_asked(resource.pk, identity):
-            yield _itself(request, identity, caller)
-    if request.label is not None or not (slug == AGENT.slug or resource.kind.is_shown):
+    code, found = get_editor().code, []
+    if move.agent_id is not None:
+        target = target_of(move.resource, code)
+        found.append(
+            Concerned(
+                id=target.id,
+                identity=target.identity,
+                workspace_id=target.workspace_id,
+                versions=frozenset(),
+            )
+        )
+    if move.resource.kind.slug == AGENT.slug or move.resource.kind.is_shown:
+        found += _showing(move, code)
+    return found
+
+
+def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
+    """Yield what would be live of an agent, once for each configuration that applications can get of it."""
+    if concerned.id == move.agent_id and not concerned.versions:
+        yield _itself(move, concerned)
         return
-    for agent_id, identity in _showing(request, code).items():
-        if is_asked(agent_id, identity):
-            found = _showing_agent(request, agent_id, identity, caller)
-            if found is not None:
-                yield found
+    caller = _reader(move.caller, concerned.workspace_id)
+    known = set()
+    for version_id in sorted(concerned.versions):
+        named: Versions = ALONE
+        if version_id != _ACTIVE:
+            own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+            named = {(AGENT.slug, concerned.id): own}
+        before = _overlaid_lock({**move.before, **named}, concerned.id, caller)
+        after = _overlaid_lock({**named, **move.versions, **named}, concerned.id, caller)
+        digest = _digest(after)
+        if digest in known or (after is not None and digest == _digest(before)):
+            continue
+        known.add(digest)
+        yield _affected(move, concerned, after, caller)
 
 
-def _itself(request: PublishRequest, identity: UUID, caller: Caller) -> Affected:
-    resource = request.resource
-    if not request.together or resource.pointers is not None:
-        after = _lock(resource.pk, Selector(version_id=request.version.version_id), caller)
+def _itself(move: Move, concerned: Concerned) -> Affected:
+    request, caller = move.publishes, _reader(move.caller, concerned.workspace_id)
+    assert request is not None  # noqa: S101  else it does not go live
+    if len(move.versions) == 1 or request.resource.pointers is not None:
+        after = _lock(concerned.id, Selector(version_id=request.version.version_id), caller)
     else:
-        after = _overlaid_lock(request, resource.pk, caller)
-    is_live = resource.active_id is not None or identity == IN_CODE
-    live = _lock(resource.pk, PUBLISHED, caller) if is_live else None
-    return Affected(id=resource.pk, identity=identity, after=after, is_live=is_live, live=live)
+        after = _overlaid_lock(move.versions, concerned.id, caller)
+    return _affected(move, concerned, after, caller)
 
 
-def _showing_agent(request: PublishRequest, agent_id: str, identity: UUID, caller: Caller) -> Affected | None:
-    """Return an agent that may show the resource; None if nothing changes for it."""
-    rows = Agent.objects.filter(pk=agent_id, active_version__isnull=False)
-    is_live = identity == IN_CODE or rows.exists()
-    found = Affected(
-        id=agent_id,
-        identity=identity,
-        after=_overlaid_lock(request, agent_id, caller),
+def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
+    is_live, live = _live(move, concerned, caller)
+    return Affected(
+        id=concerned.id,
+        identity=concerned.identity,
+        workspace_id=concerned.workspace_id,
+        after=after,
         is_live=is_live,
-        live=_lock(agent_id, PUBLISHED, caller) if is_live else None,
+        live=live,
     )
-    return None if found.after is not None and found.after_digest == found.live_digest else found
+
+
+def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock | None]:
+    """Return whether an agent ever was live, and what was live of it last."""
+    if concerned.identity == IN_CODE:
+        return True, _overlaid_lock(move.before, concerned.id, caller)
+    row = Agent.objects.filter(pk=concerned.id).first()
+    if row is None or not row.was_ever_published:
+        return False, None
+    moved = move.before.get((AGENT.slug, concerned.id))
+    if (row.active_version_id if moved is None else moved.version_id) is not None:
+        return True, _overlaid_lock(move.before, concerned.id, caller)
+    version_id = last_live(concerned.id, concerned.identity)
+    if version_id is None:
+        return True, None
+    own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+    return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
+
+
+def _reader(caller: Caller, workspace_id: str) -> Caller:
+    """Return who reads an agent as those do who start its experiments; what a key reaches decides nothing."""
+    if caller.may(Right.READ_DRAFTS, workspace_id):
+        return replace(caller, id_prefix="", actions=None)
+    return Caller(username=caller.username, roles={workspace_id: Role.ADMIN})
 
 
 def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
@@ -110,8 +214,10 @@ def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
         return None
 
 
-def _overlaid_lock(request: PublishRequest, agent_id: str, by: Caller) -> Lock | None:
-    with overlaid(_versions(request)) as selector:
+def _overlaid_lock(versions: Versions, agent_id: str, by: Caller) -> Lock | None:
+    if not versions:
+        return _lock(agent_id, PUBLISHED, by)
+    with overlaid(versions) as selector:
         return _lock(agent_id, selector, by)
 
 
@@ -123,63 +229,74 @@ def overlaid(versions: Versions) -> Iterator[Selector]:
         yield Selector(overlay=name)
 
 
-def _versions(request: PublishRequest) -> Versions:
-    resource = request.resource
-    own = OverlaidVersion(identity=resource.uuid, version_id=request.version.version_id)
-    return {**request.together, (resource.kind.slug, resource.pk): own}
-
-
-def _showing(request: PublishRequest, code: Registry) -> dict[str, UUID]:
-    """Return the agents of the workspace that would show or run the resource, all the way up, by id."""
-    workspace_id, found = request.resource.workspace_id, dict[str, UUID]()
+def _showing(move: Move, code: Registry) -> list[Concerned]:
+    """Return the agents that would show or run the resource, all the way up, wherever they are."""
+    arms = choice.arms_of(AGENT)
     overlaid_agents = {
         one.version_id: agent_id
-        for (slug, agent_id), one in _versions(request).items()
+        for (slug, agent_id), one in move.versions.items()
         if slug == AGENT.slug and one.version_id is not None
     }
-    frontier: set[Key] = {(request.resource.kind.slug, request.resource.pk)}
+    found: dict[str, set[str]] = {}
+    frontier: set[Key] = {(move.resource.kind.slug, move.resource.pk)}
     while frontier:
-        naming: dict[str, UUID] = {}
+        naming: dict[str, set[str]] = {}
         for references in AgentVersion.reference_models:
             ids = {key for slug, key in frontier if slug == references.target.kind.slug}
             if not ids:
                 continue
             manager: Any = references._default_manager
             rows = manager.filter(target_id__in=ids).order_by()
-            stored = Agent.objects.filter(workspace=workspace_id).order_by()
-            live = stored.filter(active_version_id__in=rows.values("version_id"))
-            then = [
-                overlaid_agents[str(one)]
-                for one in rows.filter(version_id__in=overlaid_agents).values_list("version_id", flat=True)
-            ]
-            naming |= dict(live.values_list("pk", "uuid"))
-            naming |= dict(stored.filter(pk__in=then).values_list("pk", "uuid"))
-            if workspace_id == code.workspace_id:
-                naming |= {
-                    agent.id: IN_CODE
-                    for agent in code.agents.values()
-                    if ids & ids_named(references, code_config(agent))
-                }
-        naming = {agent_id: IN_CODE if agent_id in code.agents else one for agent_id, one in naming.items()}
-        new = naming.keys() - found.keys() - _itself_if_agent(request)
-        found |= {agent_id: naming[agent_id] for agent_id in new}
+            own = rows.values("version_id")
+            live = Agent.objects.filter(active_version_id__in=own).order_by().values_list("pk", flat=True)
+            labels = AgentLabel.objects.filter(released=True, version_id__in=own).order_by()
+            for agent_id in live:
+                naming.setdefault(agent_id, set()).add(_ACTIVE)
+            for agent_id, version_id in labels.values_list("resource_id", "version_id"):
+                naming.setdefault(agent_id, set()).add(str(version_id))
+            known = {**arms, **overlaid_agents}
+            for version_id in rows.filter(version_id__in=list(known)).values_list("version_id", flat=True):
+                name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
+                naming.setdefault(known[str(version_id)], set()).add(name)
+            for agent in code.agents.values():
+                if ids & ids_named(references, code_config(agent)):
+                    naming.setdefault(agent.id, set()).add(_ACTIVE)
+        naming.pop(move.agent_id or "", None)
+        new = {
+            agent_id for agent_id, versions in naming.items() if not versions <= found.get(agent_id, set())
+        }
+        for agent_id in new:
+            found.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
-    return found
+    return _rows_of(found, code)
 
 
-def _itself_if_agent(request: PublishRequest) -> set[str]:
-    return {request.resource.pk} if request.resource.kind.slug == AGENT.slug else set()
+def _rows_of(found: Mapping[str, set[str]], code: Registry) -> list[Concerned]:
+    """Return agents by id, in the order of their ids."""
+    rows = Agent.objects.filter(pk__in=found).order_by().values_list("pk", "uuid", "workspace_id")
+    of_agents: dict[str, tuple[UUID, str]] = (
+        {pk: (uuid, workspace) for pk, uuid, workspace in rows} if found else {}
+    )
+    of_agents |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in found if agent_id in code.agents}
+    return [
+        Concerned(
+            id=agent_id,
+            identity=of_agents[agent_id][0],
+            workspace_id=of_agents[agent_id][1],
+            versions=frozenset(found[agent_id]),
+        )
+        for agent_id in sorted(of_agents)
+    ]
 
 
-def requests_of(versions: Versions, by: Caller) -> Iterator[PublishRequest]:
+def requests_of(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
     """Yield what publishing these versions together would ask the gate."""
     editor = get_editor()
     for (slug, resource_id), one in versions.items():
+        collection = editor.collection(KINDS_BY_SLUG[slug])
         if one.version_id is not None:
-            found = editor.collection(KINDS_BY_SLUG[slug]).version(resource_id, one.version_id, by=by)
+            found = collection.version(resource_id, one.version_id, by=by)
             yield PublishRequest(resource=found.resource, version=found.version, caller=by, together=versions)
-
-
-def asks(gates: list[Gate]) -> Callable[[str, UUID], bool]:
-    """Return a function that says whether any of the gates is about an agent."""
-    return lambda agent_id, identity: any(one.is_about(agent_id, identity) for one in gates)
+        else:
+            resource = collection.find(resource_id, by=by)
+            yield TakeDownRequest(resource=resource, caller=by, together=versions)

@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from evaluation.gates import schemas
 from evaluation.gates.checking import Change
-from evaluation.gates.judging import Judgement
 from evaluation.gates.verbs import Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
@@ -22,17 +21,6 @@ from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Message
 
 ORDERS: Final = {"createdAt": "created_at"}
-
-
-class Checked(NamedTuple):
-    """What the gates say."""
-
-    gates: list[Judgement]
-
-    @property
-    def ok(self) -> bool:
-        """Whether all are satisfied."""
-        return all(one.ok for one in self.gates)
 
 
 class Started(NamedTuple):
@@ -112,7 +100,7 @@ class GateViewSet(EditorViewSet):
         """Ask the gates about a version, or about a release, before it goes live."""
         given = request.query_params
         change = Change(given.get("kind"), given.get("id"), given.get("versionId"), given.get("release"))
-        return Response(self.dump(Checked(Gates.current().check(change, by=self.caller))))
+        return Response(self.dump(Gates.current().check(change, by=self.caller)))
 
     def run(self, request: Request) -> Response:
         """Start the experiments whose results the gates lack, those of what is live included."""

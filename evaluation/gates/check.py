@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
+from django.db import connection
 from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
 from pydantic import Field
 
-from evaluation.datasets.models import Dataset
-from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import Bypass, Gate, gates_of
+from evaluation.gates.affected import Move, concerned_by
+from evaluation.gates.judging import Judgement, Request, judged, known_to
+from evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
+from versioning.domain.access import Right
 from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, VersioningError
@@ -32,15 +34,19 @@ class EvaluationRequired(Forbidden):
 
     code = "evaluation_required"
 
-    def __init__(self, judgements: Sequence[Judgement], version_id: str) -> None:
+    def __init__(self, judgements: Sequence[Judgement], hidden_gates: int) -> None:
         super().__init__(sentence(judgements[0]) if judgements else _HIDDEN)
         self.judgements = tuple(judgements)
         """What the gates say that are not satisfied, about agents that the caller may know of."""
-        self.version_id = version_id
+        self.hidden_gates = hidden_gates
+        """How many others are not satisfied."""
 
     def details(self) -> dict[str, Any]:
         """Return what each gate says that is not satisfied."""
-        return {"evaluation": [as_json(one) for one in self.judgements]}
+        return {
+            "evaluation": [as_json(one) for one in self.judgements],
+            "hiddenGates": self.hidden_gates,
+        }
 
 
 _HIDDEN: Final = Message("An agent that shows it lacks the evidence that a gate asks for.")
@@ -59,36 +65,43 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
 
 def sentence(judgement: Judgement) -> str:
     """Return why a gate is not satisfied, in a sentence."""
-    names = {"id": judgement.affected.id, "dataset": judgement.gate.dataset.name}
-    if judgement.state is State.RUNNING:
-        return Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result.", **names)
-    if judgement.state is State.INCOMPLETE:
-        return Message(
-            "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, "
-            "or has too few attempts.",
-            **names,
-        )
-    if judgement.state is State.FAILED:
-        return Message(
-            "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold.",
-            **names,
-            rule=(judgement.rule or {}).get("rule", ""),
-        )
-    if judgement.state is State.STALE:
-        return Message(
-            "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have "
-            "changed, or it is too old.",
-            **names,
-        )
-    if judgement.rule is not None:
-        return Message(
-            "What is live of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with "
-            "it.",
-            **names,
-        )
+    is_of_live = judgement.state is State.MISSING and judgement.rule is not None
     return Message(
-        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change.", **names
+        _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
+        id=judgement.affected.id,
+        dataset=judgement.gate.dataset.name,
+        rule=(judgement.rule or {}).get("rule", ""),
     )
+
+
+_NO_EVIDENCE_OF_LIVE: Final = Message(
+    "What was live last of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with it."
+)
+_SENTENCES: Final = {
+    State.SCORER_GONE: Message(
+        "A scorer of a gate of the agent {id!r} over {dataset!r} is gone, or the prompt block that it judges "
+        "by; another one with the same id does not count."
+    ),
+    State.RUNNING: Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result."),
+    State.INCOMPLETE: Message(
+        "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, or "
+        "has too few attempts."
+    ),
+    State.FAILED: Message(
+        "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold."
+    ),
+    State.TOO_FEW: Message(
+        "The agent {id!r} was evaluated over {dataset!r}, and so few items cannot show what the rule "
+        "{rule!r} asks for."
+    ),
+    State.STALE: Message(
+        "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have changed, "
+        "or it is too old."
+    ),
+    State.MISSING: Message(
+        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change."
+    ),
+}
 
 
 class BypassEvaluation(RequestSchema):
@@ -97,49 +110,45 @@ class BypassEvaluation(RequestSchema):
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
 
-def check(request: PublishRequest) -> gate.Then | None:
+def check(request: Request) -> gate.Then | None:
     """Raise `EvaluationRequired` unless every gate has its evidence; see `versioning.editor.gate`.
 
-    The gates of the workspace stay locked until the transaction ends: two changes of what one agent shows
-    are judged one after the other. Raises `OptionRefused` for a bypass that the caller may not use, needed
-    or not, and `Invalid` for one without a reason.
+    The gates of what is affected, and their datasets, stay locked until the transaction ends: two changes of
+    what one agent shows are judged one after the other. Raises `OptionRefused` for a bypass that the caller
+    may not use, needed or not, and `Invalid` for one without a reason.
     """
     _require_bypass(request)
-    workspaces = [request.resource.workspace_id]
-    found = gates_of(workspaces)
-    if not found:
+    move = Move.of(request)
+    concerned = concerned_by(move)
+    if not concerned or not list(Gate.objects.asking(concerned).locked().only("id", "dataset__id")):
         return None
-    list(Gate.objects.filter(pk__in=[one.pk for one in found]).locked().values_list("pk"))
-    # Items that are added from here on come after the change: whoever adds one waits for this transaction.
-    datasets = Dataset.objects.filter(pk__in={one.dataset_id for one in found})
-    list(datasets.order_by("pk").locked().values_list("pk"))
-    # Read again: rules and items may have changed while the locks were waited for.
-    failing = [one for one in judged(request, gates_of(workspaces)) if not one.ok]
+    if connection.features.has_select_for_update:
+        concerned = concerned_by(move)  # others may have begun to show it while the locks were waited for
+    # Read again: the rules may have changed in the meantime, too.
+    failing = [one for one in judged(request, concerned) if not one.ok]
     if not failing:
         return None
     if _OPTION not in request.options:
         raise _required(request, failing)
-    _refuse_where_nobody_may(failing)
+    _refuse_where_the_caller_may_not(request, failing)
     return partial(_record_bypass, request, failing)
 
 
 def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
     """Return for each request the error that `check` would raise, or None.
 
-    Takes one statement where no workspace has a gate; where one has, a number that rises with the agents.
+    Takes one statement where there is no gate; where there is one, a number that rises with the agents.
     """
-    gates: dict[str, list[Gate]] = {}
-    for one in gates_of({request.resource.workspace_id for request in requests}):
-        gates.setdefault(one.workspace_id, []).append(one)
-    return [_refusal(request, gates.get(request.resource.workspace_id, ())) for request in requests]
+    has_gates = bool(requests) and Gate.objects.enabled().exists()
+    return [_refusal(request, has_gates=has_gates) for request in requests]
 
 
-def _refusal(request: PublishRequest, gates: Sequence[Gate]) -> VersioningError | None:
+def _refusal(request: PublishRequest, *, has_gates: bool) -> VersioningError | None:
     try:
         _require_bypass(request)
-        failing = [one for one in judged(request, gates) if not one.ok]
+        failing = [one for one in judged(request) if not one.ok] if has_gates else []
         if failing and _OPTION in request.options:
-            _refuse_where_nobody_may(failing)
+            _refuse_where_the_caller_may_not(request, failing)
         elif failing:
             return _required(request, failing)
     except VersioningError as error:
@@ -147,13 +156,13 @@ def _refusal(request: PublishRequest, gates: Sequence[Gate]) -> VersioningError 
     return None
 
 
-def _required(request: PublishRequest, failing: Sequence[Judgement]) -> EvaluationRequired:
-    """Return the error; a key that reaches only some ids does not learn of agents with others."""
-    known = [one for one in failing if request.caller.covers(one.affected.id)]
-    return EvaluationRequired(known, request.version.version_id)
+def _required(request: Request, failing: Sequence[Judgement]) -> EvaluationRequired:
+    """Return the error, which names no agent that the caller may not read, or their key does not reach."""
+    known = [one for one in failing if known_to(request.caller, one)]
+    return EvaluationRequired(known, len({one.gate.pk for one in failing if one not in known}))
 
 
-def _require_bypass(request: PublishRequest) -> None:
+def _require_bypass(request: Request) -> None:
     if _OPTION in request.options:
         gate.require_reason(
             request,
@@ -163,13 +172,18 @@ def _require_bypass(request: PublishRequest) -> None:
         )
 
 
-def _refuse_where_nobody_may(failing: Sequence[Judgement]) -> None:
+def _refuse_where_the_caller_may_not(request: Request, failing: Sequence[Judgement]) -> None:
+    """Raise `OptionRefused` unless the caller is an admin wherever the gates are, and these let admins."""
     if any(one.gate.bypass == Bypass.NOBODY for one in failing):
         raise gate.OptionRefused("One of the gates lets nobody publish without evidence.")
+    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
+        raise gate.OptionRefused(
+            "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
+        )
 
 
-def _record_bypass(request: PublishRequest, failing: Sequence[Judgement]) -> None:
-    """Record who published a version without evidence, and why."""
+def _record_bypass(request: Request, failing: Sequence[Judgement]) -> None:
+    """Record who published a version without evidence, or took one down, and why."""
     target = target_of(request.resource, get_editor().code)
     for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
         events.record(
@@ -177,8 +191,8 @@ def _record_bypass(request: PublishRequest, failing: Sequence[Judgement]) -> Non
             by=request.caller,
             workspace_id=target.workspace_id,
             resource=target,
-            version=request.version,
-            label=request.label,
+            version=request.version if isinstance(request, PublishRequest) else None,
+            label=request.label if isinstance(request, PublishRequest) else None,
             gateId=str(one.pk),
             dataset=one.dataset.name,
             reason=gate.reason_of(request, _OPTION),
@@ -192,7 +206,9 @@ def _reason(member: Any) -> object:
 EVIDENCE: Final = gate.Check(
     check=check,
     refusals=refusals,
+    take_down=check,
     needed_by=Gate.objects.enabled,
+    is_needed_anywhere=True,
     options={
         _OPTION: gate.Option(
             member=_MEMBER,
@@ -201,6 +217,7 @@ EVIDENCE: Final = gate.Check(
             reason_against=EvaluationRequired.code,
             metavar="REASON",
             help="publish what lacks evidence too, for this reason, which the log records",
+            is_for_take_down=True,
         )
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from editor_client.shared.gates import State
@@ -10,8 +11,7 @@ from editor_client.shared.gates import State
 from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.verbs import Experiments
 from evaluation.gates.affected import requests_of
-from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import gates_of
+from evaluation.gates.judging import Judgement, Request, judged, known_to
 from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS_BY_SLUG
@@ -38,16 +38,36 @@ class Change(NamedTuple):
     """What callers call the release."""
 
 
-def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[Judgement]:
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """What the gates say of a change."""
+
+    gates: Sequence[Judgement]
+    """Those about agents that the caller may know of."""
+    hidden_gates: int
+    """How many others are not satisfied."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are satisfied."""
+        return not self.hidden_gates and all(one.ok for one in self.gates)
+
+
+def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Checked:
     """Return what the gates say of a change.
 
-    A configuration that was live before is free, so no gate says anything of it. Raises `NotFound`,
-    `Forbidden` without the right to read drafts, and `Invalid` unless exactly one change is named.
+    A configuration that was live before is free, so that no gate says of it that it may not go live.
+    Raises `NotFound`, `Forbidden` without the right to read drafts, and `Invalid` unless exactly one change
+    is named.
     """
-    return list(_judgements(_requests(gates.editor, change, caller_of(by))))
+    caller = caller_of(by)
+    found = list(_judgements(_requests(gates.editor, change, caller)))
+    known = [one for one in found if known_to(caller, one)]
+    hidden = {one.gate.pk for one in found if one not in known and not one.ok}
+    return Checked(gates=known, hidden_gates=len(hidden))
 
 
-def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[PublishRequest]:
+def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[Request]:
     kind, resource_id, version_id, release_id, _ = change
     named = [kind is not None or resource_id is not None, release_id is not None]
     if named == [False, True]:
@@ -64,23 +84,20 @@ def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[PublishReq
     return [PublishRequest(resource=found.resource, version=found.version, caller=by)]
 
 
-def _requests_of_release(release_id: str, by: Caller) -> Sequence[PublishRequest]:
+def _requests_of_release(release_id: str, by: Caller) -> Sequence[Request]:
     selector = Selector.parse({"release": release_id})
     if selector.overlay is None:
         raise Invalid.field("release", Message("this installation has no releases"))
     return list(requests_of(read_overlay(selector.overlay, by).versions, by))
 
 
-def _judgements(requests: Sequence[PublishRequest]) -> Iterator[Judgement]:
+def _judgements(requests: Sequence[Request]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
-    workspaces = {one.resource.workspace_id for one in requests}
-    gates = gates_of(workspaces)
     seen = set()
     for request in requests:
-        own = [gate for gate in gates if gate.workspace_id == request.resource.workspace_id]
-        for one in judged(request, own):
-            key = one.gate.pk, one.affected.id
-            if key not in seen and request.caller.covers(one.affected.id):
+        for one in judged(request):
+            key = one.gate.pk, one.affected.id, one.affected.after_digest
+            if key not in seen:
                 seen.add(key)
                 yield one
 
@@ -99,6 +116,8 @@ def run(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
     for request in asked:
         caller.require(Right.SAVE, request.resource.workspace_id)
     for one in _judgements(asked):
+        if not known_to(caller, one):
+            continue
         started += _start(experiments, one, caller)
     return started
 
@@ -125,6 +144,8 @@ class MissingRun(NamedTuple):
 def missing_run(judgement: Judgement) -> MissingRun | None:
     """Return the experiment that a gate lacks of an agent; None if nothing would help, or it runs already."""
     gate, affected = judgement.gate, judgement.affected
+    if judgement.state is State.SCORER_GONE:
+        return None
     wants_live = judgement.lacks_live not in _WAITING
     if affected.after is not None and judgement.lacks_here not in _WAITING:
         lock = affected.after
@@ -139,6 +160,9 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
         "scorerIds": gate.scorer_ids,
         "primaryScorer": gate.primary_scorer,
         "attempts": gate.attempts,
+        "version": gate.dataset_version,
+        "requestContext": gate.request_context or None,
+        "unmockedToolPolicy": gate.tool_policy,
         "lock": lock,
         "baseline": baseline,
     }

@@ -15,8 +15,10 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from evaluation.datasets import editing as datasets
-from evaluation.datasets.models import Dataset
-from evaluation.gates.models import Gate, GateQuerySet
+from evaluation.datasets.models import Dataset, DatasetVersion
+from evaluation.experiments.scoring_cells import EXTERNAL, JUDGE
+from evaluation.gates.models import LATEST, Gate, GateQuerySet, ScorerPin
+from evaluation.scoring.models import Scorer
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
@@ -27,12 +29,12 @@ from versioning.editor import Editor
 from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import events
+from versioning.models import PromptBlock, events
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
 
-PLAIN = ("attempts", "evidence_days", "bypass", "enabled")
+PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
 """The fields that hold what was sent."""
 
 
@@ -154,6 +156,10 @@ def _fields(gate: Gate) -> dict[str, Any]:
         "rules": gate.rules,
         "attempts": gate.attempts,
         "evidenceDays": gate.evidence_days,
+        "requestContext": gate.request_context,
+        "toolPolicy": gate.tool_policy,
+        "datasetPolicy": gate.dataset_policy,
+        "tooFew": gate.too_few,
         "bypass": gate.bypass,
         "enabled": gate.enabled,
     }
@@ -166,18 +172,13 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
             setattr(gate, name, given[name])
     if "dataset_id" in given:
         gate.dataset = _dataset(given["dataset_id"], gate.workspace_id, by)
+    _set_conditions(gate, given)
     if "rules" in given:
         gate.rules_json = canonical.dump(list(given["rules"]))
         gate.__dict__.pop("rules", None)
     if "scorer_ids" in given:
         _set_scorers(editor, gate, given["scorer_ids"], by)
-    if "primary_scorer" in given:
-        gate.primary_scorer = given["primary_scorer"]
-    if not gate.primary_scorer or ("primary_scorer" not in given and "scorer_ids" in given):
-        kept = gate.primary_scorer if gate.primary_scorer in gate.scorer_ids else gate.scorer_ids[0]
-        gate.primary_scorer = kept
-    if gate.primary_scorer not in gate.scorer_ids:
-        raise Invalid.field("primaryScorer", Message("is none of the scorers of the gate"))
+    _set_primary(gate, given)
     issues = [
         Issue(f"rules.{place}.scorerId", Message("is none of the scorers of the gate"))
         for place, rule in enumerate(gate.rules)
@@ -185,6 +186,30 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
     ]
     if issues:
         raise Invalid(issues)
+
+
+def _set_conditions(gate: Gate, given: Mapping[str, Any]) -> None:
+    """Set in which request context, and over which version of its dataset, evidence has to have run."""
+    if "request_context" in given:
+        gate.request_context_json = canonical.dump(given["request_context"] or {})
+        gate.__dict__.pop("request_context", None)
+    if "dataset_policy" in given:
+        policy = given["dataset_policy"]
+        gate.dataset_version = None if policy == LATEST else policy
+    if gate.dataset_version is None or not {"dataset_policy", "dataset_id"} & given.keys():
+        return
+    if not DatasetVersion.objects.filter(dataset=gate.dataset, version=gate.dataset_version).exists():
+        raise Invalid.field("datasetPolicy", Message("is no version of the dataset"))
+
+
+def _set_primary(gate: Gate, given: Mapping[str, Any]) -> None:
+    if "primary_scorer" in given:
+        gate.primary_scorer = given["primary_scorer"]
+    if not gate.primary_scorer or ("primary_scorer" not in given and "scorer_ids" in given):
+        kept = gate.primary_scorer if gate.primary_scorer in gate.scorer_ids else gate.scorer_ids[0]
+        gate.primary_scorer = kept
+    if gate.primary_scorer not in gate.scorer_ids:
+        raise Invalid.field("primaryScorer", Message("is none of the scorers of the gate"))
 
 
 def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> None:
@@ -197,6 +222,20 @@ def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> 
     if issues:
         raise Invalid(issues)
     gate.scorer_keys = "".join(f"\n{one}\n" for one in ids)
+    rows = Scorer.objects.select_related("active_version", "latest_version").in_bulk(ids)
+    pins = {one: _pin(rows[one]) for one in ids if one in rows}
+    gate.scorer_pins_json = canonical.dump(pins)
+    gate.__dict__.pop("scorer_pins", None)
+
+
+def _pin(scorer: Scorer) -> ScorerPin:
+    """Return the scorer, and the prompt block that it judges by, as they are now."""
+    config = (scorer.active_version or scorer.latest_version).config
+    named = config.get("config", {}).get("promptBlock") if config["type"] == JUDGE else None
+    block = None if named is None else PromptBlock.objects.filter(pk=named).first()
+    return ScorerPin(
+        str(scorer.uuid), config["type"] == EXTERNAL, None if block is None else (block.pk, str(block.uuid))
+    )
 
 
 def _dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:

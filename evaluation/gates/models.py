@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -32,11 +32,55 @@ class AgentReference(NamedTuple):
     resource_id: str
 
 
+class AgentLike(Protocol):
+    """What identifies an agent."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def identity(self) -> UUID:
+        """Distinguishes it from a later one with the same id."""
+
+    @property
+    def workspace_id(self) -> str:
+        """Its workspace."""
+
+
 class Bypass(models.TextChoices):
     """Who may publish a version without the evidence that a gate asks for."""
 
     ADMIN = "admin"
     NOBODY = "nobody"
+
+
+class ToolPolicy(models.TextChoices):
+    """What happens to a call of a tool that no mock of the item answers."""
+
+    DENY = "deny"
+    ALLOW = "allow"
+
+
+class TooFew(models.TextChoices):
+    """What a gate says where too few items cannot show the difference that a rule asks for."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+LATEST: Final = "latest"
+"""The `dataset_policy` of a gate that follows its dataset."""
+
+
+class ScorerPin(NamedTuple):
+    """The very scorer that a gate was made with, which a later one with its id is not."""
+
+    identity: str
+    is_external: bool
+    """Whether an application sent its scores then, so that the gate takes those."""
+    block: tuple[str, str] | None
+    """The id and the identity of the prompt block that it named, if it is a judge."""
 
 
 class GateQuerySet(models.QuerySet["Gate"]):
@@ -54,18 +98,20 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """Filter by the gates that are not off."""
         return self.filter(enabled=True)
 
+    def asking(self, agents: Sequence[AgentLike]) -> Self:
+        """Filter by the gates that are not off and may be about one of these agents."""
+        workspaces = {one.workspace_id for one in agents}
+        own = Q(agent_id__in=[one.id for one in agents]) | Q(agent_id="")
+        return self.enabled().filter(own, workspace__in=workspaces)
+
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
 
     def locked(self) -> Self:
-        """Lock the rows until the end of the transaction, in a fixed order."""
-        return self.select_for_update(of=("self",), no_key=True).order_by("pk")
-
-
-def gates_of(workspaces: Collection[str]) -> list[Gate]:
-    """Return the gates of workspaces that are not off, in the order in which they are asked."""
-    return list(Gate.objects.enabled().filter(workspace__in=workspaces).select_related("dataset"))
+        """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
+        found = self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
+        return found.order_by("pk")
 
 
 class Gate(models.Model):
@@ -81,10 +127,22 @@ class Gate(models.Model):
     dataset = models.ForeignKey(Dataset, on_delete=models.RESTRICT, related_name="gates")
     scorer_keys = models.TextField()
     """The ids of the scorers, each between line feeds, in their order."""
+    scorer_pins_json = models.TextField(default="{}", db_default="{}")
+    """By the ids of the scorers, what `ScorerPin` holds."""
     primary_scorer = models.CharField(max_length=200)
     attempts = models.PositiveSmallIntegerField(default=1)
     rules_json = models.TextField()
     evidence_days = models.PositiveSmallIntegerField(default=30)
+    request_context_json = models.TextField(default="{}", db_default="{}")
+    """The request context in which items have to run; that of an item takes precedence."""
+    tool_policy = models.CharField(
+        max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY, db_default="deny"
+    )
+    dataset_version = models.PositiveIntegerField(null=True)
+    """The version of the dataset that evidence is about; null for the present one."""
+    too_few = models.CharField(
+        max_length=8, choices=TooFew.choices, default=TooFew.REFUSE, db_default="refuse"
+    )
     bypass = models.CharField(max_length=16, choices=Bypass.choices, default=Bypass.ADMIN)
     enabled = models.BooleanField(default=True)
     author = models.ForeignKey(
@@ -124,9 +182,36 @@ class Gate(models.Model):
         found: Sequence[Rule] = json.loads(self.rules_json)
         return found
 
-    def is_about(self, agent_id: str, identity: UUID) -> bool:
+    @cached_property
+    def scorer_pins(self) -> Mapping[str, ScorerPin]:
+        """The scorers that it was made with, by their ids."""
+        found = json.loads(self.scorer_pins_json)
+        return {
+            scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
+            for scorer_id, (identity, is_external, block) in found.items()
+        }
+
+    @cached_property
+    def request_context(self) -> Mapping[str, Any]:
+        """The request context in which items have to run; not to be changed."""
+        found: Mapping[str, Any] = json.loads(self.request_context_json)
+        return found
+
+    @property
+    def dataset_policy(self) -> int | str:
+        """The version of its dataset, or `LATEST`."""
+        return LATEST if self.dataset_version is None else self.dataset_version
+
+    @property
+    def present_version(self) -> int:
+        """The version of its dataset that evidence is about."""
+        return self.dataset.version if self.dataset_version is None else self.dataset_version
+
+    def asks_about(self, agent: AgentLike) -> bool:
         """Return whether it asks for evidence about an agent."""
-        return not self.agent_id or (self.agent_id == agent_id and self.identity == identity)
+        if self.workspace_id != agent.workspace_id:
+            return False
+        return not self.agent_id or (self.agent_id == agent.id and self.identity == agent.identity)
 
     def record(self, what: str, by: Caller, **more: Any) -> None:
         """Record an event about it."""

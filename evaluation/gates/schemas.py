@@ -73,6 +73,24 @@ _SCORERS = Annotated[list[NotBlank], Field(min_length=1, max_length=MAX_SCORERS)
 _RULES = Annotated[list[GateRule], Field(min_length=1, max_length=MAX_RULES)]
 _ATTEMPTS = Annotated[StrictInt, Field(ge=1, le=MAX_ATTEMPTS)]
 _DAYS = Annotated[StrictInt, Field(ge=1, le=MAX_DAYS, description="How many days evidence is good for.")]
+_CONTEXT = Annotated[
+    JsonObject | None,
+    Field(description="The request context in which items have to run; that of an item takes precedence."),
+]
+_TOOLS = Annotated[
+    Literal["deny", "allow"], Field(description="What has to happen to calls of tools that no mock answers.")
+]
+_DATASET = Annotated[
+    Annotated[StrictInt, Field(ge=1)] | Literal["latest"],
+    Field(
+        description="The version of the dataset that evidence is about, or `latest`: then those who may "
+        "publish change it."
+    ),
+]
+_TOO_FEW = Annotated[
+    Literal["refuse", "allow"],
+    Field(description="What it says where too few items cannot show the difference that a rule asks for."),
+]
 _BYPASS = Annotated[Literal["admin", "nobody"], Field(description="Who may publish without evidence.")]
 
 
@@ -85,6 +103,10 @@ class GateUpdate(RequestSchema):
     attempts: _ATTEMPTS = UNCHANGED
     rules: _RULES = UNCHANGED
     evidence_days: _DAYS = UNCHANGED
+    request_context: _CONTEXT = UNCHANGED
+    tool_policy: _TOOLS = UNCHANGED
+    dataset_policy: _DATASET = UNCHANGED
+    too_few: _TOO_FEW = UNCHANGED
     bypass: _BYPASS = UNCHANGED
     enabled: bool = UNCHANGED
 
@@ -113,6 +135,10 @@ class GateAnswer(ResponseSchema):
     attempts: int
     rules: list[GateRule]
     evidence_days: int
+    request_context: JsonObject
+    tool_policy: _TOOLS
+    dataset_policy: _DATASET
+    too_few: _TOO_FEW
     bypass: _BYPASS
     enabled: bool
     created_at: Time
@@ -148,6 +174,10 @@ class GateCheck(ResponseSchema):
 
     ok: bool
     gates: list[GateCheckedJudgement]
+    hidden_gates: Annotated[
+        int,
+        Field(description="How many others, about agents that the caller may not read, are not satisfied."),
+    ]
 
 
 class GateRun(RequestSchema):
@@ -168,3 +198,4 @@ class EvaluationErrorMembers(ResponseSchema):
     """The additional members of errors about gates."""
 
     evaluation: list[GateJudgement] | None = None
+    hidden_gates: int | None = None

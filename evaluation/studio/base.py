@@ -8,6 +8,7 @@ from typing import Any
 from django.contrib.admin.utils import quote
 from django.template.response import TemplateResponse
 
+from evaluation.datasets.editing import right_to_change
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.choices import Choices, scorer_choices
@@ -54,9 +55,12 @@ class DatasetPage(WorkspacePage):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page about the dataset."""
+        right = right_to_change(self.dataset)
         own = {
             "dataset": self.dataset,
             "may_save": self.may(Right.SAVE),
+            "is_followed": right is Right.PUBLISH,
+            "may_change": self.may(right),
             "table_address": self.own_address(),
             "datasets_address": self.address("datasets"),
             "experiments_address": self.own_address("experiments"),

@@ -21,8 +21,8 @@ from editor_client.shared.gates import State
 from evaluation.experiments.models import Experiment
 from evaluation.gates.check import sentence
 from evaluation.gates.checking import Change, missing_run
-from evaluation.gates.judging import Judgement, judged
-from evaluation.gates.models import gates_of
+from evaluation.gates.judging import Judgement, judged, known_to
+from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
 from evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import StudioKind
@@ -50,6 +50,8 @@ RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "satisfied"), "chip-published"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "a scorer is gone"), "chip-danger"),
+    State.TOO_FEW: (pgettext_lazy("evidence", "cannot tell"), ""),
     State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
     State.FAILED: (pgettext_lazy("evidence", "speaks against it"), "chip-danger"),
@@ -94,10 +96,16 @@ class Line:
     def sentence(self) -> str:
         """What the gate says."""
         judgement = self.judgement
-        if judgement.ok:
+        if judgement.state is None:
             names = {"agent": judgement.affected.id, "dataset": judgement.gate.dataset.name}
             return _("%(agent)s was evaluated over “%(dataset)s”, and every rule holds.") % names
         return translated(sentence(judgement))
+
+    @property
+    def outside(self) -> str:
+        """The scorers whose scores an application sends, as one text."""
+        pins = self.judgement.gate.scorer_pins
+        return ", ".join(key for key, pin in pins.items() if pin.is_external)
 
     @property
     def address(self) -> str:
@@ -115,7 +123,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if shown.page not in SLOTS or is_live or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = list(judged(request, gates_of([resource.workspace_id])))
+    found = (
+        [one for one in judged(request) if known_to(caller, one)] if Gate.objects.enabled().exists() else []
+    )
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
@@ -134,10 +144,10 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     """Yield what the gates say of a release as a whole."""
     if shown.subject != RELEASE or not shown.is_open:
         return
-    if not gates_of([shown.workspace_id]):
+    if not Gate.objects.enabled().exists():
         return
     try:
-        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller)
+        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
     except VersioningError:  # of an item that is gone, which the page about the release says
         return
     context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}

@@ -10,6 +10,7 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison
 from editor_client.shared.statistics import Verdict
 
@@ -70,6 +71,7 @@ class ExperimentPage(OneExperimentPage):
             title=line.title,
             line=line,
             cost=in_dollars(row.dollars),
+            context=canonical.file_text(row.request_context) if row.request_context else "",
             is_compared=is_compared,
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
             baseline_address=self.experiment_address(baseline.pk) if baseline else "",

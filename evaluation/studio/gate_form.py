@@ -10,10 +10,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from evaluation.gates.models import Bypass
+from evaluation.gates.models import LATEST, Bypass, TooFew, ToolPolicy
 from evaluation.gates.schemas import MAX_ATTEMPTS, MAX_DAYS
+from evaluation.studio.choices import json_object
 
 KEPT: Final = "kept"
+PINNED: Final = "pinned"
+"""The choice of the version of the dataset that the gate is about."""
 RULES: Final[dict[str, Promise]] = {
     "notWorse": gettext_lazy("it is not found to be worse than what is live"),
     "nonInferior": gettext_lazy("it is shown to be at most the number worse than what is live"),
@@ -75,12 +78,48 @@ class GateForm(forms.Form):
     days = forms.IntegerField(
         label=gettext_lazy("Days for which evidence is good"), min_value=1, max_value=MAX_DAYS, initial=30
     )
+    policy = forms.ChoiceField(
+        label=gettext_lazy("Items that count"),
+        choices=[
+            (LATEST, gettext_lazy("the present ones: those who may publish change the dataset")),
+            (
+                PINNED,
+                gettext_lazy("those of its present version, for good: those who may save change the dataset"),
+            ),
+        ],
+    )
+    context = forms.CharField(
+        label=gettext_lazy("Request context"),
+        required=False,
+        widget=forms.Textarea,
+        help_text=gettext_lazy(
+            "A JSON object. Evidence ran in just this context; that of an item takes precedence."
+        ),
+    )
+    tools = forms.ChoiceField(
+        label=gettext_lazy("Tools without a mock"),
+        choices=[
+            (ToolPolicy.DENY, gettext_lazy("fail the item")),
+            (ToolPolicy.ALLOW, gettext_lazy("are really called")),
+        ],
+    )
+    few = forms.ChoiceField(
+        label=gettext_lazy("If too few items cannot tell"),
+        choices=[
+            (TooFew.REFUSE, gettext_lazy("the version does not go live")),
+            (TooFew.ALLOW, gettext_lazy("the version may go live")),
+        ],
+    )
     bypass = forms.ChoiceField(
         label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
     )
     enabled = forms.ChoiceField(
         label=gettext_lazy("Is it asked?"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
     )
+
+    def clean_context(self) -> dict[str, Any]:
+        """Return the request context; raises `ValidationError` unless it is a JSON object."""
+        return json_object(self.cleaned_data["context"]) or {}
 
     def clean(self) -> dict[str, Any]:
         """Check that a rule with a number has one that is possible."""
@@ -110,6 +149,9 @@ class GateForm(forms.Form):
             "scorer_ids": given["scorers"],
             "attempts": given["attempts"],
             "evidence_days": given["days"],
+            "request_context": given["context"],
+            "tool_policy": given["tools"],
+            "too_few": given["few"],
             "bypass": given["bypass"],
             "enabled": given["enabled"] == "yes",
         }

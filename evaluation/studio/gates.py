@@ -9,22 +9,30 @@ from typing import Any, Final
 
 from django import forms
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext_lazy
+from editor_client.shared import canonical
 
 from evaluation.datasets.verbs import Datasets
-from evaluation.gates.models import Gate
+from evaluation.gates.models import LATEST, Gate, TooFew, ToolPolicy
 from evaluation.gates.verbs import Gates
 from evaluation.studio.choices import agent_choices, offer, published_scorers, scorer_address, scorer_choices
 from evaluation.studio.few_items import FewItems, of_rate
-from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, RULES, GateForm, in_words
+from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 
 PER_PAGE: Final = 50
+CONDITIONS: Final = {
+    "policy": LATEST,
+    "context": "",
+    "tools": ToolPolicy.DENY.value,
+    "few": TooFew.REFUSE.value,
+}
+"""The fields about how evidence has to be made, as they are at first."""
 _NAMES: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
 """Maps members of the API to form fields."""
 
@@ -97,7 +105,7 @@ class NewGatePage(WorkspacePage):
 
     def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Save it; after an error, and before few items have to reach a rate, show the form again."""
-        form = self.form(request.POST)
+        form = self.form(self.completed(request.POST))
         if not form.is_valid():
             return self.show(form, status=400)
         few = self._few(form)
@@ -111,6 +119,20 @@ class NewGatePage(WorkspacePage):
         said = _("Saved. The page that publishes says what is missing, and starts it.")
         return self.go(self.address("gates"), said)
 
+    def completed(self, given: QueryDict) -> QueryDict:
+        """Return what was sent, with what a form that was opened before has no fields for."""
+        data = given.copy()
+        for name, value in self.initial().items():
+            if name in CONDITIONS and name not in data:
+                data[name] = str(value)
+        return data
+
+    def policy_of(self, form: GateForm) -> int | str:
+        """Return the version of the dataset that the form chooses, or the latest."""
+        if form.cleaned_data["policy"] == LATEST:
+            return LATEST
+        return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
+
     def _few(self, form: GateForm) -> FewItems | None:
         """Return how badly the rate is known that has to be reached; None if well, or without such a rule."""
         if form.rate is None:
@@ -121,6 +143,7 @@ class NewGatePage(WorkspacePage):
         """What the form shows at first: what a link to it says."""
         given = self.request.GET
         return {
+            **CONDITIONS,
             "agent": given.get("agent"),
             "dataset": given.get("dataset"),
             "scorers": given.getlist("scorer"),
@@ -129,9 +152,8 @@ class NewGatePage(WorkspacePage):
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
         agent_id = form.cleaned_data["agent"] or None
-        return Gates.current().create(
-            form.fields_of_gate, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller
-        )
+        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        return Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
         """Return the form, with what can be chosen."""
@@ -188,13 +210,26 @@ class GatePage(NewGatePage):
             "tag": rule.get("tag", ""),
             "number": PERCENT * rule["min"] if rule["rule"] == "passRate" else number,
             "days": gate.evidence_days,
+            "policy": LATEST if gate.dataset_version is None else PINNED,
+            "context": canonical.file_text(gate.request_context) if gate.request_context else "",
+            "tools": gate.tool_policy,
+            "few": gate.too_few,
             "bypass": gate.bypass,
             "enabled": "yes" if gate.enabled else "no",
         }
 
     def save(self, form: GateForm) -> Gate:
         """Change the gate; raises `Invalid`."""
-        return Gates.current().change(str(self.gate.pk), form.fields_of_gate, by=self.caller)
+        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        return Gates.current().change(str(self.gate.pk), fields, by=self.caller)
+
+    def policy_of(self, form: GateForm) -> int | str:
+        """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
+        held = self.gate.dataset_version
+        is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
+        if held is not None and is_same and form.cleaned_data["policy"] == PINNED:
+            return held
+        return super().policy_of(form)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
         """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""

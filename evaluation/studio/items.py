@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 
 from evaluation.datasets.formats.rows import MEMBERS
 from evaluation.datasets.items import ItemTooLarge
-from evaluation.datasets.models import PURGED, Revision
+from evaluation.datasets.models import Revision
 from evaluation.datasets.schemas import ItemUpdate
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
@@ -60,7 +60,7 @@ class ItemPage(DatasetPage):
     @property
     def is_purged(self) -> bool:
         """Whether its content was removed."""
-        return bool(self.newest.payload.get("metadata", {}).get(PURGED))
+        return self.newest.is_purged
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Show it."""

@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 from editor_client.shared import tags
 
 from evaluation.datasets.changing_items import DatasetChanged, ItemConflict, uuids
+from evaluation.datasets.editing import right_to_change
 from evaluation.datasets.items import ItemTooLarge
-from evaluation.datasets.models import PURGED, Revision
+from evaluation.datasets.models import Revision
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.files import TITLES
@@ -48,7 +49,7 @@ class Row:
     @property
     def is_purged(self) -> bool:
         """Whether its content was removed."""
-        return self.revision is not None and bool(self.revision.payload.get("metadata", {}).get(PURGED))
+        return self.revision is not None and self.revision.is_purged
 
     @property
     def has_more(self) -> bool:
@@ -76,7 +77,7 @@ class TablePage(DatasetPage):
         """Show the items."""
         version = self._version()
         rows = [self._row(one) for one in self._page.object_list]
-        if version is None and self.may(Right.SAVE):
+        if version is None and self.may(right_to_change(self.dataset)):
             rows += [Row(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
         return self.show(rows, version=version)
 

@@ -11,15 +11,17 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from evaluation.experiments.models import Experiment
+from evaluation.datasets.verbs import Datasets
+from evaluation.experiments.asking import context_digest
+from evaluation.experiments.models import Cell, Experiment, ExperimentScorer
 from evaluation.gates import check as gate_check
-from evaluation.models import Dataset, Gate, Scorer
+from evaluation.models import Dataset, Gate, Revision, Scorer
+from evaluation.scoring.kind import SCORER
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.schedules.conftest import ahead, run, scheduled
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Answer, Api
 from tests.support.calls import undone
-from tests.support.datasets import add_item
 from tests.support.doors import DRAFT, IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
 from tests.support.gates import (
     GATES,
@@ -80,7 +82,79 @@ def _with_error(api: Api, dataset: str, draft: str) -> None:
 
 def _edited(api: Api, dataset: str, draft: str) -> None:
     evidence(api, dataset, draft)
-    add_item(api, dataset, input="Question 99", groundTruth="Answer 99")
+    item = {"input": "Question 99", "groundTruth": "Answer 99"}
+    Datasets.add(dataset.rpartition("/")[2], [item], places=[""])
+
+
+def _in_another_context(api: Api, dataset: str, draft: str) -> None:
+    evidence(api, dataset, draft, requestContext={"tier": "gold"})
+
+
+def _an_item_in_another_context(api: Api, dataset: str, draft: str) -> None:
+    """As where the item is run by itself, in a context of the caller's choice."""
+    experiment = evidence(api, dataset, draft)
+    [cell, *_] = Cell.objects.filter(experiment=experiment)
+    cell.finish_now(context_digest=context_digest({"tier": "gold"}))
+
+
+def _with_real_tools(api: Api, dataset: str, draft: str) -> None:
+    evidence(api, dataset, draft, unmockedToolPolicy="allow")
+
+
+def _purged(api: Api, dataset: str, draft: str) -> None:
+    """The item that fails is purged, and what is left passes."""
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda number: number > 0)
+    _purge(dataset, "Question 0")
+
+
+def _purge(dataset: str, question: str) -> None:
+    dataset_id = dataset.rpartition("/")[2]
+    [item] = [one for one in Revision.objects.filter(dataset=dataset_id) if one.payload["input"] == question]
+    Datasets.purge(dataset_id, str(item.item_id))
+
+
+def _run_after_a_purge(api: Api, dataset: str, draft: str) -> None:
+    _purge(dataset, "Question 0")
+    finish(start(api, dataset, selector={"versionId": draft}), numbers=False)
+
+
+def _until_it_passes(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda number: number > 5)
+    evidence(api, dataset, draft)
+
+
+def _stopped_when_it_failed(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    failing = evidence(api, dataset, draft, lambda number: number > 5)
+    Experiment.objects.filter(pk=failing).update(outcome="cancelled")
+    evidence(api, dataset, draft)
+
+
+def _with_a_namesake_of_the_scorer(api: Api, dataset: str, draft: str) -> None:
+    _run_live(api, dataset)
+    evidence(api, dataset, draft)
+    scorers = get_editor().collection(SCORER)
+    scorers.delete("exact")
+    config = {"name": "exact", "type": "equals", "config": {"value": "{{output}}"}}
+    scorers.create(config, id="exact", workspace="elsewhere", publish=True)
+
+
+def _with_few_items(api: Api, dataset: str, draft: str) -> None:
+    dataset_id = dataset.rpartition("/")[2]
+    items = [str(one.item_id) for one in Revision.objects.filter(dataset=dataset_id)]
+    Datasets.remove(dataset_id, items[5:])
+    _run_live(api, dataset)
+    evidence(api, dataset, draft, lambda _number: False)
+
+
+def _scored_again_by_its_author(api: Api, dataset: str, draft: str) -> None:
+    """Who wrote the version changes what it is measured by, and scores the outputs that there are."""
+    experiment = evidence(api, dataset, draft)
+    newer = api.patch(SCORERS.url("exact"), {"config": {"value": "{{output}}"}}).body["latestVersionId"]
+    get_editor().collection(SCORER).publish("exact", newer)
+    ExperimentScorer.objects.filter(experiment=experiment).update(version_id=newer)
 
 
 STATES: dict[str, tuple[Prepare, str, str | None]] = {
@@ -95,6 +169,16 @@ STATES: dict[str, tuple[Prepare, str, str | None]] = {
     "it has an error": (_with_error, "incomplete", None),
     "it is too old": (_old, "stale", None),
     "an item was added": (_edited, "stale", None),
+    "it ran in another context": (_in_another_context, "missing", None),
+    "an item ran in another context": (_an_item_in_another_context, "missing", None),
+    "tools were called": (_with_real_tools, "missing", None),
+    "an item was purged": (_purged, "stale", None),
+    "it ran without what was purged": (_run_after_a_purge, "stale", None),
+    "it ran until it passed": (_until_it_passes, "failed", "notWorse"),
+    "it was stopped when it failed": (_stopped_when_it_failed, "failed", "notWorse"),
+    "a namesake scores": (_with_a_namesake_of_the_scorer, "scorer_gone", None),
+    "the author changed the scorer": (_scored_again_by_its_author, "stale", None),
+    "there are five items": (_with_few_items, "tooFew", "notWorse"),
     "what is live was not run": (evidence, "missing", "notWorse"),
     "it is worse": (
         lambda api, dataset, draft: (
@@ -179,7 +263,8 @@ def test_no_way_to_publish_works_without_evidence(cast: Cast, draft: str, datase
             prepare(cast.edgar, dataset, draft)
             for door, publish in DOORS.items():
                 with undone():
-                    expected = ("new", "missing", None) if door == "create" else ("writer", state, rule)
+                    of_new = ("new", state if state == "scorer_gone" else "missing", None)
+                    expected = of_new if door == "create" else ("writer", state, rule)
                     assert (publish(cast, draft), _live(cast)) == ([expected], live), (name, door)
     for publish_in_python in IN_PYTHON.values():
         with pytest.raises(Forbidden) as refused:
@@ -250,15 +335,17 @@ def test_a_comma_makes_evidence_void_and_the_same_text_again_makes_it_good(
     AGENTS.publish(cast.paula, "writer", again)
 
 
-def test_the_newest_evidence_decides(cast: Cast, draft: str, dataset: str) -> None:
+def test_runs_of_one_configuration_count_together(cast: Cast, draft: str, dataset: str) -> None:
+    """A run adds attempts, and replaces none; too few attempts of one run may be enough together."""
     make_gate(cast.alice, dataset, rules=[{"rule": "passRate", "min": 0.9}], attempts=2)
     url = AGENTS.url("writer", "versions", draft, "activate")
-    evidence(cast.edgar, dataset, draft, attempts=2)
-    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0, attempts=3)
-    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
-    evidence(cast.edgar, dataset, draft, attempts=1)  # too few to count
+    evidence(cast.edgar, dataset, draft, lambda number: number % 2 == 0)
+    assert states(cast.paula.post(url)) == [("writer", "incomplete", None)]
+    evidence(cast.edgar, dataset, draft)  # 75 of 100 together
     assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
     start(cast.edgar, dataset, selector={"versionId": draft}, attempts=2)
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+    evidence(cast.edgar, dataset, draft, attempts=2)  # 87.5 of 100
     assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
     evidence(cast.edgar, dataset, draft, attempts=2)
     assert cast.paula.post(url).status == 200
@@ -300,8 +387,6 @@ def test_a_block_asks_the_gates_of_the_agents_that_show_it(cast: Cast, block: st
     assert states(cast.paula.post(url)) == [("lead", "missing", None)]
     make_gate(cast.alice, dataset)
     assert sorted(states(cast.paula.post(url))) == [("lead", "missing", None), ("writer", "missing", None)]
-    label = {"versionId": block, "released": True}
-    assert cast.paula.put(PROMPT_BLOCKS.url("tone", "labels", "beta"), label).status == 200  # nobody shows it
     both = _release(cast, [_item("promptBlock", "tone", block)])
     for agent, selected in (("lead", {"release": both}), ("writer", {"release": both}), ("writer", {})):
         finish(start(cast.edgar, dataset, agent, **selected))
@@ -415,3 +500,147 @@ def test_no_item_is_added_between_the_check_and_the_change(
     monkeypatch.setattr(gate_check, "judged", judge)
     assert cast.alice.post(AGENTS.url("writer", "versions", draft, "activate")).status == 403
     assert outcomes and set(outcomes) == {"waits"}
+
+
+SHOWN = "shows"
+"""An agent that shows the prompt block `writer`, with a gate."""
+RATE = [{"rule": "passRate", "min": 0.5}]
+
+
+def _show(api: Api, workspace: str = "acme") -> None:
+    """Make an agent that shows the live version of the block, live as well."""
+    part = {"type": "prompt_block_ref", "id": "writer"}
+    body = AGENTS.body([part], id=SHOWN, workspaceId=workspace, autoPublish=True)
+    answer = api.post(AGENTS.path, body)
+    assert answer.status == 201, answer.body
+
+
+def _refused(answer: Answer) -> tuple[States, int]:
+    return states(answer), answer.body["hiddenGates"]
+
+
+def _block_by_release(cast: Cast, draft: str, action: str = "publish") -> Answer:
+    item = {**_item("promptBlock", "writer", draft), "action": action}
+    if action == "unpublish":
+        del item["versionId"]
+    release = _release(cast, [item])
+    answer = cast.alice.post(f"/releases/{release}/publish")
+    assert (answer.status, answer.code) == (409, "release_blocked")
+    assert [one["code"] for one in answer.body["problems"]] == ["evaluation_required"]
+    return cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate"))
+
+
+def _block_by_schedule(cast: Cast, draft: str) -> Answer:
+    done = run(scheduled(cast.alice, PROMPT_BLOCKS, draft, runAt=ahead(24)), cast.alice)
+    assert (done["state"], done["code"]) == ("failed", "evaluation_required")
+    return cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate"))
+
+
+BLOCK_DOORS: dict[str, Callable[[Cast, str], Answer]] = {
+    **{
+        name: lambda cast, draft, door=door: door(cast, PROMPT_BLOCKS, draft, None)
+        for name, door in OVER_HTTP.items()
+        if name != "create"
+    },
+    "release": _block_by_release,
+    "schedule": _block_by_schedule,
+    "arm": lambda cast, draft: start_rollout(cast.alice, PROMPT_BLOCKS, arm(draft)),
+    "unpublish": lambda cast, _: cast.alice.post(PROMPT_BLOCKS.url("writer", "unpublish")),
+    "delete": lambda cast, _: cast.alice.delete(PROMPT_BLOCKS.url("writer")),
+    "unpublish by a release": lambda cast, draft: _block_by_release(cast, draft, "unpublish"),
+}
+"""Every way to change what agents show of a block: to publish it, to release it, to take it away."""
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("workspace", ["acme", "elsewhere"])
+def test_whatever_changes_what_an_agent_says_asks_its_gates(cast: Cast, dataset: str, workspace: str) -> None:
+    """By every door, and in another workspace, too, where the gate is counted and not named."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root, workspace)
+    Dataset.objects.update(workspace=workspace)
+    Scorer.objects.update(workspace=workspace)
+    make_gate(cast.root, dataset, agent=SHOWN, workspaceId=workspace, rules=RATE)
+    expected = ([(SHOWN, "missing", None)], 0) if workspace == "acme" else ([], 1)
+    for name, change in BLOCK_DOORS.items():
+        with undone():
+            assert _refused(change(cast, draft)) == expected, name
+    before = everything()
+    for name, publish_in_python in IN_PYTHON.items():
+        if name != "create":
+            with pytest.raises(Forbidden) as refused:
+                publish_in_python(PROMPT_BLOCKS, draft, None)
+            assert refused.value.code == "evaluation_required"
+    assert everything() == before
+    checked = cast.alice.get(f"{GATES}/check", kind="promptBlock", id="writer", versionId=draft).body
+    assert (checked["ok"], len(checked["gates"]), checked["hiddenGates"]) == (
+        False,
+        *map(len, [expected[0]]),
+        expected[1],
+    )
+
+
+def test_a_bypass_takes_an_admin_of_the_workspace_of_the_gate(cast: Cast, dataset: str) -> None:
+    """Whether the block goes live or is taken away; over the deletion, the reason is in the address."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root, "elsewhere")
+    Dataset.objects.update(workspace="elsewhere")
+    Scorer.objects.update(workspace="elsewhere")
+    gate = make_gate(cast.root, dataset, agent=SHOWN, workspaceId="elsewhere", rules=RATE)
+    bypass = {"bypassEvaluation": {"reason": REASON}}
+    for url in (
+        PROMPT_BLOCKS.url("writer", "versions", draft, "activate"),
+        PROMPT_BLOCKS.url("writer", "unpublish"),
+    ):
+        assert cast.alice.post(url, bypass).code == "forbidden"
+        with undone():
+            assert cast.root.post(url, bypass).status == 200
+    url = f"{PROMPT_BLOCKS.url('writer')}?bypassEvaluation={REASON}"
+    assert cast.alice.delete(url).code == "forbidden"
+    assert cast.root.delete(url).status == 200
+    [entry] = Event.objects.filter(type="gate.bypassed")
+    assert (entry.actor, entry.detail["gateId"], entry.detail["reason"]) == ("root", gate["id"], REASON)
+
+
+def test_that_a_block_was_live_frees_no_agent_that_never_showed_that(cast: Cast, dataset: str) -> None:
+    """Only what the agent showed itself is free, with everything as it was then."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    first = cast.alice.get(PROMPT_BLOCKS.url("writer")).body["activeVersionId"]
+    PROMPT_BLOCKS.publish(cast.alice, "writer", draft)
+    _show(cast.alice)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    old = PROMPT_BLOCKS.url("writer", "versions", first, "activate")
+    assert states(cast.paula.post(old)) == [(SHOWN, "missing", None)]
+    newer = PROMPT_BLOCKS.save(cast.edgar, "writer", "four")["latestVersionId"]
+    reason = {"bypassEvaluation": {"reason": REASON}}
+    assert cast.alice.post(PROMPT_BLOCKS.url("writer", "versions", newer, "activate"), reason).status == 200
+    PROMPT_BLOCKS.publish(cast.paula, "writer", draft)  # as the agent showed it before
+    assert states(cast.paula.post(old)) == [(SHOWN, "missing", None)]
+
+
+def test_an_older_version_of_an_agent_is_free_only_with_the_blocks_of_its_time(
+    cast: Cast, dataset: str
+) -> None:
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.alice)
+    first = cast.alice.get(AGENTS.url(SHOWN)).body["activeVersionId"]
+    plain = AGENTS.save(cast.edgar, SHOWN, "No block.")["latestVersionId"]
+    AGENTS.publish(cast.alice, SHOWN, plain)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    with undone():
+        AGENTS.publish(cast.paula, SHOWN, first)
+    PROMPT_BLOCKS.publish(cast.paula, "writer", draft)  # no agent shows it
+    answer = cast.paula.post(AGENTS.url(SHOWN, "versions", first, "activate"))
+    assert states(answer) == [(SHOWN, "missing", None)]
+
+
+def test_what_was_live_last_is_compared_with(cast: Cast, draft: str, dataset: str) -> None:
+    """Unpublishing an agent first frees no version of the comparison."""
+    make_gate(cast.alice, dataset)
+    _run_live(cast.edgar, dataset)
+    evidence(cast.edgar, dataset, draft, lambda number: number > 5)
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status == 200
+    for door, publish in DOORS.items():
+        if door not in {"create", "arm", "complete a rollout"}:  # a rollout needs an active version
+            with undone():
+                assert publish(cast, draft) == [("writer", "failed", "notWorse")], door

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from evaluation.experiments.jobs import remove_old
-from evaluation.experiments.models import Cell, Score
+from evaluation.experiments.models import Cell, Experiment, Score
 from tests.conftest import Cast
-from tests.support.api import AGENTS, SCORERS
+from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.calls import undone
 from tests.support.gates import GATES, evidence, finish, make_gate, make_scored_dataset, start, states
 from tests.support.interruptions import Countdown
@@ -112,12 +113,13 @@ def test_a_dataset_and_a_gate_are_of_one_workspace(cast: Cast, dataset: str) -> 
 
 def test_a_dataset_with_a_gate_stays_and_a_gate_goes_with_its_agent(cast: Cast, dataset: str) -> None:
     gate = make_gate(cast.alice, dataset)
-    answer = cast.edgar.delete(dataset)
+    assert cast.edgar.delete(dataset).code == "forbidden"
+    answer = cast.paula.delete(dataset)
     assert (answer.status, answer.code) == (409, "in_use")
     dependent = {"id": gate["id"], "name": "writer: Questions", "kind": "gate"}
     assert answer.body["dependents"] == [dependent]
     assert cast.edgar.get(SCORERS.url("exact", "dependents")).body["dependents"] == [dependent]
-    limited = key_of("edgar", workspace="acme", id_prefix="exact")
+    limited = key_of("paula", workspace="acme", id_prefix="exact")
     refused = limited.delete(dataset).body
     assert (refused["dependents"], refused["hiddenCount"]) == ([], 1) and "writer" not in refused["error"]
     assert limited.get(SCORERS.url("exact", "dependents")).body["dependents"] == []
@@ -143,7 +145,7 @@ RULES: list[tuple[dict[str, Any], Passes, Passes | None, bool]] = [
     ({"rule": "notWorse"}, lambda number: number > 4, always, True),  # 5 of 12 is not found
     ({"rule": "notWorse"}, lambda number: number > 5, always, False),
     ({"rule": "nonInferior", "margin": 0.2}, always, always, True),
-    ({"rule": "nonInferior", "margin": 0.15}, always, always, False),
+    ({"rule": "nonInferior", "margin": 0.15}, lambda number: number > 8, always, False),
     ({"rule": "noNewFailures"}, lambda number: number < 6, lambda number: number < 6, True),
     ({"rule": "noNewFailures"}, lambda number: number > 0, lambda number: number < 6, False),
     ({"rule": "maxTokens", "ratio": 1}, always, always, True),
@@ -220,7 +222,7 @@ def test_a_scorer_that_changed_or_is_gone_makes_evidence_stale(cast: Cast, datas
     SCORERS.publish(cast.alice, "exact", newer)
     assert states(cast.paula.post(url)) == [("writer", "stale", None)]
     assert cast.alice.delete(SCORERS.url("exact")).status == 200
-    assert states(cast.paula.post(url)) == [("writer", "stale", None)]
+    assert states(cast.paula.post(url)) == [("writer", "scorer_gone", None)]
 
 
 def test_evidence_waits_for_the_scores_that_an_application_sends(cast: Cast, dataset: str) -> None:
@@ -243,10 +245,11 @@ def test_evidence_waits_for_the_scores_that_an_application_sends(cast: Cast, dat
 
 
 def test_outputs_on_which_a_gate_rests_are_kept(cast: Cast, dataset: str, settings: Any) -> None:
-    """The newest evidence for a configuration keeps its outputs, as long as the gate is on."""
+    """All that counts together keeps its outputs, as long as the gate is on."""
     gate = make_gate(cast.alice, dataset)
     version = AGENTS.versions(cast.alice)[0]["id"]
-    older, newest = (evidence(cast.alice, dataset, version) for _ in range(2))
+    _, *counting = (evidence(cast.alice, dataset, version, attempts=one) for one in (1, 1, 2))
+    Experiment.objects.exclude(pk__in=counting).update(created_at=timezone.now() - timedelta(days=31))
     settings.EDITOR_KEEP_RESULTS = 1e-9
     Cell.objects.update(ended_at=timezone.now())
 
@@ -254,6 +257,109 @@ def test_outputs_on_which_a_gate_rests_are_kept(cast: Cast, dataset: str, settin
         remove_old()
         return set(Cell.objects.exclude(output_json="").values_list("experiment_id", flat=True))
 
-    assert kept() == {newest} and older != newest
+    assert kept() == set(counting)
     assert cast.alice.patch(f"{GATES}/{gate['id']}", {"enabled": False}).status == 200
     assert kept() == set()
+
+
+def test_evidence_is_what_ran_as_the_gate_wants_it(cast: Cast, dataset: str) -> None:
+    """In the gate's own request context, and with its policy for tools; `run` starts just that."""
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    context = {"tier": "gold"}
+    gate = make_gate(
+        cast.paula, dataset, rules=[{"rule": "allPass"}], requestContext=context, toolPolicy="allow"
+    )
+    assert (gate["requestContext"], gate["toolPolicy"], gate["datasetPolicy"]) == (context, "allow", "latest")
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    for others in ({}, {"requestContext": context}, {"unmockedToolPolicy": "allow"}):
+        evidence(cast.edgar, dataset, draft, **others)
+        assert states(cast.paula.post(url)) == [("writer", "missing", None)]
+    subject = {"resource": {"kind": "agent", "id": "writer"}, "versionId": draft}
+    [experiment] = cast.edgar.post(f"{GATES}/run", subject).body["experiments"]
+    shown = cast.edgar.get(f"/experiments/{experiment}").body
+    assert (shown["requestContext"], shown["unmockedToolPolicy"]) == (context, "allow")
+    finish(experiment)
+    assert cast.paula.post(url).status == 200
+    assert cast.paula.patch(f"{GATES}/{gate['id']}", {"requestContext": None}).body["requestContext"] == {}
+
+
+def test_a_gate_names_a_version_of_its_dataset_or_who_may_publish_changes_it(
+    cast: Cast, dataset: str
+) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    gate = make_gate(cast.paula, dataset, rules=[{"rule": "allPass"}])
+    item = {"input": "Question 12", "groundTruth": "Answer 12"}
+    first = cast.edgar.get(f"{dataset}/items").body["items"][0]["id"]
+
+    def changes(api: Api) -> list[int]:
+        with undone():
+            answers = [
+                api.post(f"{dataset}/items", item),
+                api.patch(f"{dataset}/items/{first}", {"scorerIds": []}),
+                api.delete(f"{dataset}/items/{first}"),
+                api.patch(dataset, {"scorerIds": ["exact"]}),
+            ]
+        return [one.status for one in answers]
+
+    assert set(changes(cast.edgar)) == {403} and not set(changes(cast.paula)) & {403}
+    url = f"{GATES}/{gate['id']}"
+    assert cast.paula.patch(url, {"datasetPolicy": 7}).fields == ["datasetPolicy"]
+    assert cast.paula.patch(url, {"datasetPolicy": 1}).body["datasetPolicy"] == 1
+    assert 403 not in changes(cast.edgar)
+    assert cast.edgar.delete(f"{dataset}/items/{first}/purge").code == "forbidden"
+    evidence(cast.edgar, dataset, draft)
+    assert cast.edgar.post(f"{dataset}/items", item).status == 201
+    AGENTS.publish(cast.paula, "writer", draft)
+
+
+def test_too_few_items_are_enough_only_where_the_gate_says_so(cast: Cast, dataset: str) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    AGENTS.publish(cast.alice, "writer", draft)
+    newer = AGENTS.save(cast.edgar, text="newer")["latestVersionId"]
+    rule = {"rule": "nonInferior", "margin": 0.1}
+    gate = make_gate(cast.paula, dataset, rules=[rule, {"rule": "passRate", "min": 0.5}])
+    evidence(cast.edgar, dataset, draft)
+    evidence(cast.edgar, dataset, newer)
+    url = AGENTS.url("writer", "versions", newer, "activate")
+    assert states(cast.paula.post(url)) == [("writer", "tooFew", "nonInferior")]
+    assert cast.paula.patch(f"{GATES}/{gate['id']}", {"tooFew": "allow"}).status == 200
+    [said] = cast.edgar.get(f"{GATES}/check", kind="agent", id="writer", versionId=newer).body["gates"]
+    assert (said["ok"], said["state"], said["rule"]) == (True, "tooFew", rule)
+    with undone():
+        assert cast.paula.post(url).status == 200
+    evidence(cast.edgar, dataset, newer, lambda _number: False, attempts=2)
+    assert states(cast.paula.post(url)) == [("writer", "failed", "passRate")]
+
+
+def test_an_experiment_that_counts_is_not_deleted(cast: Cast, dataset: str) -> None:
+    """Nor a newer one; what is older, or about something else, goes, and the log says so."""
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    stopped = evidence(cast.edgar, dataset, draft)
+    Experiment.objects.filter(pk=stopped).update(outcome="cancelled")
+    gate = make_gate(cast.paula, dataset, rules=[{"rule": "allPass"}])
+    counts = evidence(cast.edgar, dataset, draft, lambda number: number > 0)
+    newer = start(cast.edgar, dataset, selector={"versionId": draft})
+    for one in (counts, newer):
+        refused = cast.alice.delete(f"{dataset}/experiments/{one}")
+        assert (refused.status, refused.code) == (409, "in_use")
+    elsewhere = start(cast.edgar, dataset, requestContext={"tier": "gold"}, selector={"versionId": draft})
+    assert cast.edgar.delete(f"{dataset}/experiments/{elsewhere}").status == 200
+    assert cast.paula.patch(f"{GATES}/{gate['id']}", {"enabled": False}).status == 200
+    assert cast.edgar.delete(f"{dataset}/experiments/{counts}").status == 200
+    logged = Event.objects.filter(type="experiment.deleted").order_by("position")
+    assert [(one.actor, one.detail["experimentId"]) for one in logged] == [
+        ("edgar", elsewhere),
+        ("edgar", counts),
+    ]
+
+
+def test_scores_that_come_from_outside_count_only_if_the_gate_was_made_with_them(
+    cast: Cast, dataset: str
+) -> None:
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    make_gate(cast.paula, dataset, rules=[{"rule": "allPass"}])
+    newer = cast.alice.patch(SCORERS.url("exact"), {"type": "external", "config": {}}).body
+    SCORERS.publish(cast.alice, "exact", newer["latestVersionId"])
+    evidence(cast.edgar, dataset, draft)
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    assert states(cast.paula.post(url)) == [("writer", "stale", None)]

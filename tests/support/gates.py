@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from evaluation.experiments.asking import context_digest
 from evaluation.experiments.models import Cell, Experiment, Score, State
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import make_dataset
@@ -56,13 +57,29 @@ def start(api: Api, dataset: str, agent: str = "writer", **members: Any) -> str:
     return str(answer.body["experimentId"])
 
 
-def finish(experiment_id: str, passes: Callable[[int], bool] = lambda _: True, *, tokens: int = 10) -> str:
-    """Write the results of an experiment, as a worker does; `passes` gets the number of the item."""
+def finish(
+    experiment_id: str,
+    passes: Callable[[int], bool] = lambda _: True,
+    *,
+    tokens: int = 10,
+    numbers: bool = True,
+) -> str:
+    """Write the results of an experiment, as a worker does; `passes` gets the number of the item.
+
+    Without `numbers`, its items need not have any, and all pass.
+    """
     experiment = Experiment.objects.get(pk=experiment_id)
     for cell in Cell.objects.filter(experiment=experiment).select_related("revision"):
-        number = int(str(cell.member("input")).rpartition(" ")[2])
+        number = int(str(cell.member("input")).rpartition(" ")[2]) if numbers else 0
         passed = passes(number)
-        cell.finish_now(state=State.DONE, input_tokens=tokens, output_tokens=tokens, output_json='"x"')
+        cell.finish_now(
+            state=State.DONE,
+            input_tokens=tokens,
+            output_tokens=tokens,
+            output_json='"x"',
+            context_digest=context_digest(experiment.request_context),
+            tool_policy=experiment.tool_policy,
+        )
         for scorer in experiment.scorers.all():
             Score.objects.create(
                 workspace_id=experiment.workspace_id,

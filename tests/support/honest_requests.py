@@ -108,6 +108,7 @@ def make_items() -> None:
     reviewed = Agent.objects.get(pk="reviewed")
     Gate.objects.create(
         pk=GATE,
+        enabled=False,  # else its dataset is for those who may publish
         workspace_id="acme",
         agent_id=reviewed.pk,
         identity=reviewed.uuid,

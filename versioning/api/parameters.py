@@ -127,7 +127,9 @@ def context(given: QueryDict) -> dict[str, Any]:
 def take_down_options() -> list[OpenApiParameter]:
     """Return the query parameters of a deletion for the checks of the gate."""
     return [
-        query(option.member, f"`true`: {option.help}.", enum=["true", "false"])
+        query(option.member, f"The reason: {option.help}.")
+        if option.reason_against
+        else query(option.member, f"`true`: {option.help}.", enum=["true", "false"])
         for option in gate.options(for_take_down=True).values()
     ]
 
@@ -135,7 +137,9 @@ def take_down_options() -> list[OpenApiParameter]:
 def given_options(given: Mapping[str, str]) -> dict[str, Any]:
     """Return the options among the query parameters of a deletion, by their Python names."""
     return {
-        name: option.from_body(given[option.member] == "true")
+        name: option.from_body(
+            {"reason": given[option.member]} if option.reason_against else given[option.member] == "true"
+        )
         for name, option in gate.options(for_take_down=True).items()
         if option.member in given
     }

@@ -86,6 +86,8 @@ class Check:
     of its options. The rows of all checks are looked for in one statement, so that a capability costs nothing
     where it is not used.
     """
+    is_needed_anywhere: bool = False
+    """Whether a row of `needed_by` in any workspace makes the check necessary for all."""
     drafts_by_default: Callable[[str], bool] | None = None
     """Returns whether new resources of a workspace are drafts, unless the caller asks to publish them."""
     options: Mapping[str, Option] = field(default_factory=dict)
@@ -151,7 +153,9 @@ def only_options(named: Mapping[str, Any]) -> Options:
     return given
 
 
-def require_reason(request: PublishRequest, option: str, *, member: str, refusal: str) -> None:
+def require_reason(
+    request: PublishRequest | TakeDownRequest, option: str, *, member: str, refusal: str
+) -> None:
     """Raise unless the caller may overrule a check with a reason, and the option is one.
 
     Raises `OptionRefused` with the `refusal` for callers who are no admins, and `Invalid` naming the member.
@@ -164,7 +168,7 @@ def require_reason(request: PublishRequest, option: str, *, member: str, refusal
     checked_text(f"{member}.reason", reason, MAX_MESSAGE)
 
 
-def reason_of(request: PublishRequest, option: str) -> str:
+def reason_of(request: PublishRequest | TakeDownRequest, option: str) -> str:
     """Return the reason that an option holds, without the white space around it."""
     return str(request.options[option] or "").strip()
 
@@ -224,6 +228,17 @@ def check(request: PublishRequest, code: Registry) -> bool:
     return True
 
 
+def take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
+    """Return the error that `check_take_down` would raise now, or None."""
+    try:
+        for one in _registered:
+            if one.take_down is not None:
+                one.take_down(request)
+    except VersioningError as error:
+        return error
+    return None
+
+
 def check_take_down(request: TakeDownRequest) -> None:
     """Raise what a check raises unless a resource may be unpublished or deleted."""
     asked = (one.take_down(request) for one in _registered if one.take_down is not None)
@@ -243,7 +258,9 @@ def _needed(request: PublishRequest) -> list[Check]:
     asked = [one for one in _registered if one.needed_by and not one.options.keys() & request.options]
     if not asked:
         return _registered
-    rows = _workspaces(tuple(one.needed_by for one in asked)).get([request.resource.workspace_id])
+    rows = _workspaces(tuple((one.needed_by, one.is_needed_anywhere) for one in asked)).get(
+        [request.resource.workspace_id]
+    )
     if not rows:  # the workspace has been deleted meanwhile, and the commit will be refused
         return _registered
     needless = [one for one, is_needed in zip(asked, rows[0], strict=True) if not is_needed]
@@ -251,11 +268,11 @@ def _needed(request: PublishRequest) -> list[Check]:
 
 
 @lru_cache(maxsize=32)
-def _workspaces(needed_by: tuple[Callable[[], QuerySet[Any]], ...]) -> ValuesByKeys:
+def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...]) -> ValuesByKeys:
     """Return the query that tells of workspaces which of these rows they have, built once."""
     found = {
-        f"has_{number}": Exists(rows().filter(workspace=OuterRef("pk")))
-        for number, rows in enumerate(needed_by)
+        f"has_{number}": Exists(rows() if anywhere else rows().filter(workspace=OuterRef("pk")))
+        for number, (rows, anywhere) in enumerate(needed_by)
     }
     return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
 

@@ -257,21 +257,24 @@ def activate(
     by: Caller,
     *,
     together: Versions = ALONE,
+    before: Versions = ALONE,
     options: Options = NO_OPTIONS,
     at: datetime.datetime | None = None,
     **detail: Any,
 ) -> None:
     """Make this version of a locked resource the active one, after the gate has passed it.
 
-    `together`, `options` and `at`, by default now, are as in `PublishRequest`; `detail` goes into the entry
-    of the log. Publishing the active version again has an effect if the caller may read something that it was
-    not granted before, such as a sub-agent that was created later; then the gate is asked as for any other.
+    `together`, `before`, `options` and `at`, by default now, are as in `PublishRequest`; `detail` goes into
+    the entry of the log. Publishing the active version again has an effect if the caller may read something
+    that it was not granted before, such as a sub-agent that was created later; then the gate is asked as for
+    any other.
     """
     request = PublishRequest(
         resource=resource,
         version=version,
         caller=by,
         together=together,
+        before=before,
         options=options,
         at=at or timezone.now(),
     )
@@ -286,16 +289,25 @@ def deactivate(
     resource: R,
     by: Caller,
     *,
+    together: Versions = ALONE,
+    before: Versions = ALONE,
     options: Options = NO_OPTIONS,
     at: datetime.datetime | None = None,
     **detail: Any,
 ) -> None:
     """Stop serving any version of a locked resource, if the checks of the gate allow it.
 
-    `options` and `at` are as in `activate`; `detail` goes into the entry of the log.
+    `together`, `before`, `options` and `at` are as in `activate`; `detail` goes into the entry of the log.
     """
     if resource.active_id is not None:
-        request = TakeDownRequest(resource=resource, caller=by, options=options, at=at or timezone.now())
+        request = TakeDownRequest(
+            resource=resource,
+            caller=by,
+            options=options,
+            together=together,
+            before=before,
+            at=at or timezone.now(),
+        )
         gate.check_take_down(request)
         record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
         resources.backend.set_active(resource, None, by)

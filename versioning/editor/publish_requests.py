@@ -44,6 +44,8 @@ class PublishRequest:
     """What goes live in the same transaction, or is taken down."""
     at: datetime.datetime = field(default_factory=timezone.now)
     """When it goes live: now, or the time of its schedule, in UTC."""
+    before: Versions = field(default_factory=lambda: ALONE)
+    """What was live before the transaction of the resources that move in it."""
 
     @property
     def blocks(self) -> Mapping[str, bool]:
@@ -80,4 +82,8 @@ class TakeDownRequest:
     options: Options = field(default_factory=lambda: NO_OPTIONS)
     """As in a `PublishRequest`."""
     at: datetime.datetime = field(default_factory=timezone.now)
+    """As in a `PublishRequest`."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """As in a `PublishRequest`."""
+    before: Versions = field(default_factory=lambda: ALONE)
     """As in a `PublishRequest`."""

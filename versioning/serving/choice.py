@@ -149,6 +149,16 @@ def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> 
     return tuple((one, choice.varies_by) for one, choice in choices(kind, ids, context).items())
 
 
+def arms_of(kind: ResourceKind) -> dict[str, str]:
+    """Return the resources of a kind that have arms, by the ids of the versions in these."""
+    found: dict[str, str] = {}
+    for chooser in _choosers:
+        for resource_id, choice in chooser.choose(kind, chooser.speaks_of(kind), {}).items():
+            for arm in (choice.parts or {}).get("arms", ()):
+                found[str(arm["resolvedVersionId"])] = resource_id
+    return found
+
+
 def dependencies(
     kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]
 ) -> tuple[Dependency, ...]:

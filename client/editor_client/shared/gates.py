@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, Final, Generic, TypeVar
 
 from editor_client.shared import canonical
-from editor_client.shared.pairing import Comparison, Run, Scored, compare
+from editor_client.shared.pairing import ComparedScorer, Comparison, Run, Scored, compare, joined
 from editor_client.shared.statistics import Verdict
 
 E = TypeVar("E")
@@ -26,9 +26,11 @@ _LEAST_DIGITS: Final = 1e-9
 class State(StrEnum):
     """Why a gate is not satisfied; in the order in which they are said."""
 
+    SCORER_GONE = "scorer_gone"
     RUNNING = "running"
     INCOMPLETE = "incomplete"
     FAILED = "failed"
+    TOO_FEW = "tooFew"
     STALE = "stale"
     MISSING = "missing"
 
@@ -38,9 +40,11 @@ class Evidence(Generic[E]):
     """What experiments say of a configuration."""
 
     experiment: E | None = None
-    """The evidence, or if there is none, the experiment that comes closest to it."""
+    """The newest evidence, or if there is none, the experiment that comes closest to it."""
     lacks: State | None = State.MISSING
     """Why there is no evidence; None if there is."""
+    counting: Sequence[E] = ()
+    """All experiments whose results count together, newest first; empty without evidence."""
 
 
 @dataclass(frozen=True)
@@ -52,24 +56,29 @@ class GateAnswer(Generic[E]):
     rule: Rule | None
     """The rule that does not hold, or for which there is no evidence; None before one was asked."""
     experiment: E | None
+    is_allowed: bool = False
+    """Whether the gate lets a version go live in this state, which is `TOO_FEW` then."""
 
 
-def newest_evidence(
+def gathered_evidence(
     experiments: Sequence[E],
     *,
     is_present: Callable[[E], bool],
     is_whole: Callable[[E], bool],
     is_running: Callable[[E], bool],
+    attempts: Callable[[E], int],
+    wanted: int,
 ) -> Evidence[E]:
-    """Return the newest evidence for a configuration, or what is instead of it.
+    """Return the evidence for a configuration, or what is instead of it.
 
-    `experiments` are those of the configuration, newest first. Of several that are evidence the newest
-    decides, so that nobody runs it again until one of them passes.
+    `experiments` are those of the configuration, newest first. All that are evidence count together, and need
+    the `wanted` attempts together: running it again adds attempts, and replaces none. The results of those
+    that were stopped count beside them, so that stopping one in time drops no failure either.
     """
     fitting = [one for one in experiments if is_present(one)]
-    for one in fitting:
-        if is_whole(one):
-            return Evidence(one, None)
+    whole = [one for one in fitting if is_whole(one)]
+    if whole and sum(map(attempts, whole)) >= wanted:
+        return Evidence(whole[0], None, [one for one in fitting if one in whole or not is_running(one)])
     for one in fitting:
         if is_running(one):
             return Evidence(one, State.RUNNING)
@@ -83,25 +92,36 @@ def judged(
     here: Evidence[E],
     live: Callable[[], Evidence[E]] | None,
     run: Callable[[E], Run],
+    *,
+    allows_too_few: bool = False,
 ) -> GateAnswer[E]:
     """Return what a gate says: of the evidence first, then of each rule in order.
 
-    `live` returns the evidence for what is live; None if nothing is, so that nothing is worse than that.
+    `live` returns the evidence for what was live last; None if nothing ever was, so that nothing is worse
+    than that. With `allows_too_few`, a rule that too few items cannot decide does not refuse; the answer says
+    so.
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
+    together = joined([run(one) for one in here.counting])
+    undecided: Rule | None = None
     for rule in rules:
         if not speaks_of_live(rule):
-            answer = holds(rule, run(here.experiment))
+            answer = holds(rule, together)
         elif live is None:
             continue
         else:
             other = live()
             if other.experiment is None or other.lacks is not None:
                 return GateAnswer(other.lacks, rule, other.experiment)
-            answer = holds_against_live(rule, run(here.experiment), run(other.experiment))
-        if answer is not Answer.HOLDS:
-            return GateAnswer(State.FAILED, rule, here.experiment)
+            answer = holds_against_live(rule, together, joined([run(one) for one in other.counting]))
+        if answer is Answer.TOO_FEW and allows_too_few:
+            undecided = undecided or rule
+        elif answer is not Answer.HOLDS:
+            state = State.TOO_FEW if answer is Answer.TOO_FEW else State.FAILED
+            return GateAnswer(state, rule, here.experiment)
+    if undecided is not None:
+        return GateAnswer(State.TOO_FEW, undecided, here.experiment, is_allowed=True)
     return GateAnswer(None, None, here.experiment)
 
 
@@ -112,6 +132,8 @@ class Answer(Enum):
     FAILS = auto()
     UNDECIDABLE = auto()
     """The evidence does not say, such as for a tag that no item has; that is not enough to go live."""
+    TOO_FEW = auto()
+    """So few items cannot show the difference that the rule asks for."""
 
 
 def holds(rule: Rule, here: Run) -> Answer:
@@ -154,15 +176,26 @@ def _not_worse(rule: Rule, here: Run, live: Run) -> Answer:
     comparison = compare(here, live)
     if comparison.primary is None or not comparison.pairs:
         return Answer.UNDECIDABLE
+    if comparison.primary.verdict is Verdict.TOO_FEW:
+        return Answer.TOO_FEW
     return _answer(found=comparison.primary.verdict is not Verdict.WORSE)
 
 
 def _non_inferior(rule: Rule, here: Run, live: Run) -> Answer:
-    """Return whether the version is at most the margin worse: by the low end of the interval."""
-    primary = compare(here, live).primary
-    if primary is None or primary.interval is None:
+    """Return whether the version is at most the margin worse: by the low end of the interval.
+
+    An interval that is wider than the margin, and does not lie beyond it, says nothing.
+    """
+    primary: ComparedScorer | None = compare(here, live).primary
+    if primary is None or not primary.items:
         return Answer.UNDECIDABLE
-    return _answer(found=primary.interval[0] > -rule["margin"])
+    if primary.interval is None:
+        return Answer.TOO_FEW
+    low, high = primary.interval
+    if low > -rule["margin"]:
+        return Answer.HOLDS
+    is_shown = high <= -rule["margin"] or high - low <= rule["margin"]
+    return Answer.FAILS if is_shown else Answer.TOO_FEW
 
 
 def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import fmean
 from typing import Any, Final
@@ -104,6 +104,40 @@ class Run:
         """The id of the primary scorer; None without scorers."""
         primary = (one.scorer_id for one in self.yardsticks.values() if one.is_primary)
         return next(primary, next(iter(self.yardsticks), None))
+
+
+def joined(runs: Sequence[Run]) -> Run:
+    """Return several runs of one configuration over the same items as one: their attempts are its own.
+
+    `runs` are newest first; there is at least one.
+    """
+    first, *others = runs
+    if not others:
+        return first
+    scores: dict[str, dict[str, Scored]] = {}
+    tokens: dict[str, list[float]] = {}
+    tags: dict[str, frozenset[str]] = {}
+    for run in runs:
+        for scorer_id, items in run.scores.items():
+            for item_id, said in items.items():
+                found = scores.setdefault(scorer_id, {}).setdefault(item_id, Scored())
+                found.values += said.values
+                found.passed += said.passed
+                found.errors += said.errors
+        for item_id, count in run.tokens.items():
+            tokens.setdefault(item_id, []).extend([count] * run.attempts)
+        for item_id, own in run.tags.items():
+            tags[item_id] = tags.get(item_id, frozenset()) | own
+    return replace(
+        first,
+        id="\n".join(run.id for run in runs),
+        models=frozenset().union(*(run.models for run in runs)),
+        attempts=sum(run.attempts for run in runs),
+        contents={item_id: content for run in reversed(runs) for item_id, content in run.contents.items()},
+        scores=scores,
+        tokens={item_id: fmean(counts) for item_id, counts in tokens.items()},
+        tags=tags,
+    )
 
 
 class ItemOutcome(StrEnum):

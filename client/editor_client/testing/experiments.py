@@ -53,6 +53,7 @@ def _started(editor: Editor, given: Json, dataset_id: str) -> Row:
         "datasetId": dataset_id,
         "datasetVersion": dataset["version"],
         "datasetDigest": dataset["digest"],
+        "requestContext": given["requestContext"] or None,
         "lock": lock,
         "lockDigest": lock and lock["digest"],
         "pairOf": _baseline(editor, given, dataset_id),

@@ -21,7 +21,17 @@ from editor_client.testing.object_lists import Collection, Row, made
 from editor_client.testing.protocol import Answer, Json, Refused, Request, required, route
 from editor_client.testing.resources import AnyKind, Resource, Version
 
-_RULED: Final = {"primaryScorer": None, "attempts": 1, "evidenceDays": 30, "bypass": "admin", "enabled": True}
+_RULED: Final[Json] = {
+    "primaryScorer": None,
+    "attempts": 1,
+    "evidenceDays": 30,
+    "requestContext": {},
+    "toolPolicy": "deny",
+    "datasetPolicy": "latest",
+    "tooFew": "refuse",
+    "bypass": "admin",
+    "enabled": True,
+}
 _NEEDED: Final = ("datasetId", "scorerIds", "rules")
 
 
@@ -66,14 +76,16 @@ def _judgements(editor: Editor, resource: Resource, version: Version) -> Iterato
         for gate in (one for one in reversed(asking) if one["resource"] in (None, agent.reference)):
             here = _evidence(editor, gate, agent, after)
             other = None if live is None else partial(_evidence, editor, gate, agent, live)
-            answer = gates.judged(gate["rules"], here, other, partial(_run, editor, gate))
+            allows = gate["tooFew"] == "allow"
+            run = partial(_run, editor, gate)
+            answer = gates.judged(gate["rules"], here, other, run, allows_too_few=allows)
             yield {
                 "gateId": gate["id"],
                 "resource": agent.reference,
                 "state": answer.state,
                 "rule": answer.rule,
                 "experimentId": answer.experiment and answer.experiment["id"],
-                "ok": answer.state is None,
+                "ok": answer.state is None or answer.is_allowed,
                 "gate": gate,
                 "locks": (after, live),
             }
@@ -88,27 +100,30 @@ def _evidence(editor: Editor, gate: Json, agent: Resource, lock: Json) -> Eviden
     def pinned(one: Json) -> Json:
         return {scorer["scorerId"]: scorer["versionId"] for scorer in one["scorers"]}
 
-    return gates.newest_evidence(
+    wanted = dataset["version"] if gate["datasetPolicy"] == "latest" else gate["datasetPolicy"]
+    return gates.gathered_evidence(
         [
             one
             for one in mine
             if one["targetId"] == agent.id
             and one["lock"]
+            and (one["requestContext"] or {}) == (gate["requestContext"] or {})
             and gates.target_digest(one["lock"]) == gates.target_digest(lock)
         ],
         is_present=lambda one: (
-            one["datasetVersion"] == dataset["version"]
+            one["datasetVersion"] == wanted
             and all(
                 version and pinned(one).get(name, version) == version for name, version in published.items()
             )
         ),
         is_whole=lambda one: (
-            one["attempts"] >= gate["attempts"]
-            and published.keys() <= pinned(one).keys()
+            published.keys() <= pinned(one).keys()
             and one["counts"]["done"] == one["counts"]["cells"]
             and not any(summary["errors"] for summary in one["summary"])
         ),
         is_running=lambda one: one["outcome"] is None,
+        attempts=lambda one: int(one["attempts"]),
+        wanted=gate["attempts"],
     )
 
 
@@ -131,7 +146,9 @@ def _check(editor: Editor, resource: Resource, config: Config, options: Mapping[
     if failing and not reason:
         agent_id, state = failing[0]["resource"]["id"], failing[0]["state"]
         message = f"The agent {agent_id!r} lacks the evidence that a gate asks for: it is {state}."
-        raise Refused(403, "evaluation_required", message, evaluation=[_shown(one) for one in failing])
+        raise Refused(
+            403, "evaluation_required", message, evaluation=[_shown(one) for one in failing], hiddenGates=0
+        )
 
 
 CHECKS.append(_check)
@@ -152,7 +169,7 @@ def _check_gates(editor: Editor, request: Request) -> Answer:
     kind, resource_id = required(request.query, "kind", "id")
     found = _asked(editor, kind, resource_id, request.query.get("versionId"))
     shown = [_shown(one, "ok") for one in found]
-    return Answer({"ok": all(one["ok"] for one in shown), "gates": shown})
+    return Answer({"ok": all(one["ok"] for one in shown), "gates": shown, "hiddenGates": 0})
 
 
 @route("POST", "/gates/run")
@@ -164,7 +181,9 @@ def _run_gates(editor: Editor, request: Request) -> Answer:
         for lock in one["locks"] if one["state"] not in {None, gates.State.FAILED} else ():
             if lock is not None and _evidence(editor, gate, agent, lock).lacks is not None:
                 given = {"targetType": "agent", "targetId": agent.id, "lock": lock}
-                ruled = {name: gate[name] for name in ("scorerIds", "primaryScorer", "attempts")}
+                ruled = {
+                    name: gate[name] for name in ("scorerIds", "primaryScorer", "attempts", "requestContext")
+                }
                 started.append(start(editor, gate["datasetId"], {**given, **ruled})["id"])
     return Answer({"experiments": started}, status=202)
 

@@ -191,6 +191,17 @@ class Experiment(models.Model):
         return found
 
     @property
+    def request_context(self) -> Mapping[str, Any]:
+        """The request context that it was given; that of an item takes precedence."""
+        found: Mapping[str, Any] = self.settings.get("requestContext", {})
+        return found
+
+    @property
+    def tool_policy(self) -> str:
+        """What happens to calls of tools that no mock answers, unless the item says otherwise."""
+        return str(self.settings.get("unmockedToolPolicy", "deny"))
+
+    @property
     def queued_count(self) -> int:
         """The number of cells that are not over, running ones included."""
         return self.cells_count - self.done_count - self.error_count - self.skipped_count
