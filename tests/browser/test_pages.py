@@ -39,6 +39,7 @@ NO_PAGES = (
     *("/studio/people/", "/studio/reviews/ask/"),
     *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
     *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers
+    "auth/user/<str:object_id>/erase/",  # with Django's below
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
 NARROWEST, WIDEST = 320, 1920
@@ -149,6 +150,7 @@ def test_the_pages_of_django_keep_the_policy_and_fit(enter: Enter) -> None:
         change,
         change.replace("change", "history"),
         change.replace("change", "password"),
+        change.replace("change", "erase"),
     ):
         page.goto(address)
         users = page.locator(".bar-links").get_by_role("link", name="Users", include_hidden=True)
@@ -156,6 +158,7 @@ def test_the_pages_of_django_keep_the_policy_and_fit(enter: Enter) -> None:
         for width in (WIDE, NARROW):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert problems(page) == {}
 
 
 def problems(page: Page) -> dict[int, list[Any]]:
