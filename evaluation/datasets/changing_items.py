@@ -11,7 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from evaluation.datasets.digests import with_item, without_item
-from evaluation.datasets.editing import changing, find, require_publish_for_purge
+from evaluation.datasets.editing import changed_meanwhile, changing, find, require_publish_for_purge
 from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
@@ -151,12 +151,7 @@ def add(
         with changing_items(dataset_id, caller) as batch:
             if same_schemas(settings, batch.dataset.settings):
                 return _add_to(batch, given, contents)
-    raise schemas_changed()
-
-
-def schemas_changed() -> Conflict:
-    """Return the error of a change during which the schemas of its dataset changed again and again."""
-    return Conflict(Message("The schemas of this dataset are changing; try again."), code="dataset_changed")
+    raise changed_meanwhile()
 
 
 def _read_all(

@@ -73,6 +73,7 @@ def require_publish_for_purge(dataset: Dataset, by: Caller) -> None:
 
 SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
 """The members that callers set, besides the name."""
+_ATTEMPTS: Final = 3
 
 
 def list_readable(
@@ -141,23 +142,50 @@ def create(
 def change(datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Dataset:
     """Change the members that are given; null clears one. A new schema has to fit the present items."""
     caller = caller_of(by)
-    with changing(dataset_id, caller) as dataset:
-        before = {"name": dataset.name, **dataset.settings}
-        _set(datasets, dataset, changes, caller)
-        after = {"name": dataset.name, **dataset.settings}
-        names = [
-            name for name in ("name", *SETTINGS) if not canonical.same(before.get(name), after.get(name))
-        ]
-        new_schemas = [name for name in names if name in SCHEMAS]
+    for _ in range(_ATTEMPTS):
+        # Checking all items takes long, and nothing else can be saved in a transaction that writes.
+        fitting = find(dataset_id, by=caller, right=Right.SAVE)
+        new_schemas = _new_schemas(fitting, changes)
         if new_schemas:
-            payloads = [one.payload for one in Revision.objects.of_version(dataset).order_by("pk").iterator()]
-            refuse_by_schemas(
-                dataset.settings, payloads, [f"items.{n}." for n in range(len(payloads))], new_schemas
-            )
-        if names:
-            _save(dataset)
-            dataset.record("updated", caller, fields=names)
-    return dataset
+            _refuse_unfitting(fitting, changes, new_schemas)
+        with changing(dataset_id, caller) as dataset:
+            unchecked = set(_new_schemas(dataset, changes)) - set(new_schemas)
+            if unchecked or (new_schemas and dataset.digest != fitting.digest):
+                continue
+            before = {"name": dataset.name, **dataset.settings}
+            _set(datasets, dataset, changes, caller)
+            after = {"name": dataset.name, **dataset.settings}
+            names = [
+                name for name in ("name", *SETTINGS) if not canonical.same(before.get(name), after.get(name))
+            ]
+            if names:
+                _save(dataset)
+                dataset.record("updated", caller, fields=names)
+            return dataset
+    raise changed_meanwhile()
+
+
+def changed_meanwhile() -> Conflict:
+    """Return the error of a change during which its dataset changed again and again."""
+    return Conflict(Message("This dataset is changing; try again."), code="dataset_changed")
+
+
+def _new_schemas(dataset: Dataset, changes: Mapping[str, Any]) -> list[str]:
+    """Return the names of the schemas that the changes make other ones; none that cannot be used."""
+    if any(schema_problems(changes)):
+        return []
+    return [
+        name
+        for name in SCHEMAS
+        if changes.get(name) is not None and not canonical.same(changes[name], dataset.settings.get(name))
+    ]
+
+
+def _refuse_unfitting(dataset: Dataset, changes: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Raise `SchemaRefusal` unless the present items fit the new schemas of these names."""
+    payloads = [one.payload for one in Revision.objects.of_version(dataset).order_by("pk").iterator()]
+    places = [f"items.{n}." for n in range(len(payloads))]
+    refuse_by_schemas({name: changes[name] for name in names}, payloads, places, names)
 
 
 @retry_on_conflict

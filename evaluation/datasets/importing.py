@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
 from evaluation.datasets import editing
-from evaluation.datasets.changing_items import Batch, by_external_id, changing_items, schemas_changed
+from evaluation.datasets.changing_items import Batch, by_external_id, changing_items
 from evaluation.datasets.formats.known import FORMATS
 from evaluation.datasets.formats.rows import Row, text_of
 from evaluation.datasets.items import (
@@ -117,7 +117,7 @@ def import_items(
             if dry_run:
                 batch.new.clear()
             return done
-    raise schemas_changed()
+    raise editing.changed_meanwhile()
 
 
 def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_Given]:

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from evaluation.datasets import changing_items
+from evaluation.datasets import changing_items, editing
 from tests.support.api import Api
 from tests.support.datasets import add_item, inputs, make_dataset
+from versioning.models import events
 
 FULL: dict[str, Any] = {
     "input": {"messages": [{"role": "user", "content": "Hi"}], "n": 1.0},
@@ -186,3 +187,22 @@ def test_items_are_found_by_their_text(alice: Api) -> None:
     add_item(alice, dataset, input="c", externalId="zebra-3")
     add_item(alice, dataset, input="d")
     assert inputs(alice, dataset, search="zebra") == ["About zebras", "b", "c"]
+
+
+def test_a_new_schema_fits_the_items_that_are_added_while_it_is_checked(
+    alice: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = make_dataset(alice)
+    add_item(alice, dataset, input=1)
+    check, late = editing.refuse_by_schemas, ["no number"]
+
+    def check_slowly(*arguments: Any) -> None:
+        check(*arguments)
+        if late:
+            assert events._open.transaction is None  # otherwise all saves would be waiting
+            add_item(alice, dataset, input=late.pop())
+
+    monkeypatch.setattr(editing, "refuse_by_schemas", check_slowly)
+    refused = alice.patch(dataset, {"inputSchema": {"type": "integer"}})
+    assert (refused.status, refused.fields) == (400, ["items.1.input"])
+    assert "inputSchema" not in alice.get(dataset).body or alice.get(dataset).body["inputSchema"] is None
