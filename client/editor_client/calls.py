@@ -190,7 +190,7 @@ def context_query(request_context: Mapping[str, Any] | None) -> Query:
 
 
 def encoded_context(request_context: Mapping[str, Any]) -> bytes:
-    """Return the JSON of a request context; raises `ValidationFailed` for other values, as the server does."""
+    """Return the JSON of a request context; raises `ValidationFailed` for anything else."""
     if not isinstance(request_context, Mapping):
         raise ValidationFailed.field(CONTEXT, NO_OBJECT)
     return encoded(request_context, CONTEXT)

@@ -41,9 +41,7 @@ def evaluate(
     such a schema is not checked, and a warning says so.
     """
     try:
-        return evaluated_agent(
-            parts, {} if request_context is None else request_context, offline=offline
-        )
+        return evaluated_agent(parts, {} if request_context is None else request_context, offline=offline)
     except Invalid as error:
         details = {"error": error.message, "code": error.code, **error.details()}
         raise ValidationFailed(
