@@ -89,18 +89,29 @@ class AgentReads:
 
     def _served(self, call: Call[Any], local: Local[Any], *, events_tell: bool) -> Flow[Any]:
         """Let the server evaluate an agent; without an answer, evaluate what is held as far as possible."""
+        if self._reads.rests:
+            key = yield from self._reads.key(call)
+            offline = yield from self._offline(local)
+            if offline is not None and (yield from self._reads.cached(call, key)) is None:
+                return offline
         try:
             return (yield from self._held(call if events_tell else replace(call, events_tell=False)))
         except NO_ANSWER:
-            key = yield from self._reads.key(local.parts)
-            held = yield from self._reads.cached(local.parts, key)
-            if held is None:
+            offline = yield from self._offline(local)
+            if offline is None:
                 raise
-            try:
-                return replace(local.evaluate_offline(held.value), stale=True)
-            except CannotEvaluate:
-                pass
-            raise
+            return offline
+
+    def _offline(self, local: Local[Any]) -> Flow[Any]:
+        """Return the agent evaluated from what is held as far as possible, as stale; None if impossible."""
+        key = yield from self._reads.key(local.parts)
+        held = yield from self._reads.cached(local.parts, key)
+        if held is None:
+            return None
+        try:
+            return replace(local.evaluate_offline(held.value), stale=True)
+        except CannotEvaluate:
+            return None
 
     def _evaluated(self, call: Call[Any], local: Local[Any], parts: Any) -> Any:
         """Evaluate an agent in a context, once as long as its parts stay the same."""

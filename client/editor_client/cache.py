@@ -52,6 +52,8 @@ class Entry:
     """When it was last written to the disk."""
     concerns: tuple[Resource, ...] = ()
     """The resources in it: an event about any of them makes it stale."""
+    unconfirmed: bool = False
+    """Whether the latest request for it got no answer."""
 
 
 class Cache:

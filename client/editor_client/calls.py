@@ -18,6 +18,7 @@ T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Result)
 Query = tuple[tuple[str, str], ...]
 CONTEXT = "requestContext"
+NO_OBJECT = "must be a JSON object"
 
 Base = CachedResult | str | None
 """The base of a change: a record as it was read, or its entity tag; None for any state."""
@@ -185,7 +186,14 @@ def context_query(request_context: Mapping[str, Any] | None) -> Query:
     """Return a request context as a query parameter; equal contexts give the same text."""
     if request_context is None:
         return ()
-    return ((CONTEXT, base64.b64encode(encoded(request_context, CONTEXT)).decode()),)
+    return ((CONTEXT, base64.b64encode(encoded_context(request_context)).decode()),)
+
+
+def encoded_context(request_context: Mapping[str, Any]) -> bytes:
+    """Return the JSON of a request context; raises `ValidationFailed` for anything else."""
+    if not isinstance(request_context, Mapping):
+        raise ValidationFailed.field(CONTEXT, NO_OBJECT)
+    return encoded(request_context, CONTEXT)
 
 
 def text(answer: Answer) -> str:

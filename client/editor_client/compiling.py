@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from editor_client.calls import NO_OBJECT
 from editor_client.errors import ValidationFailed
 from editor_client.shared import instructions
 from editor_client.shared.errors import Invalid
@@ -33,6 +34,8 @@ def compile_prompt(
         shown = prompt["instructions"]
     else:
         raise ValidationFailed.field("prompt", "has neither content nor instructions")
+    if not isinstance(context, Mapping | None):
+        raise ValidationFailed.field("context", NO_OBJECT)
     given = blocks or {}
     missing = [block_id for block_id in referenced_blocks(prompt) if block_id not in given]
     if missing:

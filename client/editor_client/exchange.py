@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,31 +15,70 @@ from editor_client.calls import Answer, Request
 from editor_client.effects import Flow, NoAnswer, Send, Sleep
 from editor_client.errors import EditorError, Unreachable, from_answer
 
+logger = logging.getLogger("editor_client")
+
 TOO_MANY = 429
 CONFLICT, IN_PROGRESS = 409, b'"idempotency_in_progress"'
 DOWN = {502, 503, 504}
 """A proxy answers with these if the server does not."""
 
 BACK_OFF_SECONDS = 0.1
+QUICK_SECONDS = 1.0
+"""A failure within this time costs a caller little, so that the next one may try at once."""
+REST_SECONDS = 5.0
+"""How long a server that let a caller wait in vain is not asked for what is held."""
+
+NEVER = float("-inf")
 
 
 class Exchange:
     """The shared state of one client's requests.
 
     While the server is `down`, nothing is sent twice, and of the callers that have a cached answer only one
-    at a time checks whether it is back; the others do not wait.
+    at a time checks whether it is back; the others do not wait. A server that is `silent`, so that the check
+    itself takes long, is left alone for a while after each.
     """
 
     def __init__(self, retries: int, clock: Callable[[], float], *, idempotent: bool = False) -> None:
         self.down = False
+        self.silent = False
+        """Whether it is down and lets callers wait."""
+        self._due = NEVER
+        self._is_told = False
         self._idempotent = idempotent
         self._retries = retries
         self._clock = clock
         self._probing = Lock()
+        self._telling = Lock()
 
     def after_fork(self) -> None:
         """Start over in a forked process, where other threads are gone."""
-        self._probing = Lock()
+        self._probing, self._telling = Lock(), Lock()
+
+    @property
+    def rests(self) -> bool:
+        """Whether a caller that can do without an answer should not wait for one."""
+        return self.silent and (self._clock() < self._due or self._probing.locked())
+
+    def lose(self, *, silent: bool) -> None:
+        """Record that no server answers; `silent` if that took long to find out."""
+        if silent:
+            self._due = self._clock() + REST_SECONDS
+        self.down, self.silent = True, silent
+
+    def hear(self) -> None:
+        """Record that the server answers."""
+        self.down = self.silent = False
+        with self._telling:
+            is_over, self._is_told = self._is_told, False
+        if is_over:
+            logger.info("the server answers again")
+
+    def is_news(self) -> bool:
+        """Return whether the outage is to be logged; once for each."""
+        with self._telling:
+            is_news, self._is_told = not self._is_told, True
+        return is_news
 
     @contextmanager
     def probe(self) -> Iterator[bool]:
@@ -65,7 +105,9 @@ class Exchange:
         repeats = is_read or request.idempotency_key is not None
         retries = self._retries if repeats and not self.down else 0
         for attempt in count():
+            began = self._clock()
             outcome = yield from _attempt(Send(request, deadline, etag))
+            ended = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
             wanted = _wanted_pause(outcome)
@@ -73,8 +115,11 @@ class Exchange:
             if self._clock() + pause >= deadline or not (wait or wanted is None):
                 break
             yield Sleep(pause)
-        if is_read:
-            self.down = _is_down(outcome)
+        if is_read and _is_down(outcome):
+            is_late = isinstance(outcome, NoAnswer) and not outcome.in_time
+            self.lose(silent=is_late or ended - began > QUICK_SECONDS)
+        elif (is_read or self.silent) and not _is_down(outcome):
+            self.hear()
         if isinstance(outcome, NoAnswer):
             raise unreachable(outcome, is_read=is_read) from outcome.__cause__
         return outcome

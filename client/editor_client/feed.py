@@ -167,8 +167,10 @@ class Feed:
         try:
             piece: bytes = yield ReadStream(stream, self._clock() + silence)
             events = tuple(self._new(map(read_event, self._lines.feed(piece))))
-        except (NoAnswer, ServerError):
+            lost = None
+        except (NoAnswer, ServerError) as error:
             piece, events = b"", ()
+            lost = error if isinstance(error, NoAnswer) and not error.in_time else None
         if self._lines.error is not None:
             yield CloseStream(stream)
             self.stream, self._is_connected = None, False
@@ -180,6 +182,8 @@ class Feed:
         self.stream, self._is_connected = None, False
         if not self._has_heard:
             self._do_without("nothing comes through")
+        elif lost is not None:
+            raise lost
         return Batch(until=NEVER)
 
     def _do_without(self, reason: str, retry_after: float | None = None) -> None:
@@ -220,7 +224,9 @@ class Outage:
         """Record a failure, and return the seconds until the next attempt."""
         self.attempts += 1
         if self.attempts == 1:
-            logger.warning("events cannot be read: %s %s", error, consequence)
+            sentence = str(error)
+            full_stop = "" if sentence.endswith((".", "!", "?")) else "."
+            logger.warning("events cannot be read: %s%s %s", sentence, full_stop, consequence)
         pause = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2.0 ** min(self.attempts - 1, 10))
         wanted = min(error.retry_after or 0, MAX_WAIT_SECONDS) if isinstance(error, RateLimited) else 0
         # Random, so that many clients that lost the server together do not return at the same time.

@@ -11,9 +11,9 @@ from concurrent.futures import Future
 from threading import Lock
 from typing import Any
 
-from editor_client.cache import Entry
+from editor_client.cache import Entry, Key
 from editor_client.calls import Call
-from editor_client.effects import Flow, Follow, Sleep, WaitFor
+from editor_client.effects import Flow, Follow, NoAnswer, Sleep, WaitFor
 from editor_client.errors import (
     CursorAhead,
     CursorExpired,
@@ -33,6 +33,8 @@ REFUSED_SECONDS = 10.0
 """The pause between attempts with a refused key."""
 ATTEMPT_SECONDS = 5.0
 """The pause between reads that try although no answer is expected."""
+LOOK_SECONDS = 0.25
+"""How often a read that waits for another looks whether the server is found to be away."""
 IMPOSSIBLE_SECONDS = 60.0
 """The pause between attempts if the server has no log to follow."""
 
@@ -93,10 +95,17 @@ class FollowedReads:
         deadline = self._clock() + self._policy.timeout
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
+        if cached is not None and self._is_known_to_be_away():
+            yield from self._try_in_the_background(call, key, cached)
+            return stale(cached)
+        return (yield from self._ask_in_turn(call, key, cached, deadline))
+
+    def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None, deadline: float) -> Flow[Any]:
+        """Ask the server after other reads, unless they make it unnecessary."""
         while (other := self._turns.take()) is not None:
             if cached is not None and self._is_of_no_use_to_ask():
                 return stale(cached)
-            yield WaitFor(other, deadline)
+            yield WaitFor(other, min(deadline, self._clock() + LOOK_SECONDS))
             if self._clock() >= deadline:
                 if cached is not None:
                     return stale(cached)
@@ -114,15 +123,27 @@ class FollowedReads:
             self._turns.end()
 
     def _is_fresh(self, cached: Entry) -> bool:
-        return self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+        is_known_to_be = self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+        return is_known_to_be and not self._reads.is_silent
+
+    def _is_known_to_be_away(self) -> bool:
+        """Return whether a read waited in vain, or follower and reads got no answer."""
+        return self._reads.is_silent or (self._is_away and self._reads.is_down)
 
     def _is_of_no_use_to_ask(self) -> bool:
-        """Return whether follower and reads found the server unavailable; now and then a read tries."""
-        knows = self._is_refused or (self._is_away and self._reads.is_down)
-        if knows and self._clock() >= self._attempt_due:
+        """Return whether the server is away, or refuses the key: then a read tries now and then."""
+        return self._is_known_to_be_away() or (self._is_refused and not self._is_attempt_due())
+
+    def _try_in_the_background(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask a server that is away now and then, in case only the follower gets no answer."""
+        if not self._reads.rests and self._is_attempt_due():
+            yield from self._reads.refresh(call, key, cached)
+
+    def _is_attempt_due(self) -> bool:
+        is_due = self._clock() >= self._attempt_due
+        if is_due:
             self._attempt_due = self._clock() + ATTEMPT_SECONDS
-            return False
-        return knows
+        return is_due
 
     # The follower
 
@@ -170,6 +191,8 @@ class FollowedReads:
             batch = yield from feed.next()
             yield from self._reads.note_rights(feed.rights, number)
         except LOST as error:
+            if isinstance(error, NoAnswer) and not self._is_away:
+                self._reads.lose(silent=not error.in_time)
             self._is_away, self._is_refused = True, False
             return self._outage.failed(error, "What is held is served as stale until somebody answers.")
         except Unauthorized as error:
@@ -187,6 +210,8 @@ class FollowedReads:
         self._freshness.hear(batch.events)
         if batch.until is not None:
             self._freshness.until(batch.until)
+            if batch.until != NEVER:
+                self._reads.hear()
         self._is_away = self._is_refused = False
         self._outage.over()
         return 0

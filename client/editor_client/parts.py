@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from editor_client.calls import CONTEXT, encoded
+from editor_client.calls import CONTEXT, encoded_context
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
@@ -41,7 +41,7 @@ def evaluate(
     such a schema is not checked, and a warning says so.
     """
     try:
-        return evaluated_agent(parts, request_context or {}, offline=offline)
+        return evaluated_agent(parts, {} if request_context is None else request_context, offline=offline)
     except Invalid as error:
         details = {"error": error.message, "code": error.code, **error.details()}
         raise ValidationFailed(
@@ -54,7 +54,7 @@ def evaluated_agent(
 ) -> dict[str, Any]:
     """Return the result of `evaluate`; raises the server's own `Invalid`."""
     # As the server receives it: of JSON types, with ordered keys.
-    context = canonical.parse(encoded(request_context, CONTEXT), field=CONTEXT)
+    context = canonical.parse(encoded_context(request_context), field=CONTEXT)
     return answer_in({**_ABSENT, **parts}, context, partial(_context_notices, offline=offline))
 
 

@@ -83,15 +83,32 @@ class Reads:
             if age < self._policy.max_age:
                 return cached.value
             if age < self._policy.max_age + self._policy.stale_while_revalidate:
-                if self.cache.begin_refresh(key):
-                    yield InBackground(self._refresh(call, key, cached))
-                return cached.value
+                yield from self.refresh(call, key, cached)
+                return stale(cached) if cached.unconfirmed or self.is_down else cached.value
         return (yield from self.revalidate(call, key, cached))
 
     @property
     def is_down(self) -> bool:
         """Whether the latest read got no answer."""
         return self._exchange.down
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the latest read waited for an answer in vain."""
+        return self._exchange.silent
+
+    @property
+    def rests(self) -> bool:
+        """Whether a read that can do without an answer should not wait for one."""
+        return self._exchange.rests
+
+    def lose(self, *, silent: bool) -> None:
+        """Record that another connection gets no answer; `silent` if that took long to find out."""
+        self._exchange.lose(silent=silent)
+
+    def hear(self) -> None:
+        """Record that another connection gets answers."""
+        self._exchange.hear()
 
     def key(self, call: Call[Any]) -> Flow[Key]:
         """Return the key of a call in the cache, by the rights that the server has named."""
@@ -140,6 +157,8 @@ class Reads:
         seconds = self._policy.timeout if deadline is None else max(0.0, deadline - self._clock())
         if cached is None or not self._exchange.down:
             return (yield from self._ask(call, key, cached, seconds))
+        if self._exchange.rests:
+            return stale(cached)
         with self._exchange.probe() as mine:
             return (yield from self._ask(call, key, cached, seconds)) if mine else stale(cached)
 
@@ -191,8 +210,13 @@ class Reads:
         if self._disk is not None:
             self._disk.after_fork()
 
+    def refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask again in the background, unless that happens already or the server is left alone."""
+        if not self._exchange.rests and self.cache.begin_refresh(key):
+            yield InBackground(self._refresh(call, key, cached))
+
     def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask again in the background; errors are logged, since no caller waits for the result."""
+        """Ask again; errors are logged, since no caller waits for the result."""
         try:
             yield from self.revalidate(call, key, cached)
         except EditorError as error:
@@ -216,7 +240,7 @@ class Reads:
                 # What was held is that of other rights.
                 return (yield from self._ask(call, key, None, seconds))
             if cached is not None and answer.status == NOT_MODIFIED:
-                entry = replace(cached, ticket=ticket)
+                entry = replace(cached, ticket=ticket, unconfirmed=False)
             else:
                 yield from self._raise_unless_good(answer)
                 entry = _entry(call, answer, ticket)
@@ -233,8 +257,14 @@ class Reads:
         except NO_ANSWER as error:
             if cached is None:
                 raise
+            return self._unconfirmed(call, key, cached, error)
+
+    def _unconfirmed(self, call: Call[Any], key: Key, cached: Entry, error: EditorError) -> Any:
+        """Return the cached answer as stale; logged once for an outage, and else once for each answer."""
+        self.cache.put(key, replace(cached, unconfirmed=True))
+        if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
             logger.warning("%s: %s The last good answer is used.", call.request.path, error)
-            return stale(cached)
+        return stale(cached)
 
     def _raise_unless_good(self, answer: Answer) -> Flow[None]:
         if answer.status not in {OK, CREATED}:

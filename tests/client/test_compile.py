@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx2
 import pytest
 from editor_client import Client, ValidationFailed, compile_prompt, referenced_blocks
+from editor_client.parts import evaluate
 from editor_client.shared.conditions import holds
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +82,39 @@ def test_plain_text_is_not_a_template_and_other_values_are_refused() -> None:
     with pytest.raises(ValidationFailed) as raised:
         compile_prompt({"content": "{{ v }}" * 10_000}, {"v": "x" * 10_000})
     assert raised.value.code == "instructions_too_long"
+
+
+NO_CONTEXTS: list[Any] = [["a"], [1], [], "x", "", 1, 0, False]
+
+
+def test_a_context_that_is_no_object_is_refused_like_by_the_server(
+    blocking: Client, live_service: Service, new_id: str
+) -> None:
+    template = [{"type": "prompt_block", "content": "Hi {{ name }}.", "rules": None}]
+    blocking.create_stored_agent(id=new_id, name="x", instructions=template)
+    agent = blocking.get_agent(new_id)
+    parts = agent.parts()
+    sent = httpx2.get(
+        f"{blocking.address}/agents/{new_id}?requestContext=WyJhIl0",
+        headers={"Authorization": f"Bearer {live_service.key}"},
+    )
+    assert sent.status_code == 400
+    [issue] = sent.json()["issues"]
+    for context in NO_CONTEXTS:
+        for ask in (
+            lambda context=context: agent.details(request_context=context),
+            lambda context=context: agent.details(request_context=context, fallback={"instructions": "x"}),
+            lambda context=context: blocking.list_agents(request_context=context),
+            lambda context=context: evaluate(parts, context),
+            lambda context=context: evaluate(parts, context, offline=True),
+        ):
+            with pytest.raises(ValidationFailed) as raised:
+                ask()
+            assert [(one.field, one.message) for one in raised.value.issues] == [
+                (issue["field"], issue["message"])
+            ]
+        with pytest.raises(ValidationFailed, match="context: must be a JSON object"):
+            compile_prompt({"content": "Hi {{ name }}."}, context)
 
 
 def test_a_missing_block_is_named() -> None:

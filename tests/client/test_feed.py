@@ -20,6 +20,7 @@ from editor_client.feed import (
     SILENCE_SECONDS,
     Feed,
     Listener,
+    Outage,
 )
 from editor_client.log import After, read_event
 from editor_client.streams import WholePositions
@@ -338,3 +339,40 @@ def test_after_a_first_answer_the_client_waits_for_the_server_to_return() -> Non
     began = log.now
     assert hear(log, listening, 1) == ["2/0"]
     assert log.now - began < 60
+
+
+def test_the_reason_of_an_outage_is_a_sentence_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    for reason in ("[Errno 111] Connection refused", "Server disconnected."):
+        Outage().failed(NoAnswer(reason), "More follows.")
+    assert caplog.messages == [
+        "events cannot be read: [Errno 111] Connection refused. More follows.",
+        "events cannot be read: Server disconnected. More follows.",
+    ]
+
+
+class Frozen(Log):
+    """A server that stops answering, but keeps its connections."""
+
+    is_frozen: bool = False
+
+    def _do(self, effect: Any) -> Any:
+        if self.is_frozen and isinstance(effect, Send | OpenStream | ReadStream):
+            self.now = effect.deadline
+            raise NoAnswer("it took too long", in_time=False)
+        return super()._do(effect)
+
+
+def test_a_stream_that_falls_silent_is_an_outage_and_missed_events_follow(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log = Frozen([event(1)])
+    listening = listener(log)
+    assert hear(log, listening, 2, steps=4) == ["1/0"] and log.open is not None
+    log.is_frozen = True
+    began = log.now
+    assert log.run(listening.next()) == () and log.open is None
+    assert log.now - began >= SILENCE_SECONDS
+    assert [line for line in caplog.messages if "it took too long. They are asked for" in line]
+    log.is_frozen = False
+    log.events.append(event(2))
+    assert hear(log, listening, 1) == ["2/0"]

@@ -10,7 +10,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -76,6 +76,20 @@ class Service:
         self.process.wait()
         wait_until_free(int(self.url.rpartition(":")[2]))  # its workers end a moment later
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Stop all processes of the server for a while: connections are accepted, and nothing is answered."""
+        assert self.process is not None
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        try:
+            deadline = time.monotonic() + 60
+            while _runs(self.process.pid):  # a thread can go on until another has taken the signal
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            yield
+        finally:
+            os.killpg(self.process.pid, signal.SIGCONT)
+
     def stop(self) -> None:
         """Ask the server to end, as a deployment does."""
         assert self.process is not None
@@ -85,6 +99,16 @@ class Service:
                 self.process.wait(timeout=20)
             except subprocess.TimeoutExpired:
                 self.kill()
+
+
+def _runs(group: int) -> bool:
+    """Return whether a thread of a group of processes is not stopped."""
+    for stat in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, its_group = stat.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state not in "TZ":
+                return True
+    return False
 
 
 @contextmanager
