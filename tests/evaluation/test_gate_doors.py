@@ -559,7 +559,7 @@ def test_whatever_changes_what_an_agent_says_asks_its_gates(cast: Cast, dataset:
     draft = make_draft(cast, PROMPT_BLOCKS)
     _show(cast.root, workspace)
     Dataset.objects.update(workspace=workspace)
-    Scorer.objects.update(workspace=workspace)
+    unguarded(Scorer.objects.all()).update(workspace=workspace)
     make_gate(cast.root, dataset, agent=SHOWN, workspaceId=workspace, rules=RATE)
     expected = ([(SHOWN, "missing", None)], 0) if workspace == "acme" else ([], 1)
     for name, change in BLOCK_DOORS.items():
@@ -585,7 +585,7 @@ def test_a_bypass_takes_an_admin_of_the_workspace_of_the_gate(cast: Cast, datase
     draft = make_draft(cast, PROMPT_BLOCKS)
     _show(cast.root, "elsewhere")
     Dataset.objects.update(workspace="elsewhere")
-    Scorer.objects.update(workspace="elsewhere")
+    unguarded(Scorer.objects.all()).update(workspace="elsewhere")
     gate = make_gate(cast.root, dataset, agent=SHOWN, workspaceId="elsewhere", rules=RATE)
     bypass = {"bypassEvaluation": {"reason": REASON}}
     for url in (
