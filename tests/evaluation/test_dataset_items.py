@@ -186,3 +186,15 @@ def test_items_are_found_by_their_text(alice: Api) -> None:
     add_item(alice, dataset, input="c", externalId="zebra-3")
     add_item(alice, dataset, input="d")
     assert inputs(alice, dataset, search="zebra") == ["About zebras", "b", "c"]
+
+
+def test_no_request_says_that_an_item_was_purged(alice: Api) -> None:
+    """Neither of a new item, nor of one that is there; only a purge does."""
+    dataset = make_dataset(alice)
+    item = add_item(alice, dataset)["id"]
+    marked = {"input": "Hi", "metadata": {"__purged": True}}
+    for answer in (
+        alice.post(f"{dataset}/items", marked),
+        alice.patch(f"{dataset}/items/{item}", {"metadata": {"__purged": True}}),
+    ):
+        assert (answer.status, answer.fields) == (400, ["metadata.__purged"])
