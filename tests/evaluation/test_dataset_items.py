@@ -206,3 +206,15 @@ def test_a_new_schema_fits_the_items_that_are_added_while_it_is_checked(
     refused = alice.patch(dataset, {"inputSchema": {"type": "integer"}})
     assert (refused.status, refused.fields) == (400, ["items.1.input"])
     assert "inputSchema" not in alice.get(dataset).body or alice.get(dataset).body["inputSchema"] is None
+
+
+def test_no_request_says_that_an_item_was_purged(alice: Api) -> None:
+    """Neither of a new item, nor of one that is there; only a purge does."""
+    dataset = make_dataset(alice)
+    item = add_item(alice, dataset)["id"]
+    marked = {"input": "Hi", "metadata": {"__purged": True}}
+    for answer in (
+        alice.post(f"{dataset}/items", marked),
+        alice.patch(f"{dataset}/items/{item}", {"metadata": {"__purged": True}}),
+    ):
+        assert (answer.status, answer.fields) == (400, ["metadata.__purged"])

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from evaluation.experiments import asking, running
+from evaluation.experiments.asking import context_digest
 from evaluation.experiments.jobs import JOBS, remove_old
-from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
 from evaluation.experiments.recording import Answer
 from experiments.runs.recording import RECORDER
@@ -335,6 +336,23 @@ def test_attempts_are_added_and_scorers_score_again(alice: Api, model: ModelServ
     body = alice.get(experiment).body
     assert [(one["scorerId"], one["passed"]) for one in body["summary"]] == [("repeats", 3), ("shouts", 0)]
     assert [one["output"] for one in results(alice, experiment)] == before
+    scores = set(Score.objects.values_list("pk", flat=True))
+    assert alice.post(f"{experiment}/score", {"scorerIds": ["repeats"]}).status == 200  # as it was
+    work()
+    assert set(Score.objects.values_list("pk", flat=True)) == scores
+
+
+def test_a_result_keeps_in_what_context_it_ran(alice: Api, model: ModelServer) -> None:
+    """Of the context beside the item's own, a digest; and whether tools without a mock are called."""
+    AGENTS.make(alice, model=ECHO)
+    dataset = make_questions(alice)
+    experiment = start(alice, dataset, requestContext={"tier": "gold"}, unmockedToolPolicy="allow")
+    start(alice, dataset)
+    work()
+    ran = {(one.experiment_id, one.context_digest, one.tool_policy) for one in Cell.objects.all()}
+    own = experiment.rpartition("/")[2]
+    assert {one[1:] for one in ran if one[0] == own} == {(context_digest({"tier": "gold"}), "allow")}
+    assert {one[1:] for one in ran if one[0] != own} == {("", "deny")}
 
 
 def test_it_runs_with_the_rights_of_the_moment(cast: Cast) -> None:

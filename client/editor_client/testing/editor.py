@@ -44,6 +44,8 @@ Check = Callable[["Editor", Resource, Config, Body], None]
 CHECKS: Final[list[Check]] = [
     lambda editor, _resource, config, _body: require_published_blocks(editor, config)
 ]
+PUBLISHED: Final[list[Callable[[Editor], object]]] = []
+"""Are called after a version was published."""
 
 
 class Editor:
@@ -175,6 +177,8 @@ class Editor:
         resource.active, resource.published_at = version, now()
         resource.were_live.add(canonical.digest(version.config))
         resource.touch()
+        for note in PUBLISHED:
+            note(self)
 
     def discard(self, resource: Resource) -> None:
         """Forget a resource, with what is about it."""

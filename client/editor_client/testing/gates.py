@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from editor_client.shared import canonical, gates
+from editor_client.shared import gates
 from editor_client.shared.configurations import Config
 from editor_client.shared.gates import Evidence
 from editor_client.shared.pairing import Run
@@ -15,7 +15,7 @@ from editor_client.stored_agents import AGENTS
 from editor_client.stored_scorers import SCORERS
 from editor_client.testing.agents import Shown, as_lock, reached
 from editor_client.testing.datasets import DATASETS
-from editor_client.testing.editor import CHECKS, Editor
+from editor_client.testing.editor import CHECKS, PUBLISHED, Editor
 from editor_client.testing.experiments import EXPERIMENTS, run_of, start
 from editor_client.testing.object_lists import Collection, Row, made
 from editor_client.testing.protocol import Answer, Json, Refused, Request, required, route
@@ -44,6 +44,23 @@ def _created(editor: Editor, given: Json) -> Row:
     return row
 
 
+def _lock(editor: Editor, agent: Resource, shown: Shown) -> Json | None:
+    called = shown(AGENTS, agent.id)
+    return as_lock(editor, reached({(AGENTS, agent.id): called}, shown)) if called else None
+
+
+def _note_what_is_live(editor: Editor) -> None:
+    """Keep what agents show and run now: that was live, and is compared with once nothing is."""
+    for agent in editor.all(AGENTS):
+        lock = _lock(editor, agent, editor.active)
+        if lock is not None:
+            agent.showed.add(gates.target_digest(lock))
+            agent.last_lock = lock
+
+
+PUBLISHED.append(_note_what_is_live)
+
+
 def _affected(
     editor: Editor, resource: Resource, version: Version
 ) -> Iterator[tuple[Resource, Json, Json | None]]:
@@ -52,27 +69,23 @@ def _affected(
     def after(kind: AnyKind, name: str) -> Version | None:
         return version if (kind, name) == (resource.kind, resource.id) else editor.active(kind, name)
 
-    def lock(agent: Resource, shown: Shown) -> Json | None:
-        called = shown(AGENTS, agent.id)
-        return as_lock(editor, reached({(AGENTS, agent.id): called}, shown)) if called else None
-
     agents = {one.id: one for one in editor.all(AGENTS)}
     if resource.kind is AGENTS:
         agents[resource.id] = resource
     for agent in agents.values():
-        then, at_present = lock(agent, after), lock(agent, editor.active)
+        then, at_present = _lock(editor, agent, after), _lock(editor, agent, editor.active)
         if then is not None and (
             agent is resource or gates.target_digest(then) != gates.target_digest(at_present or {})
         ):
-            yield agent, then, at_present
+            yield agent, then, at_present or agent.last_lock
 
 
 def _judgements(editor: Editor, resource: Resource, version: Version) -> Iterator[Json]:
     """Yield what each gate says, with the gate, and the locks of what would be live and of what is."""
     asking = [row.content for row in GATES.rows(editor) if row.content["enabled"]]
-    if canonical.digest(version.config) in resource.were_live:
-        return
     for agent, after, live in _affected(editor, resource, version):
+        if gates.target_digest(after) in agent.showed:
+            continue
         for gate in (one for one in reversed(asking) if one["resource"] in (None, agent.reference)):
             here = _evidence(editor, gate, agent, after)
             other = None if live is None else partial(_evidence, editor, gate, agent, live)

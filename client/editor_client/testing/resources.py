@@ -69,6 +69,10 @@ class Resource:
     last_number: int = 0
     were_live: set[str] = field(default_factory=set)
     """The digests of the configurations that were ever published."""
+    showed: set[str] = field(default_factory=set)
+    """The digests of what was live of an agent, with everything that it shows and runs."""
+    last_lock: Json | None = None
+    """The lock of what was live last of an agent."""
     is_favorited: bool = False
     """Whether the only person of this editor has marked it."""
     _identity: str = field(default_factory=lambda: str(uuid.uuid4()))
