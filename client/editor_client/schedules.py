@@ -58,6 +58,7 @@ class ScheduleRecord(Result):
     problems: tuple[ScheduleProblem, ...] = ()
     """What would prevent it from running now; empty after its end."""
     created_by: str | None = None
+    created_by_key: str | None = None
     created_at: datetime.datetime
     executed_at: datetime.datetime | None = None
 
