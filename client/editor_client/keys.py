@@ -9,9 +9,11 @@ from typing import Literal, TypedDict, Unpack
 
 from editor_client.administration import Action, Role
 from editor_client.calls import Call, reading, segment
+from editor_client.log import Reference
 from editor_client.methods import Driver, iterating, method
 from editor_client.pages import Page, Paging, listing
 from editor_client.result import Result, Success, with_json_names
+from editor_client.schedules import ScheduleAction
 
 KeyState = Literal["active", "expired", "revoked", "ownerInactive"]
 
@@ -43,6 +45,23 @@ class NewKey(KeyRecord):
     """A new key with its secret, which the server does not return again."""
 
     key: str = field(repr=False)
+
+
+class EndedSchedule(Result):
+    """A schedule that a revoked key had made, and that has failed with it."""
+
+    id: str
+    workspace_id: str
+    resource: Reference | None = None
+    release_id: str | None = None
+    action: ScheduleAction
+    run_at: datetime.datetime
+
+
+class RevokedKey(Success):
+    """A key was revoked, and what had been planned with it."""
+
+    schedules: tuple[EndedSchedule, ...] = ()
 
 
 class KeyPage(Page[KeyRecord]):
@@ -107,9 +126,9 @@ class KeyMethods(Driver):
         return Call.to("POST", "/keys", reading(NewKey), body=body)
 
     @method
-    def revoke_key(self, prefix: str) -> Call[Success]:
-        """Revoke a key, by its first eleven characters."""
-        return Call.to("DELETE", f"/keys/{segment('prefix', prefix)}", reading(Success))
+    def revoke_key(self, prefix: str) -> Call[RevokedKey]:
+        """Revoke a key, by its first eleven characters; the result names the schedules that fail with it."""
+        return Call.to("DELETE", f"/keys/{segment('prefix', prefix)}", reading(RevokedKey))
 
     @method
     def list_service_accounts(self, **filters: Unpack[OfWorkspace]) -> Call[ServiceAccountPage]:

@@ -187,7 +187,7 @@ class EndedSchedule(ResponseSchema):
     release_id: Annotated[
         UuidOrNull, Source(lambda schedule: str(schedule.release_id) if schedule.release_id else None)
     ]
-    action: str
+    action: Literal["publish", "unpublish"]
     run_at: Time
 
 

@@ -146,7 +146,7 @@ RESULTS: dict[str, Any] = {
     "DELETE /workspaces/{}/invitations/{}": Success,
     "GET /keys": keys.KeyPage,
     "POST /keys": keys.NewKey,
-    "DELETE /keys/{}": Success,
+    "DELETE /keys/{}": keys.RevokedKey,
     "POST /people/{}/erase": administration.ErasedPerson,
     "GET /service-accounts": keys.ServiceAccountPage,
     "POST /service-accounts": keys.ServiceAccount,
