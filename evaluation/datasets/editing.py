@@ -235,7 +235,7 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
         issues.append(Issue("targetType", Message("is required, if targetIds is given")))
     if issues:
         raise Invalid(issues)
-    for one in settings.get("targetIds", ()):
+    for one in settings.get("targetIds") or [""]:  # without targets, it would be about all ids
         by.require_covered(one)
     dataset.settings_json = canonical.dump(settings)
     dataset.__dict__.pop("settings", None)

@@ -39,7 +39,7 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
     def readable_by(self, caller: Caller) -> Self:
         """Filter by the datasets of workspaces whose drafts the caller may read.
 
-        For a key that is limited to some ids, those for targets with other ids are missing.
+        For a key that is limited to some ids, those for no targets, or for others, are missing.
         """
         found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         return found.filter(all_covered_by(caller, "target_keys"))

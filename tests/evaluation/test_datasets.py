@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conftest import Cast
-from tests.support.api import Api
+from tests.support.api import Answer, Api
 from tests.support.datasets import DATASETS, add_item, make_dataset
+from tests.support.people import key_of
 from tests.support.scorers import make_scorer
 
 MEMBERS: dict[str, Any] = {
@@ -90,6 +91,30 @@ def test_a_name_is_taken_once_in_a_workspace(alice: Api, cast: Cast) -> None:
     ):
         assert (answer.status, answer.code) == (409, "name_taken")
     assert cast.charlie.post(DATASETS, {"name": "One"}).status == 201
+
+
+def test_a_key_of_some_ids_reaches_only_datasets_for_these(alice: Api) -> None:
+    """What names no targets may be about any agent."""
+    anything = make_dataset(alice, "Anything")
+    own = make_dataset(alice, "Own", targetType="agent", targetIds=["team/a"])
+    mixed = make_dataset(alice, "Mixed", targetType="agent", targetIds=["team/a", "writer"])
+    team = key_of("alice", workspace="acme", id_prefix="team/")
+    assert [team.get(one).status for one in (anything, own, mixed)] == [404, 200, 404]
+    assert [one["name"] for one in team.get(DATASETS).body["datasets"]] == ["Own"]
+    for change in (lambda: team.patch(anything, {"name": "Mine"}), lambda: add_to(team, anything)):
+        assert change().status == 404
+    for refused in (
+        team.post(DATASETS, {"name": "Mine", "workspaceId": "acme"}),
+        team.patch(own, {"targetIds": None}),
+        team.patch(own, {"targetIds": ["writer"]}),
+    ):
+        assert (refused.status, refused.code) == (403, "key_scope")
+    assert team.patch(own, {"name": "Ours"}).status == 200
+
+
+def add_to(api: Api, dataset: str) -> Answer:
+    """Add an item to a dataset."""
+    return api.post(f"{dataset}/items", {"input": 1})
 
 
 def test_viewers_and_strangers_do_not_learn_of_datasets(alice: Api, cast: Cast) -> None:

@@ -137,8 +137,8 @@ def test_a_key_that_is_limited_to_ids_knows_no_experiments_and_scores_of_others(
         sent = {**score, "runId": "r", "entityId": entity}
         assert alice.post("/scores", {"score": sent, "workspaceId": "acme"}).status == 201
     team = key_of("alice", workspace="acme", id_prefix="team/")
-    assert [team.get(one).status for one in (outside, inside, own)] == [404, 200, 200]
-    assert team.get("/experiments").body["pagination"]["total"] == 2
+    assert [team.get(one).status for one in (outside, inside, own)] == [404, 200, 404]
+    assert team.get("/experiments").body["pagination"]["total"] == 1
     for path, count in (("run/r", 1), ("entity/AGENT/writer", 0)):
         assert team.get(f"/scores/{path}").body["pagination"]["total"] == count, path
 

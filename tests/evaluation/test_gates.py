@@ -120,6 +120,8 @@ def test_a_dataset_with_a_gate_stays_and_a_gate_goes_with_its_agent(cast: Cast, 
     assert answer.body["dependents"] == [dependent]
     assert cast.edgar.get(SCORERS.url("exact", "dependents")).body["dependents"] == [dependent]
     limited = key_of("paula", workspace="acme", id_prefix="exact")
+    assert limited.delete(dataset).status == 404
+    assert cast.alice.patch(dataset, {"targetType": "scorer", "targetIds": ["exact"]}).status == 200
     refused = limited.delete(dataset).body
     assert (refused["dependents"], refused["hiddenCount"]) == ([], 1) and "writer" not in refused["error"]
     assert limited.get(SCORERS.url("exact", "dependents")).body["dependents"] == []

@@ -36,14 +36,17 @@ def covered_by(caller: Caller, field: str = "pk") -> Q:
 
 
 def all_covered_by(caller: Caller, field: str) -> Q:
-    """Return the condition that every id in a text, each between two line feeds, is within these limits."""
+    """Return the condition that every id in a text, each between two line feeds, is within these limits.
+
+    A text without ids is not: what names nothing is about anything.
+    """
     if not caller.id_prefix:
         return ~Q(pk__in=[])
     covered = f"\n{caller.id_prefix}"
     line_feeds, of_covered = (
         Length(field) - Length(Replace(field, Value(sought), Value(""))) for sought in ("\n", covered)
     )
-    return Q(Exact(of_covered * 2, line_feeds * len(covered)))
+    return ~Q(**{field: ""}) & Q(Exact(of_covered * 2, line_feeds * len(covered)))
 
 
 class VersionedQuerySet(GuardedQuerySet[R], ABC):
