@@ -130,10 +130,17 @@ def without_times(body: Any) -> Any:
     return body
 
 
+WITHDRAWN = "/away"
+"""How the addresses of what was unpublished end. In 0.1.0, readers of drafts got the newest one there."""
+
+
 @pytest.mark.parametrize("who", KEYS)
 def test_every_key_gets_the_same_answers_as_before(upgraded_service: Upgraded, who: str) -> None:
     for path, expected in ANSWERS[who].items():
         found = upgraded_service.answers[who][path]
+        if path.endswith(WITHDRAWN) and expected["status"] == 200:
+            assert (found.status, found.code) == (404, "unpublished"), path
+            continue
         assert found.status == expected["status"], path
         if found.status == 200:
             body = without_times(expected["body"]) if who == "viewer" else expected["body"]

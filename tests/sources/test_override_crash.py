@@ -113,7 +113,7 @@ def test_the_file_is_always_complete_and_has_the_last_acknowledged_text(
 
         in_the_file = folder.config()["instructions"]
         with connected(service) as api:
-            assert served(api, "answers")["instructions"] == in_the_file
+            assert served(api, "answers")["instructions"] == in_the_file.strip()
             record = api.get(URL).body
             versions = history(api, AGENTS, "answers")
         saved = texts(AGENTS, versions)

@@ -115,7 +115,7 @@ def test_lists_have_the_filter_of_the_application(service: Service, people: Any,
     assert people.alice.get("/stored/agents", idPrefix="one").status == 400
     document = people.alice.request("GET", "/schema", accept="application/json").body
     offered = {
-        kind: {one["name"] for one in document["paths"][f"/api/stored/{kind}"]["get"]["parameters"]}
+        kind: {one["name"] for one in document["paths"][f"/stored/{kind}"]["get"]["parameters"]}
         for kind in ("snippets", "agents")
     }
     assert "idPrefix" in offered["snippets"] and "idPrefix" not in offered["agents"]
@@ -174,8 +174,8 @@ def test_a_snippet_is_reviewed_and_released(people: Any, name: str) -> None:
 def test_the_openapi_document_describes_snippets(people: Any) -> None:
     document = people.alice.request("GET", "/schema", accept="application/json").body
     paths = document["paths"]
-    assert "/api/stored/snippets/{id}/versions" in paths
-    assert "/api/stored/snippets/{id}/dependents" not in paths
+    assert "/stored/snippets/{id}/versions" in paths
+    assert "/stored/snippets/{id}/dependents" not in paths
     assert set(document["components"]["schemas"]["SnippetCreate"]["required"]) == {"name", "source"}
 
 
