@@ -48,7 +48,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
 """The functions that receive the values of each attribute of an `EditorApp`."""
 
 OPTIONAL: Final[Mapping[str, Sequence[str]]] = {
-    "company": ("keys", "me", "service-accounts", "workspaces"),
+    "company": ("keys", "me", "people", "service-accounts", "workspaces"),
     "delivery": ("events/stream", "webhooks"),
     "evaluation": ("datasets", "experiments", "gates", "labels", "scores", "scoring", "stored/scorers"),
     "experiments": ("feedback", "rollouts", "usage"),

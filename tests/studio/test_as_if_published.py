@@ -65,7 +65,7 @@ def test_the_preview_of_a_draft_is_what_publishing_it_delivers(cast: Cast, draft
     )
     shown = Window.of("edgar").get(page_of(AGENTS, "preview")).markup
     AGENTS.publish(cast.paula, "writer", drafted)
-    assembled = re.search(r'aria-label="The assembled text">(.*?)</pre>', shown, re.DOTALL)
+    assembled = re.search(r'aria-label="The assembled text">\n(.*?)</pre>', shown, re.DOTALL)
     assert assembled is not None
     assert assembled[1] == served(cast.vera)["instructions"] == "Write.\n\nlive tone\n\nunborn words"
 

@@ -62,7 +62,7 @@ def offered(name: str, kind: Kind, page: str = "preview", resource_id: str = "wr
 
 def assembled(seen: Seen) -> str:
     """Return the text of the instructions on a page."""
-    found = re.search(r'aria-label="The assembled text">(.*?)</pre>', seen.markup, re.DOTALL)
+    found = re.search(r'aria-label="The assembled text">\n(.*?)</pre>', seen.markup, re.DOTALL)
     assert found is not None, seen.text
     return unescape(re.sub(r"<[^>]+>", "", found[1]))
 
