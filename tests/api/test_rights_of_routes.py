@@ -316,7 +316,6 @@ WITHOUT_IDS = {
         "GET /me",
         "POST /keys",
         "POST /releases",
-        "POST /datasets",
         "POST /stored/agents/preview-instructions",
     ],
     *["GET /workspaces/{}", "GET /workspaces/{}/members", "GET /workspaces/{}/invitations"],
