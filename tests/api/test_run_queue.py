@@ -14,7 +14,7 @@ from django.test import Client
 
 from tests.runtime.model_server import ModelServer, Says, running_model_server
 from tests.support.api import AGENTS, Answer, Api
-from tests.support.remote import RemoteApi
+from tests.support.remote import RemoteApi, opened
 from tests.support.runs import OPENAI, agent, run, run_path
 from tests.support.service import Service
 from tests.support.streams import beside, listening, served_asynchronously
@@ -88,15 +88,6 @@ def addresses(
         service.stop()
         # Those who left the queue without an answer do not keep the server from ending.
         assert monotonic() - began < SECONDS / 2
-
-
-@contextmanager
-def opened(address: str, key: str) -> Iterator[RemoteApi]:
-    api = RemoteApi(key=key, address=address)
-    try:
-        yield api
-    finally:
-        api.connection.close()
 
 
 @pytest.fixture(params=["wsgi", "asgi"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from itertools import groupby, islice, pairwise
 from threading import Event
@@ -15,7 +15,7 @@ import pytest
 
 from tests.runtime.model_server import BreaksOff, Fails, FallsSilent, ModelServer, Says, running_model_server
 from tests.support.api import AGENTS
-from tests.support.remote import RemoteApi
+from tests.support.remote import RemoteApi, opened
 from tests.support.runs import OPENAI, agent, draft, ran, run, run_path
 from tests.support.service import Service
 from tests.support.streams import DONE, PING, Stream, beside, listening, served_asynchronously
@@ -86,15 +86,6 @@ def api(
     """The admin of the service, under either interface."""
     with opened(addresses[request.param], live_service.key) as api:
         yield api
-
-
-@contextmanager
-def opened(address: str, key: str) -> Iterator[RemoteApi]:
-    api = RemoteApi(key=key, address=address)
-    try:
-        yield api
-    finally:
-        api.connection.close()
 
 
 def kinds(events: list[dict[str, Any]]) -> list[str]:

@@ -88,6 +88,7 @@ def test_an_answer_that_does_not_say_what_it_used_makes_the_cost_unknown() -> No
     [
         ("{", "is not JSON"),
         ("[1]", "must be an object"),
+        ('{"a/b": {"input": 1, "output": 1}, "a/b": {"input": 2, "output": 1}}', "names 'a/b' twice"),
         ('{"gpt": {"input": 1, "output": 1}}', "must be provider/model"),
         ('{"a/b": {"input": 1}}', "input and output, and nothing else"),
         ('{"a/b": {"input": 1, "output": -1}}', "a price must be a number from 0"),

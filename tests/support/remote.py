@@ -25,7 +25,7 @@ SECONDS_FOR_AN_ANSWER = 60
 class RemoteApi(Api):
     """A caller on one connection, which stays open and so stays with one worker of the server.
 
-    It is not for several threads at once, and it is closed by `connected`.
+    It is not for several threads at once, and it is closed by `opened`.
     """
 
     address: str = ""
@@ -52,7 +52,14 @@ class RemoteApi(Api):
 @contextmanager
 def connected(service: Service, key: str | None = None) -> Iterator[RemoteApi]:
     """Open a connection of the service's admin, or of another key."""
-    api = RemoteApi(key=service.key if key is None else key, address=service.url.removeprefix("http://"))
+    with opened(service.url.removeprefix("http://"), service.key if key is None else key) as api:
+        yield api
+
+
+@contextmanager
+def opened(address: str, key: str) -> Iterator[RemoteApi]:
+    """Open a connection to this host and port."""
+    api = RemoteApi(key=key, address=address)
     try:
         yield api
     finally:

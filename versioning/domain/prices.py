@@ -6,11 +6,12 @@ Costs are estimates in US dollars. `versioning.runtime.prices` knows the prices 
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
+
+from versioning.domain.json_settings import object_of
 
 CURRENCY: Final = "USD"
 BILLION: Final = 10**9
@@ -37,17 +38,8 @@ def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
 
     Raises `ValueError` with a sentence about what cannot be read.
     """
-    if not value:
-        return {}
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, parse_float=Decimal)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"is not JSON: {error}") from None
-    if not isinstance(value, Mapping):
-        example = '{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}'
-        raise ValueError(f"must be an object, such as {example}")  # noqa: TRY004  as for all other faults
-    return {name: _price(name, given) for name, given in value.items()}
+    prices = object_of(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
+    return {name: _price(name, given) for name, given in prices.items()}
 
 
 def _price(name: object, given: Any) -> OwnPrice:

@@ -5,11 +5,10 @@ Knows their names and what they lack; `versioning.runtime.providers` makes model
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cached_property
@@ -21,6 +20,7 @@ from editor_client.shared import ids
 
 from versioning.domain.config import UNCHANGED, Shape, raise_for_issues
 from versioning.domain.errors import Invalid, Message
+from versioning.domain.json_settings import object_of
 from versioning.domain.known_providers import KNOWN_PROVIDERS, KnownProvider, is_installed
 
 ECHO: Final = "echo"
@@ -168,26 +168,8 @@ def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, Configu
 
     Raises `ValueError` with a sentence about what cannot be read.
     """
-    if not value:
-        return {}
-    if isinstance(value, str):
-        try:
-            value = json.loads(value, object_pairs_hook=_without_duplicates)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"is not JSON: {error}") from None
-    if not isinstance(value, Mapping):
-        example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
-        raise ValueError(f"must be an object, such as {example}")  # noqa: TRY004  as for all other faults
-    return {name: _configured(name, given) for name, given in value.items()}
-
-
-def _without_duplicates(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in members:
-        if name in found:
-            raise ValueError(f"names {name!r} twice")
-        found[name] = value
-    return found
+    example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
+    return {name: _configured(name, given) for name, given in object_of(value, example=example).items()}
 
 
 def _name_problem(name: object) -> str | None:
