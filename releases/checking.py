@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from django.utils import timezone
 
@@ -19,6 +20,7 @@ from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
 from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest, TakeDownRequest
 from versioning.editor.resources import Who, caller_of
+from versioning.serving.overlays import Versions
 from versioning.verbs import Verbs
 
 
@@ -62,6 +64,11 @@ class Attempt:
     at: datetime.datetime = field(default_factory=timezone.now)
     """When it is published: now, or the time of its schedule."""
 
+    @cached_property
+    def together(self) -> Versions:
+        """What goes live together, or is taken down."""
+        return moves_of(one.item for one in self.items)
+
 
 def problems_of(
     editor: Editor,
@@ -84,7 +91,10 @@ def problems_of(
 
 
 def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
-    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes."""
+    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes.
+
+    Items that unpublish take a few more each.
+    """
     requests = {
         (number, one.item.pk): request
         for number, attempt in enumerate(attempts)
@@ -104,7 +114,6 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
 
 def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, PublishRequest]]:
     """Yield the requests to the gate: for all items that publish a version."""
-    together = moves_of(one.item for one in attempt.items)
     for one in attempt.items:
         if one.resource is not None and one.version is not None and not one.is_file:
             yield (
@@ -113,7 +122,7 @@ def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, PublishRequest]]:
                     resource=one.resource,
                     version=one.version,
                     caller=attempt.by,
-                    together=together,
+                    together=attempt.together,
                     options=attempt.options,
                     at=attempt.at,
                 ),
@@ -147,7 +156,8 @@ def _problems_of_taking_down(attempt: Attempt, one: ItemNow) -> Iterator[Problem
             resource=one.resource,
             caller=attempt.by,
             options=attempt.options,
-            together=moves_of(each.item for each in attempt.items),
+            together=attempt.together,
+            at=attempt.at,
         )
     )
     if isinstance(error, gate.OptionRefused) or (error is not None and error.code == Invalid.code):

@@ -68,7 +68,8 @@ def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     for schedule in ended:
         schedule.end(State.FAILED, code=NOT_ALLOWED, problem=key_unusable(key.prefix))
         schedule.record("failed", schedule.unattended, code=NOT_ALLOWED)
-    return [one for one in ended if by.may(Right.READ_DRAFTS, one.workspace_id)]
+    covered = set(Schedule.objects.covered_by(by).filter(key_prefix=key.prefix).values_list("pk", flat=True))
+    return [one for one in ended if one.pk in covered and by.may(Right.READ_DRAFTS, one.workspace_id)]
 
 
 FOLLOWERS: Final = (

@@ -50,7 +50,10 @@ def person(schedule: Schedule) -> Caller:
 
 
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
-    """Return the authors of schedules by id, like `person`, or why there is none. Takes three statements."""
+    """Return the authors of schedules by id, like `person`, or why there is none. Takes three statements.
+
+    A key takes one more where keys need sign-ins of their owners.
+    """
     authors = {one.author_id for one in schedules if one.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
     roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)
@@ -71,11 +74,7 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
     }
     prefixes = {one.key_prefix for one in schedules if one.key_prefix}
     found = ApiKey.objects.filter(prefix__in=prefixes, owner__in=callers).select_related("owner")
-    keys = {
-        key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id])
-        for key in (found if prefixes else ())
-        if key.usable
-    }
+    keys = {key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id]) for key in found if key.usable}
 
     def caller_of(schedule: Schedule) -> Caller | Refusal:
         if not schedule.author_name:

@@ -30,10 +30,10 @@ from schedules.refusals import (
     no_right,
 )
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Message
+from versioning.domain.errors import Message, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import VersionedResource
 from versioning.verbs import Verbs
 
@@ -45,10 +45,11 @@ _Outcomes = Mapping[tuple[UUID, str], Outcome]
 
 
 def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
-    """Return what would prevent schedules from running now, by their ids.
+    """Return what would prevent schedules from running, if their time were now, by their ids.
 
-    Ended schedules have no problems. The number of statements does not depend on the number of schedules;
-    authors with different rights take one more each, where versions refer to prompt blocks.
+    Ended schedules have no problems. The number of statements does not depend on the number of schedules,
+    with these exceptions: authors with different rights take one more each where versions refer to prompt
+    blocks, keys one where keys need sign-ins, and what is unpublished a few.
     """
     waiting = {one.pk: one for one in some if one.state == State.SCHEDULED}
     if not waiting:
@@ -96,11 +97,15 @@ def _of_the_gate(
     requests = {}
     for one in some:
         request = _request(one, facts, outcomes) if one.release_id is None else None
-        if request is not None:
+        if isinstance(request, PublishRequest):
             requests[one.pk] = request
+        elif request is not None:
+            error = gate.take_down_refusal(request)
+            if error is not None:
+                yield one.pk, [_of_error(error)]
     for pk, error in zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True):
         if error is not None:
-            yield pk, [Problem(code=code_of(error), message=message_of(error), error=error)]
+            yield pk, [_of_error(error)]
     together = [one for one in some if one.release_id is not None]
     attempts = [
         Attempt(
@@ -116,15 +121,24 @@ def _of_the_gate(
         yield one.pk, [_of_item(problem) for problem in problems]
 
 
-def _request(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> PublishRequest | None:
-    """Return the request to the gate about a version; None if the gate is not involved."""
+def _of_error(error: VersioningError) -> Problem:
+    return Problem(code=code_of(error), message=message_of(error), error=error)
+
+
+def _request(
+    schedule: Schedule, facts: Facts, outcomes: _Outcomes
+) -> PublishRequest | TakeDownRequest | None:
+    """Return the request to the gate about a resource; None if the gate is not involved."""
     resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
     before = resource.active_id if outcome is None else outcome.before
-    version = facts.version(schedule, schedule.version_id)
-    if schedule.action == Action.UNPUBLISH or version is None:
-        return None
     then = _with_live(resource, before, facts.version(schedule, before))
-    return PublishRequest(resource=then, version=version, caller=_person(schedule, facts), at=schedule.run_at)
+    by, at = _person(schedule, facts), schedule.run_at
+    if schedule.action == Action.UNPUBLISH:
+        return None if before is None else TakeDownRequest(resource=then, caller=by, at=at)
+    version = facts.version(schedule, schedule.version_id)
+    if version is None:
+        return None
+    return PublishRequest(resource=then, version=version, caller=by, at=at)
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:

@@ -54,7 +54,7 @@ def ask(
     beside = {**experiment.request_context, **(context or {})}
     conditions: dict[str, Any] = {
         "context_digest": context_digest(beside),
-        "tool_policy": experiment.tool_policy,
+        "tool_policy": _tool_policy(experiment, cell),
     }
     with stoppable(stop):
         try:
@@ -78,14 +78,18 @@ def context_digest(context: Mapping[str, Any]) -> str:
     return canonical.digest(context) if context else ""
 
 
+def _tool_policy(experiment: Experiment, cell: Cell) -> str:
+    """Return what happens to calls of tools that no mock answers: as the item says, else the experiment."""
+    return str(cell.member("unmockedToolPolicy") or experiment.tool_policy)
+
+
 def _timed(answer: Answer, started: Any, began: float) -> Answer:
     milliseconds = round((time.monotonic() - began) * 1000)
     return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
 
 
 def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, Any]) -> Answer:
-    policy = cell.member("unmockedToolPolicy") or experiment.tool_policy
-    mocks = Mocks(cell.member("toolMocks") or (), policy)
+    mocks = Mocks(cell.member("toolMocks") or (), _tool_policy(experiment, cell))
     context = {**beside, **(cell.member("requestContext") or {})}
     try:
         result = get_framework().generate(

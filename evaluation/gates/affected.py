@@ -19,9 +19,11 @@ from versioning.domain.agents import AGENT, Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE, code_config
+from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.models.versioned import model_of
 from versioning.serving import choice
 from versioning.serving.grants import ids_named, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
@@ -143,7 +145,9 @@ def concerned_by(move: Move) -> list[Concerned]:
 def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     """Yield what would be live of an agent, once for each configuration that applications can get of it."""
     if concerned.id == move.agent_id and not concerned.versions:
-        yield _itself(move, concerned)
+        itself = _itself(move, concerned)
+        yield itself
+        yield from _with_arms(move, concerned, itself)
         return
     caller = _reader(move.caller, concerned.workspace_id)
     known = set()
@@ -153,7 +157,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
             named = {(AGENT.slug, concerned.id): own}
         before = _overlaid_lock({**move.before, **named}, concerned.id, caller)
-        after = _overlaid_lock({**named, **move.versions, **named}, concerned.id, caller)
+        after = _overlaid_lock({**move.versions, **named}, concerned.id, caller)
         digest = _digest(after)
         if digest in known or (after is not None and digest == _digest(before)):
             continue
@@ -169,6 +173,27 @@ def _itself(move: Move, concerned: Concerned) -> Affected:
     else:
         after = _overlaid_lock(move.versions, concerned.id, caller)
     return _affected(move, concerned, after, caller)
+
+
+def _with_arms(move: Move, concerned: Concerned, itself: Affected) -> Iterator[Affected]:
+    """Yield what requests get of an agent to which a rollout of something that it names gives an arm."""
+    caller = _reader(move.caller, concerned.workspace_id)
+    known = {itself.after_digest}
+    for kind, named in ((AGENT, "agents"), (PROMPT_BLOCK, "promptBlocks")):
+        arms = {
+            version_id: resource_id
+            for version_id, resource_id in choice.arms_of(kind).items()
+            if itself.after is not None and resource_id in itself.after[named] and resource_id != concerned.id
+        }
+        identities = dict(
+            model_of(kind)._default_manager.filter(pk__in=arms.values()).values_list("pk", "uuid")
+        )
+        for version_id, resource_id in arms.items():
+            arm = OverlaidVersion(identity=identities.get(resource_id, IN_CODE), version_id=version_id)
+            after = _overlaid_lock({**move.versions, (kind.slug, resource_id): arm}, concerned.id, caller)
+            if _digest(after) not in known:
+                known.add(_digest(after))
+                yield _affected(move, concerned, after, caller)
 
 
 def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
-from django.db import connection
 from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
 from pydantic import Field
@@ -21,7 +20,7 @@ from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 
@@ -105,7 +104,7 @@ _SENTENCES: Final = {
 
 
 class BypassEvaluation(RequestSchema):
-    """An admin's reason to publish without the evidence that gates ask for; the log records it."""
+    """An admin's reason to change what is live without the evidence of gates; the log records it."""
 
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
@@ -113,18 +112,16 @@ class BypassEvaluation(RequestSchema):
 def check(request: Request) -> gate.Then | None:
     """Raise `EvaluationRequired` unless every gate has its evidence; see `versioning.editor.gate`.
 
-    The gates of what is affected, and their datasets, stay locked until the transaction ends: two changes of
-    what one agent shows are judged one after the other. Raises `OptionRefused` for a bypass that the caller
-    may not use, needed or not, and `Invalid` for one without a reason.
+    Changes are judged one after the other, so that each sees what the others make live: the gates stay locked
+    until the transaction ends, and so do the datasets of those that are asked. Raises `OptionRefused` for a
+    bypass that the caller may not use, needed or not, and `Invalid` for one without a reason.
     """
     _require_bypass(request)
-    move = Move.of(request)
-    concerned = concerned_by(move)
+    if not list(Gate.objects.enabled().in_turn()):
+        return None
+    concerned = concerned_by(Move.of(request))
     if not concerned or not list(Gate.objects.asking(concerned).locked().only("id", "dataset__id")):
         return None
-    if connection.features.has_select_for_update:
-        concerned = concerned_by(move)  # others may have begun to show it while the locks were waited for
-    # Read again: the rules may have changed in the meantime, too.
     failing = [one for one in judged(request, concerned) if not one.ok]
     if not failing:
         return None
@@ -143,7 +140,11 @@ def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]
     return [_refusal(request, has_gates=has_gates) for request in requests]
 
 
-def _refusal(request: PublishRequest, *, has_gates: bool) -> VersioningError | None:
+def _take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
+    return _refusal(request, has_gates=Gate.objects.enabled().exists())
+
+
+def _refusal(request: Request, *, has_gates: bool) -> VersioningError | None:
     try:
         _require_bypass(request)
         failing = [one for one in judged(request) if not one.ok] if has_gates else []
@@ -159,7 +160,8 @@ def _refusal(request: PublishRequest, *, has_gates: bool) -> VersioningError | N
 def _required(request: Request, failing: Sequence[Judgement]) -> EvaluationRequired:
     """Return the error, which names no agent that the caller may not read, or their key does not reach."""
     known = [one for one in failing if known_to(request.caller, one)]
-    return EvaluationRequired(known, len({one.gate.pk for one in failing if one not in known}))
+    hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
+    return EvaluationRequired(known, len(hidden))
 
 
 def _require_bypass(request: Request) -> None:
@@ -207,6 +209,7 @@ EVIDENCE: Final = gate.Check(
     check=check,
     refusals=refusals,
     take_down=check,
+    take_down_refusal=_take_down_refusal,
     needed_by=Gate.objects.enabled,
     is_needed_anywhere=True,
     options={
@@ -216,7 +219,7 @@ EVIDENCE: Final = gate.Check(
             from_body=_reason,
             reason_against=EvaluationRequired.code,
             metavar="REASON",
-            help="publish what lacks evidence too, for this reason, which the log records",
+            help="change what is live without evidence, for this reason, which the log records",
             is_for_take_down=True,
         )
     },

@@ -63,7 +63,7 @@ def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Checked:
     caller = caller_of(by)
     found = list(_judgements(_requests(gates.editor, change, caller)))
     known = [one for one in found if known_to(caller, one)]
-    hidden = {one.gate.pk for one in found if one not in known and not one.ok}
+    hidden = {one.gate.pk for one in found if not known_to(caller, one) and not one.ok}
     return Checked(gates=known, hidden_gates=len(hidden))
 
 

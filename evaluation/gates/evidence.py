@@ -20,7 +20,7 @@ from evaluation.experiments.asking import context_digest
 from evaluation.experiments.comparing import read_run
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, TargetType
 from evaluation.experiments.scoring_cells import EXTERNAL
-from evaluation.gates.models import Gate
+from evaluation.gates.models import Gate, ToolPolicy
 from evaluation.scoring.models import Scorer
 from evaluation.scoring.verbs import judge_instructions
 from versioning.conf import get_editor
@@ -132,13 +132,14 @@ class Present:
     def _experiments(self, **narrowed: Any) -> Sequence[Experiment]:
         """Return the experiments that ran as the gate wants it, newest first.
 
-        Results in another request context, or with another policy for tools, are of no use to it.
+        Results in another request context, or with another policy for tools, are of no use to it. Where every
+        tool has to be answered by a mock, none was called that another policy allows.
         """
         dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
 
         def read() -> Sequence[Experiment]:
             over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
-            otherwise = over.exclude(context_digest=wanted[0], tool_policy=wanted[1])
+            otherwise = over.exclude(context_digest=wanted[0], tool_policy__in={wanted[1], ToolPolicy.DENY})
             found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
             rows = found.exclude(Exists(otherwise)).prefetch_related("scorers").order_by("-created_at", "pk")
             return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]

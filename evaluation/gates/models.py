@@ -108,6 +108,10 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """Filter by the gates that score with a scorer."""
         return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
 
+    def in_turn(self) -> Self:
+        """Lock the rows alone, as `locked` does: all who judge what would be live wait for each other."""
+        return self.select_for_update(no_key=True).order_by("pk").only("pk")
+
     def locked(self) -> Self:
         """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
         found = self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)

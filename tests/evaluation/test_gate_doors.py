@@ -644,3 +644,87 @@ def test_what_was_live_last_is_compared_with(cast: Cast, draft: str, dataset: st
         if door not in {"create", "arm", "complete a rollout"}:  # a rollout needs an active version
             with undone():
                 assert publish(cast, draft) == [("writer", "failed", "notWorse")], door
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_pages_ask_about_unpublishing_without_locks(cast: Cast, dataset: str) -> None:
+    make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root)
+    make_gate(cast.root, dataset, agent=SHOWN, rules=RATE)
+    block = {"kind": "promptBlock", "id": "writer"}
+    release = _release(cast, [{"resource": block, "action": "unpublish"}])
+    checked = cast.alice.get(f"/releases/{release}/check")
+    assert [one["code"] for one in checked.body["problems"]] == ["evaluation_required"]
+    body = {"resource": block, "action": "unpublish", "runAt": ahead(24)}
+    assert cast.alice.post("/schedules", body).status == 201
+    [schedule] = cast.alice.get("/schedules").body["schedules"]
+    assert [one["code"] for one in schedule["problems"]] == ["evaluation_required"]
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_what_others_are_making_live_is_seen(
+    cast: Cast, dataset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent begins to show a block while another version of that goes live: one waits for the other."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    shows = _draft_that_shows(cast)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    evidence(cast.edgar, dataset, shows, targetId=SHOWN)
+    judged = gate_check.judged
+    answers: list[Answer] = []
+    threads: list[Thread] = []
+
+    def publish_the_block() -> None:
+        try:
+            answers.append(cast.paula.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate")))
+        finally:
+            connection.close()
+
+    def judge(*arguments: Any) -> Any:
+        said = judged(*arguments)
+        if not threads:
+            threads.append(Thread(target=publish_the_block))
+            threads[0].start()
+            threads[0].join(timeout=2)  # long enough for one that waits for nothing
+        return said
+
+    monkeypatch.setattr(gate_check, "judged", judge)
+    assert cast.paula.post(AGENTS.url(SHOWN, "versions", shows, "activate")).status == 200
+    threads[0].join()
+    assert states(answers[0]) == [(SHOWN, "missing", None)]
+
+
+def test_an_agent_is_judged_with_the_arms_of_what_it_shows(cast: Cast, dataset: str) -> None:
+    """What a rollout gives some requests goes live with the agent, too."""
+    draft = make_draft(cast, PROMPT_BLOCKS)
+    assert start_rollout(cast.alice, PROMPT_BLOCKS, arm(draft, weight=1)).status == 201
+    shows = _draft_that_shows(cast)
+    make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
+    evidence(cast.edgar, dataset, shows, targetId=SHOWN)
+    activate = AGENTS.url(SHOWN, "versions", shows, "activate")
+    assert states(cast.paula.post(activate)) == [(SHOWN, "missing", None)]
+    subject = {"resource": {"kind": "agent", "id": SHOWN}, "versionId": shows}
+    [missing] = cast.edgar.post(f"{GATES}/run", subject).body["experiments"]
+    finish(missing)
+    assert cast.paula.post(activate).status == 200
+
+
+def test_a_schedule_says_what_keeps_it_from_unpublishing(cast: Cast, dataset: str) -> None:
+    make_draft(cast, PROMPT_BLOCKS)
+    _show(cast.root)
+    make_gate(cast.root, dataset, agent=SHOWN, rules=RATE)
+    made = scheduled(cast.alice, PROMPT_BLOCKS, None, action="unpublish")
+    [problem] = cast.alice.get(f"/schedules/{made['id']}").body["problems"]
+    done = run(made, cast.alice)
+    assert (done["state"], done["code"], done["error"]) == ("failed", problem["code"], problem["message"])
+    assert problem["code"] == "evaluation_required"
+
+
+def _draft_that_shows(cast: Cast) -> str:
+    """Make an agent that shows the block, and return its draft."""
+    part = {"type": "prompt_block_ref", "id": "writer"}
+    body = AGENTS.body([part], id=SHOWN, autoPublish=False)
+    assert cast.alice.post(AGENTS.path, body).status == 201
+    return str(cast.alice.get(AGENTS.url(SHOWN), status="draft").body["latestVersionId"])

@@ -48,6 +48,15 @@ def test_what_a_revoked_key_scheduled_fails_at_once(cast: Cast, kind: Kind, firs
     assert [one["detail"]["code"] for one in failed] == ["not_allowed", "not_allowed"]
 
 
+def test_a_limited_key_learns_only_of_what_it_reaches(cast: Cast, kind: Kind, first: str, draft: str) -> None:
+    """It may revoke a key of its owner that reaches less by now, and is not told what that had scheduled."""
+    made = scheduled(key_of("alice", name="robot"), kind, draft)
+    ApiKey.objects.filter(name="robot").update(id_prefix="team/a")
+    answer = key_of("alice", id_prefix="team/").delete(f"/keys/{prefix_of(made)}")
+    assert (answer.status, answer.body["schedules"]) == (200, [])
+    assert cast.edgar.get(f"/schedules/{made['id']}").body["state"] == "failed"
+
+
 def test_a_key_without_schedules_ends_none(cast: Cast) -> None:
     key_of("paula", name="robot")
     body = cast.paula.delete(f"/keys/{ApiKey.objects.get(name='robot').prefix}").body

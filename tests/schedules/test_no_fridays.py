@@ -49,13 +49,19 @@ def test_the_rule_judges_the_time_of_a_schedule(cast: Cast, kind: Kind, draft: s
         made = on(cast.paula, kind, moment, draft)
         assert codes(made) == found
         assert cast.paula.delete(f"/schedules/{made.body['id']}").status == 200
-    items = [{"resource": reference(kind), "action": "publish", "versionId": draft}]
-    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Both", "items": items})
+    for item in ({"action": "publish", "versionId": draft}, {"action": "unpublish"}):
+        items = [{"resource": reference(kind), **item}]
+        release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Both", "items": items})
+        for moment, found in ((ON_FRIDAY, ["friday"]), (ON_MONDAY, [])):
+            when = moment.replace(second=0, microsecond=0).isoformat()
+            made = cast.paula.post("/schedules", {"releaseId": release.body["id"], "runAt": when})
+            assert codes(made) == found
+            assert cast.paula.delete(f"/schedules/{made.body['id']}").status == 200
+
+
+def test_the_rule_judges_the_time_of_unpublishing(cast: Cast, kind: Kind, first: str) -> None:
     for moment, found in ((ON_FRIDAY, ["friday"]), (ON_MONDAY, [])):
-        body = {"releaseId": release.body["id"], "runAt": moment.replace(second=0, microsecond=0).isoformat()}
-        made = cast.paula.post("/schedules", body)
-        assert codes(made) == found
-        assert cast.paula.delete(f"/schedules/{made.body['id']}").status == 200
+        assert codes(on(cast.paula, kind, moment, None, action="unpublish", force=True)) == found
 
 
 def test_the_form_judges_the_time_that_is_typed(cast: Cast, kind: Kind, draft: str) -> None:

@@ -79,6 +79,11 @@ class Check:
     """Answers like `check` for many versions at once; without it, `check` is called for each."""
     take_down: TakeDownFunction | None = None
     """Checks whether a resource may be unpublished or deleted."""
+    take_down_refusal: Callable[[TakeDownRequest], VersioningError | None] | None = None
+    """Returns the error that `take_down` would raise, or None, and locks nothing.
+
+    Without it, `take_down` is called, and must lock nothing either.
+    """
     needed_by: Callable[[], QuerySet[Any]] | None = None
     """Returns the rows, each with a `workspace`, that make the check necessary.
 
@@ -101,7 +106,7 @@ def register(check: Check) -> None:
     """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
     require_instance(check, Check, by="checks")
     require_callable(check.check, by="Check(check=…)")
-    for name in ("refusals", "take_down", "needed_by", "drafts_by_default"):
+    for name in ("refusals", "take_down", "take_down_refusal", "needed_by", "drafts_by_default"):
         if getattr(check, name) is not None:
             require_callable(getattr(check, name), by=f"Check({name}=…)")
     for name, option in check.options.items():
@@ -229,10 +234,14 @@ def check(request: PublishRequest, code: Registry) -> bool:
 
 
 def take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
-    """Return the error that `check_take_down` would raise now, or None."""
+    """Return the error that `check_take_down` would raise now, or None; nothing is locked or changed."""
     try:
         for one in _registered:
-            if one.take_down is not None:
+            if one.take_down_refusal is not None:
+                found = one.take_down_refusal(request)
+                if found is not None:
+                    return found
+            elif one.take_down is not None:
                 one.take_down(request)
     except VersioningError as error:
         return error

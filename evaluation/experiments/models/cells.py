@@ -106,7 +106,7 @@ class Cell(DueWork):
     context_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
     """Of the request context beside the item's own in which it ran; empty if there was none."""
     tool_policy = models.CharField(max_length=8, default="deny", db_default="deny")
-    """What happened to calls of tools that no mock answers, unless the item says otherwise."""
+    """What happened to calls of tools that no mock answers."""
     item_tags = models.TextField(blank=True, default="", db_default="")
     """The tags that the item had, each between line feeds, once its content is purged."""
     run_id = models.CharField(max_length=MAX_ID, blank=True)
