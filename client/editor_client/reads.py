@@ -122,10 +122,11 @@ class Reads:
 
     def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
         """Return the key of a call after an answer, which may name other rights."""
+        yield from self.note_rights(answer.rights, ticket.number)
         if answer.rights in {"", key.scope.rights}:
             return key
-        yield from self.note_rights(answer.rights, ticket.number)
-        return self._key(call)
+        # The current rights may be others: a late answer does not change them.
+        return key._replace(scope=self._rights.scope(call, answer.rights))
 
     def note_rights(self, name: str, number: int) -> Flow[None]:
         """Record the rights that the answer to a request with this number names, if any."""
@@ -248,7 +249,7 @@ class Reads:
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             if call.local is not None:
-                yield from self._refuse(self._key(call.local.parts), ticket)
+                yield from self._refuse(self._key(call.local.parts)._replace(scope=key.scope), ticket)
             raise
         except Unauthorized:
             if cached is None or not self._policy.keeps_unauthorized:

@@ -64,10 +64,13 @@ class Rights:
     def _take(self, name: str) -> None:
         self.name = name
         """The name; empty while it is unknown."""
-        own = Scope(name or self.server, self.key_digest)
-        self._scopes = own, Scope(name) if name else own
+        self._scopes = self._scopes_for(name)
 
-    def scope(self, call: Call[object]) -> Scope:
-        """Return for whom the answer to a call is held."""
-        own, shared = self._scopes
+    def _scopes_for(self, name: str) -> tuple[Scope, Scope]:
+        own = Scope(name or self.server, self.key_digest)
+        return own, Scope(name) if name else own
+
+    def scope(self, call: Call[object], name: str | None = None) -> Scope:
+        """Return the scope of an answer to a call: that of the named rights, by default the current ones."""
+        own, shared = self._scopes if name is None else self._scopes_for(name)
         return own if call.request.path.startswith(_OWN) else shared
