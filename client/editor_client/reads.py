@@ -237,8 +237,9 @@ class Reads:
             if answer.status != UNAUTHORIZED:
                 self._let_in(ticket)
             asked, key = key, (yield from self._key_after(call, key, answer, ticket))
+            # What was read with other rights is not returned, even if this answer is an error.
+            cached = cached if key == asked else None
             if key != asked and answer.status == NOT_MODIFIED:
-                # What was held is that of other rights.
                 return (yield from self._ask(call, key, None, seconds))
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket, unconfirmed=False)

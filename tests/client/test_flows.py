@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from editor_client.agents import Agent
 from editor_client.calls import Answer
-from editor_client.effects import Flow, NoAnswer, Send, Sleep
-from editor_client.errors import EditorError, NotFound, ServerError, Unreachable
+from editor_client.effects import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
+from editor_client.errors import EditorError, NotFound, RateLimited, ServerError, Unreachable
 from editor_client.flows import Flows
 from editor_client.reads import Policy
 from editor_client.rights import Rights
@@ -61,6 +61,9 @@ class Hand:
                 if isinstance(effect, Sleep):
                     self.pauses.append(effect.seconds)
                     self.now += effect.seconds
+                    effect = flow.send(None)
+                    continue
+                if isinstance(effect, Follow | WaitFor):
                     effect = flow.send(None)
                     continue
                 assert isinstance(effect, Send)
@@ -219,3 +222,42 @@ def test_a_late_refusal_removes_nothing_that_was_read_with_other_rights() -> Non
     with pytest.raises(NotFound):
         early.send(Answer(404, ADMIN, b""))
     assert hand.run(flows.perform(READ)).stale
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "error"),
+    [
+        ([Answer(500, VIEWER, b"")], ServerError),
+        ([Answer(429, VIEWER, b"")], RateLimited),
+        ([Answer(304, VIEWER, b""), Answer(500, VIEWER, b"")], ServerError),
+        ([Answer(304, VIEWER, b""), LOST], Unreachable),
+    ],
+)
+def test_what_was_read_with_earlier_rights_is_not_returned_in_an_outage(
+    outcomes: list[Answer | NoAnswer], error: type[EditorError]
+) -> None:
+    hand = Hand([parts("secret", **ADMIN)])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ))
+    hand.outcomes = [*outcomes, LOST]
+    for expected in (error, Unreachable):
+        with pytest.raises(expected):
+            hand.run(flows.perform(READ))
+
+
+def test_a_read_that_waits_while_the_rights_change_drops_what_it_had() -> None:
+    hand = Hand([parts("secret", **ADMIN)])
+    flows = hand.flows(retries=0, updates="poll")
+    hand.run(flows.perform(READ))
+    first, second = flows.perform(READ_OTHER), flows.perform(READ)
+    assert isinstance(next(first), WaitFor)
+    assert isinstance(first.send(None), Send)
+    assert isinstance(next(second), WaitFor)  # for the follower
+    assert isinstance(second.send(None), WaitFor)  # for the first read
+    with pytest.raises(StopIteration):
+        first.send(OTHER)
+    sent = second.send(None)
+    assert isinstance(sent, Send)
+    assert sent.etag is None
+    with pytest.raises(Unreachable):
+        second.throw(LOST)
