@@ -112,7 +112,7 @@ class Reads:
 
     def key(self, call: Call[Any]) -> Flow[Key]:
         """Return the key of a call in the cache, by the rights that the server has named."""
-        if not self._rights.name and self._disk is not None:
+        if not self._rights.is_recalled and self._disk is not None:
             self._rights.recall((yield DiskWork(self._disk.rights)))
         return self._key(call)
 

@@ -41,6 +41,8 @@ class Rights:
     def after_fork(self) -> None:
         """Continue in a forked process, where other threads are gone."""
         self._lock = Lock()
+        self.is_recalled = self._since != _NEVER
+        """Whether the stored name is no longer needed; a forked process reads it once more."""
 
     def note(self, name: str, number: int) -> bool:
         """Record what the answer to a request with this number names; return whether it is news.
@@ -51,6 +53,7 @@ class Rights:
             if number < self._since:
                 return False
             is_news, self._since = name != self.name, number
+            self.is_recalled = True
             if is_news:
                 self._take(name)
             return is_news
@@ -60,6 +63,7 @@ class Rights:
         with self._lock:
             if self._since == _NEVER:
                 self._take(name)
+            self.is_recalled = True
 
     def _take(self, name: str) -> None:
         self.name = name
