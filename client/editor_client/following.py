@@ -112,8 +112,8 @@ class FollowedReads:
                 raise Unreachable("The server did not answer: it took too long.", code="timeout")
         try:
             # Another thread may have asked in the meantime, and heard the rights.
-            key = yield from self._reads.key(call)
-            cached = self._reads.cache.get(key) or cached
+            asked, key = key, (yield from self._reads.key(call))
+            cached = self._reads.cache.get(key) or (cached if key == asked else None)
             if cached is not None and call.events_tell and self._is_fresh(cached):
                 return cached.value
             if cached is not None and self._is_of_no_use_to_ask():

@@ -112,7 +112,7 @@ class Reads:
 
     def key(self, call: Call[Any]) -> Flow[Key]:
         """Return the key of a call in the cache, by the rights that the server has named."""
-        if not self._rights.name and self._disk is not None:
+        if not self._rights.is_recalled and self._disk is not None:
             self._rights.recall((yield DiskWork(self._disk.rights)))
         return self._key(call)
 
@@ -122,10 +122,11 @@ class Reads:
 
     def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
         """Return the key of a call after an answer, which may name other rights."""
+        yield from self.note_rights(answer.rights, ticket.number)
         if answer.rights in {"", key.scope.rights}:
             return key
-        yield from self.note_rights(answer.rights, ticket.number)
-        return self._key(call)
+        # The current rights may be others: a late answer does not change them.
+        return key._replace(scope=self._rights.scope(call, answer.rights))
 
     def note_rights(self, name: str, number: int) -> Flow[None]:
         """Record the rights that the answer to a request with this number names, if any."""
@@ -236,8 +237,9 @@ class Reads:
             if answer.status != UNAUTHORIZED:
                 self._let_in(ticket)
             asked, key = key, (yield from self._key_after(call, key, answer, ticket))
+            # What was read with other rights is not returned, even if this answer is an error.
+            cached = cached if key == asked else None
             if key != asked and answer.status == NOT_MODIFIED:
-                # What was held is that of other rights.
                 return (yield from self._ask(call, key, None, seconds))
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket, unconfirmed=False)
@@ -248,7 +250,7 @@ class Reads:
         except (Forbidden, NotFound):
             yield from self._refuse(key, ticket)
             if call.local is not None:
-                yield from self._refuse(self._key(call.local.parts), ticket)
+                yield from self._refuse(self._key(call.local.parts)._replace(scope=key.scope), ticket)
             raise
         except Unauthorized:
             if cached is None or not self._policy.keeps_unauthorized:

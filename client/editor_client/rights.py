@@ -41,6 +41,8 @@ class Rights:
     def after_fork(self) -> None:
         """Continue in a forked process, where other threads are gone."""
         self._lock = Lock()
+        self.is_recalled = self._since != _NEVER
+        """Whether the stored name is no longer needed; a forked process reads it once more."""
 
     def note(self, name: str, number: int) -> bool:
         """Record what the answer to a request with this number names; return whether it is news.
@@ -51,6 +53,7 @@ class Rights:
             if number < self._since:
                 return False
             is_news, self._since = name != self.name, number
+            self.is_recalled = True
             if is_news:
                 self._take(name)
             return is_news
@@ -60,14 +63,18 @@ class Rights:
         with self._lock:
             if self._since == _NEVER:
                 self._take(name)
+            self.is_recalled = True
 
     def _take(self, name: str) -> None:
         self.name = name
         """The name; empty while it is unknown."""
-        own = Scope(name or self.server, self.key_digest)
-        self._scopes = own, Scope(name) if name else own
+        self._scopes = self._scopes_for(name)
 
-    def scope(self, call: Call[object]) -> Scope:
-        """Return for whom the answer to a call is held."""
-        own, shared = self._scopes
+    def _scopes_for(self, name: str) -> tuple[Scope, Scope]:
+        own = Scope(name or self.server, self.key_digest)
+        return own, Scope(name) if name else own
+
+    def scope(self, call: Call[object], name: str | None = None) -> Scope:
+        """Return the scope of an answer to a call: that of the named rights, by default the current ones."""
+        own, shared = self._scopes if name is None else self._scopes_for(name)
         return own if call.request.path.startswith(_OWN) else shared

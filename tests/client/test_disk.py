@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor_client import Client, EditorError, NotFound, Unreachable
+from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
+from editor_client.disk import DiskCache
+from editor_client.rights import Rights
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
@@ -185,3 +187,40 @@ def test_a_late_answer_does_not_restore_a_refused_one(server: Misbehaving, folde
         with pytest.raises(Unreachable):
             read(client)
     assert files(folder) == []
+
+
+@with_both_clients
+def test_the_rights_of_a_key_are_read_from_the_folder_once(
+    connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    rights = DiskCache.rights
+
+    def counted(self: DiskCache) -> str:
+        calls.append(self)
+        return rights(self)
+
+    monkeypatch.setattr(DiskCache, "rights", counted)
+    client = connect(server.url, KEY, cache_dir=folder, **DOWN_AT_ONCE)
+    server.does(record())  # this server names no rights
+    for _ in range(3):
+        read(client)
+    server.does(says(401))
+    for _ in range(3):
+        with pytest.raises(Unauthorized):
+            read(client)
+    assert len(calls) == 1
+
+
+def test_a_forked_process_reads_the_rights_that_another_process_was_told() -> None:
+    rights = Rights("http://server", KEY)
+    rights.recall("")
+    assert rights.is_recalled
+    rights.after_fork()
+    assert not rights.is_recalled
+    rights.note("viewer", 1)
+    rights.after_fork()
+    assert (rights.is_recalled, rights.name) == (True, "viewer")
+    rights.note("", 2)  # the key was refused
+    rights.after_fork()
+    assert (rights.is_recalled, rights.name) == (True, "")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from editor_client.agents import Agent
 from editor_client.calls import Answer
-from editor_client.effects import Flow, NoAnswer, Send, Sleep
-from editor_client.errors import EditorError, ServerError, Unreachable
+from editor_client.effects import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
+from editor_client.errors import EditorError, NotFound, RateLimited, ServerError, Unreachable
 from editor_client.flows import Flows
 from editor_client.reads import Policy
 from editor_client.rights import Rights
@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def parts(name: str, etag: str = '"1"') -> Answer:
+def parts(name: str, etag: str = '"1"', agent_id: str = "writer", **headers: str) -> Answer:
     """Return an answer with the parts of an agent of this name."""
     config = {"name": name, "instructions": "Be kind."}
-    body = {"id": "writer", "resolvedVersionId": "v1", "config": config, "promptBlocks": {}}
-    return Answer(200, {"etag": etag}, json.dumps(body).encode())
+    body = {"id": agent_id, "resolvedVersionId": "v1", "config": config, "promptBlocks": {}}
+    return Answer(200, {"etag": etag, **headers}, json.dumps(body).encode())
 
 
 RECORD = parts("one")
@@ -32,6 +32,8 @@ UPDATED = Answer(200, {}, b'{"id": "writer", "name": "two"}')
 LOST = NoAnswer("gone")
 NO_CLIENT: Any = None
 SAME = Answer(304, {"etag": '"1"'}, b"")
+ADMIN, VIEWER = {"editor-rights": "admin"}, {"editor-rights": "viewer"}
+OTHER = parts("public", agent_id="greeter", **VIEWER)
 
 
 @dataclass
@@ -61,6 +63,9 @@ class Hand:
                     self.now += effect.seconds
                     effect = flow.send(None)
                     continue
+                if isinstance(effect, Follow | WaitFor):
+                    effect = flow.send(None)
+                    continue
                 assert isinstance(effect, Send)
                 self.sent.append(effect)
                 self.now = min(self.now + self.seconds_for_an_answer, effect.deadline)
@@ -72,6 +77,7 @@ class Hand:
 
 # On the classes the methods are their descriptions, which need no client.
 READ = Agent.details(Agent(NO_CLIENT, "writer"))
+READ_OTHER = Agent.details(Agent(NO_CLIENT, "greeter"))
 WRITER = StoredAgent(NO_CLIENT, "writer")
 
 
@@ -177,3 +183,81 @@ def test_the_problem_of_a_malformed_answer_is_reported() -> None:
     with pytest.raises(ServerError, match="it has no 'id'") as raised:
         hand.run(hand.flows().perform(READ))
     assert (raised.value.status, raised.value.code) == (200, "malformed_answer")
+
+
+def test_a_late_answer_does_not_change_rights_that_were_confirmed_since() -> None:
+    hand = Hand([OTHER, OTHER, LOST])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ_OTHER))
+    early = flows.perform(READ)
+    next(early)
+    hand.run(flows.perform(READ_OTHER))
+    with pytest.raises(StopIteration):
+        early.send(parts("secret", **ADMIN))
+    assert hand.run(flows.perform(READ_OTHER)).stale
+
+
+def test_a_late_answer_is_cached_for_the_rights_that_it_names() -> None:
+    hand = Hand([OTHER])
+    flows = hand.flows(retries=0)
+    early = flows.perform(READ)
+    next(early)
+    hand.run(flows.perform(READ_OTHER))
+    with pytest.raises(StopIteration) as end:
+        early.send(parts("secret", **ADMIN))
+    assert end.value.value.name == "secret"
+    hand.outcomes = [LOST]
+    with pytest.raises(Unreachable):
+        hand.run(flows.perform(READ))
+
+
+def test_a_late_refusal_removes_nothing_that_was_read_with_other_rights() -> None:
+    hand = Hand([parts("public", **VIEWER), OTHER, LOST])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ))
+    early = flows.perform(READ)
+    next(early)
+    early.send(Answer(409, VIEWER, b'{"code": "parts_unavailable"}'))
+    hand.run(flows.perform(READ_OTHER))
+    with pytest.raises(NotFound):
+        early.send(Answer(404, ADMIN, b""))
+    assert hand.run(flows.perform(READ)).stale
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "error"),
+    [
+        ([Answer(500, VIEWER, b"")], ServerError),
+        ([Answer(429, VIEWER, b"")], RateLimited),
+        ([Answer(304, VIEWER, b""), Answer(500, VIEWER, b"")], ServerError),
+        ([Answer(304, VIEWER, b""), LOST], Unreachable),
+    ],
+)
+def test_what_was_read_with_earlier_rights_is_not_returned_in_an_outage(
+    outcomes: list[Answer | NoAnswer], error: type[EditorError]
+) -> None:
+    hand = Hand([parts("secret", **ADMIN)])
+    flows = hand.flows(retries=0)
+    hand.run(flows.perform(READ))
+    hand.outcomes = [*outcomes, LOST]
+    for expected in (error, Unreachable):
+        with pytest.raises(expected):
+            hand.run(flows.perform(READ))
+
+
+def test_a_read_that_waits_while_the_rights_change_drops_what_it_had() -> None:
+    hand = Hand([parts("secret", **ADMIN)])
+    flows = hand.flows(retries=0, updates="poll")
+    hand.run(flows.perform(READ))
+    first, second = flows.perform(READ_OTHER), flows.perform(READ)
+    assert isinstance(next(first), WaitFor)
+    assert isinstance(first.send(None), Send)
+    assert isinstance(next(second), WaitFor)  # for the follower
+    assert isinstance(second.send(None), WaitFor)  # for the first read
+    with pytest.raises(StopIteration):
+        first.send(OTHER)
+    sent = second.send(None)
+    assert isinstance(sent, Send)
+    assert sent.etag is None
+    with pytest.raises(Unreachable):
+        second.throw(LOST)
