@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -11,14 +11,20 @@ from uuid import UUID
 from django.utils import timezone
 
 from evaluation.datasets.digests import with_item, without_item
-from evaluation.datasets.editing import changed_meanwhile, changing, find, require_publish_for_purge
+from evaluation.datasets.editing import (
+    CheckedInVain,
+    changing,
+    checking_first,
+    find,
+    refuse_other_schemas,
+    require_publish_for_purge,
+)
 from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
     content_of,
     metadata_problem,
     refuse_by_schemas,
-    same_schemas,
 )
 from evaluation.datasets.models import PURGED_TEXT, Dataset, DatasetVersion, Item, Revision
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -31,7 +37,6 @@ from versioning.editor.resources import Who, caller_of
 Purging = Callable[[UUID, UUID], object]
 """Removes what else is known of an item, by the ids of the dataset and the item."""
 _purging: Final[list[Purging]] = []
-_ATTEMPTS: Final = 3
 
 
 def register_purging(purging: Purging) -> None:
@@ -135,6 +140,7 @@ class Added:
 
 
 @retry_on_conflict
+@checking_first
 def add(
     dataset_id: str, given: Sequence[Mapping[str, Any]], *, places: Sequence[str], by: Who = APPLICATION
 ) -> Added:
@@ -144,14 +150,11 @@ def add(
     `ItemConflict`.
     """
     caller = caller_of(by)
-    for _ in range(_ATTEMPTS):
-        # Checking takes long, and nothing else can be saved in a transaction that writes.
-        settings = find(dataset_id, by=caller, right=Right.SAVE).settings
-        contents = _read_all(settings, given, places)
-        with changing_items(dataset_id, caller) as batch:
-            if same_schemas(settings, batch.dataset.settings):
-                return _add_to(batch, given, contents)
-    raise changed_meanwhile()
+    settings = find(dataset_id, by=caller, right=Right.SAVE).settings
+    contents = _read_all(settings, given, places)
+    with changing_items(dataset_id, caller) as batch:
+        refuse_other_schemas(batch.dataset, settings)
+        return _add_to(batch, given, contents)
 
 
 def _read_all(
@@ -196,12 +199,13 @@ class DatasetChanged(Conflict):
 
 
 @retry_on_conflict
+@checking_first
 def save(
     dataset_id: str,
     *,
     base: int,
     changed: Mapping[str, Mapping[str, Any]],
-    removed: Iterable[str] = (),
+    removed: Collection[str] = (),
     added: Mapping[str, Mapping[str, Any]],
     by: Who = APPLICATION,
 ) -> Dataset:
@@ -210,41 +214,50 @@ def save(
     `changed` has the changes of each item by its id; the keys of `added` are what issues about new items
     begin with. Raises `DatasetChanged`, and the errors of `add`.
     """
-    gone = set(removed)
-    with changing_items(dataset_id, caller_of(by)) as batch:
+    caller, gone = caller_of(by), set(removed)
+    dataset = find(dataset_id, by=caller, right=Right.SAVE)
+    if dataset.version != base:
+        raise DatasetChanged(dataset, base)
+    found = list(Revision.objects.of_version(dataset).filter(item__in=uuids({*changed, *gone})))
+    kept = [one for one in found if str(one.item_id) not in gone and not one.is_purged]
+    payloads = [*({**one.payload, **changed[str(one.item_id)]} for one in kept), *added.values()]
+    places = [*(f"{one.item_id}." for one in kept), *(f"{place}." for place in added)]
+    contents = _read_all(dataset.settings, payloads, places)
+    with changing_items(dataset_id, caller) as batch:
         if batch.dataset.version != base:
             raise DatasetChanged(batch.dataset, base)
-        found = Revision.objects.of_version(batch.dataset).filter(item__in=uuids({*changed, *gone}))
-        for before in found:
-            item_id = str(before.item_id)
-            if item_id in gone:
-                batch.remove(before)
-            if item_id in gone or before.is_purged:
-                continue
-            content = _read({**before.payload, **changed[item_id]}, f"{item_id}.")
-            refuse_by_schemas(batch.dataset.settings, [content.payload], [f"{item_id}."])
+        refuse_other_schemas(batch.dataset, dataset.settings)
+        if Revision.objects.filter(pk__in=[one.pk for one in kept]).purged().exists():
+            raise CheckedInVain
+        for one in found:
+            if str(one.item_id) in gone:
+                batch.remove(one)
+        for before, content in zip(kept, contents, strict=False):
             if before.digest != content.digest:
                 batch.put(before.item, content, before)
         if added:
-            items = list(added.values())
-            places = [f"{place}." for place in added]
-            _add_to(batch, items, _read_all(batch.dataset.settings, items, places))
+            _add_to(batch, list(added.values()), contents[len(kept) :])
     return batch.dataset
 
 
 @retry_on_conflict
+@checking_first
 def change(dataset_id: str, item_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Revision:
     """Change the members of an item that are given; null clears one."""
     caller = caller_of(by)
+    dataset = find(dataset_id, by=caller, right=Right.SAVE)
+    before = current(dataset, item_id)
+    if before.is_purged:
+        raise Conflict(Message("The content of this item was purged."), code="purged")
+    [content] = _read_all(dataset.settings, [{**before.payload, **changes}], [""])
     with changing_items(dataset_id, caller) as batch:
-        before = current(batch.dataset, item_id)
-        if before.is_purged:
-            raise Conflict(Message("The content of this item was purged."), code="purged")
-        content = _read({**before.payload, **changes}, "")
-        refuse_by_schemas(batch.dataset.settings, [content.payload], [""])
-        if before.digest == content.digest:
-            return before
-        return batch.put(before.item, content, before)
+        refuse_other_schemas(batch.dataset, dataset.settings)
+        now = current(batch.dataset, item_id)
+        if now.payload_json != before.payload_json:
+            raise CheckedInVain
+        if now.digest == content.digest:
+            return now
+        return batch.put(now.item, content, now)
 
 
 @retry_on_conflict

@@ -7,9 +7,10 @@ workspace, `Forbidden` without the right to save.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -74,6 +75,34 @@ def require_publish_for_purge(dataset: Dataset, by: Caller) -> None:
 SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
 """The members that callers set, besides the name."""
 _ATTEMPTS: Final = 3
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class CheckedInVain(Exception):
+    """The dataset has changed between the checks of a verb and its lock, so that they say nothing."""
+
+
+def checking_first(verb: Callable[_P, _T]) -> Callable[_P, _T]:
+    """Decorate a verb that checks before it locks: checks take long, and a transaction that writes holds all.
+
+    Where they were in vain, it is called again; in the end it raises `Conflict`.
+    """
+
+    @wraps(verb)
+    def call(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        for _ in range(_ATTEMPTS):
+            with suppress(CheckedInVain):
+                return verb(*args, **kwargs)
+        raise Conflict(Message("This dataset is changing; try again."), code="dataset_changed")
+
+    return call
+
+
+def refuse_other_schemas(dataset: Dataset, checked: Mapping[str, Any]) -> None:
+    """Raise `CheckedInVain` unless a dataset still has the schemas of the settings that checks went by."""
+    if not all(canonical.same(checked.get(name), dataset.settings.get(name)) for name in SCHEMAS):
+        raise CheckedInVain
 
 
 def list_readable(
@@ -139,35 +168,28 @@ def create(
 
 
 @retry_on_conflict
+@checking_first
 def change(datasets: Verbs, dataset_id: str, changes: Mapping[str, Any], *, by: Who = APPLICATION) -> Dataset:
     """Change the members that are given; null clears one. A new schema has to fit the present items."""
     caller = caller_of(by)
-    for _ in range(_ATTEMPTS):
-        # Checking all items takes long, and nothing else can be saved in a transaction that writes.
-        fitting = find(dataset_id, by=caller, right=Right.SAVE)
-        new_schemas = _new_schemas(fitting, changes)
-        if new_schemas:
-            _refuse_unfitting(fitting, changes, new_schemas)
-        with changing(dataset_id, caller) as dataset:
-            unchecked = set(_new_schemas(dataset, changes)) - set(new_schemas)
-            if unchecked or (new_schemas and dataset.digest != fitting.digest):
-                continue
-            before = {"name": dataset.name, **dataset.settings}
-            _set(datasets, dataset, changes, caller)
-            after = {"name": dataset.name, **dataset.settings}
-            names = [
-                name for name in ("name", *SETTINGS) if not canonical.same(before.get(name), after.get(name))
-            ]
-            if names:
-                _save(dataset)
-                dataset.record("updated", caller, fields=names)
-            return dataset
-    raise changed_meanwhile()
-
-
-def changed_meanwhile() -> Conflict:
-    """Return the error of a change during which its dataset changed again and again."""
-    return Conflict(Message("This dataset is changing; try again."), code="dataset_changed")
+    fitting = find(dataset_id, by=caller, right=Right.SAVE)
+    new_schemas = _new_schemas(fitting, changes)
+    if new_schemas:
+        _refuse_unfitting(fitting, changes, new_schemas)
+    with changing(dataset_id, caller) as dataset:
+        unchecked = set(_new_schemas(dataset, changes)) - set(new_schemas)
+        if unchecked or (new_schemas and dataset.digest != fitting.digest):
+            raise CheckedInVain
+        before = {"name": dataset.name, **dataset.settings}
+        _set(datasets, dataset, changes, caller)
+        after = {"name": dataset.name, **dataset.settings}
+        names = [
+            name for name in ("name", *SETTINGS) if not canonical.same(before.get(name), after.get(name))
+        ]
+        if names:
+            _save(dataset)
+            dataset.record("updated", caller, fields=names)
+        return dataset
 
 
 def _new_schemas(dataset: Dataset, changes: Mapping[str, Any]) -> list[str]:

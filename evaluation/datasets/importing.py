@@ -20,7 +20,6 @@ from evaluation.datasets.items import (
     ItemTooLarge,
     content_of,
     metadata_problem,
-    same_schemas,
     schema_refusals,
 )
 from evaluation.datasets.models import PURGED_PAYLOAD, PURGED_TEXT, Dataset, Item, Revision
@@ -34,7 +33,6 @@ from versioning.editor.resources import Who, caller_of
 
 MAX_TEXT: Final = 64 * 1024 * 1024
 """The maximum size of all items of a file together: what a file repeats can make it many times as large."""
-_ATTEMPTS: Final = 3
 
 
 class FailedRow(NamedTuple):
@@ -84,6 +82,7 @@ class _Given(NamedTuple):
 
 
 @retry_on_conflict
+@editing.checking_first
 def import_items(
     dataset_id: str,
     body: bytes,
@@ -99,25 +98,20 @@ def import_items(
     `Invalid` for a file that cannot be read, and for too many items, and `Conflict` if the schemas of the
     dataset change again and again meanwhile.
     """
-    caller = caller_of(by)
-    for _ in range(_ATTEMPTS):
-        done = Imported()
-        # Reading and checking take long, and nothing else can be saved in a transaction that writes.
-        settings = editing.find(dataset_id, by=caller, right=Right.SAVE).settings
-        given = list(_given(FORMATS[format].read(text_of(body)), settings, done))
-        with changing_items(dataset_id, caller) as batch:
-            if not same_schemas(settings, batch.dataset.settings):
-                continue
-            _put(batch, given, done)
-            done.failed.sort()
-            if done.failed and not dry_run:
-                raise ImportRefused(done.failed)
-            done.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
-            batch.check()
-            if dry_run:
-                batch.new.clear()
-            return done
-    raise editing.changed_meanwhile()
+    caller, done = caller_of(by), Imported()
+    settings = editing.find(dataset_id, by=caller, right=Right.SAVE).settings
+    given = list(_given(FORMATS[format].read(text_of(body)), settings, done))
+    with changing_items(dataset_id, caller) as batch:
+        editing.refuse_other_schemas(batch.dataset, settings)
+        _put(batch, given, done)
+        done.failed.sort()
+        if done.failed and not dry_run:
+            raise ImportRefused(done.failed)
+        done.version = batch.dataset.version + (1 if batch.new and not dry_run else 0)
+        batch.check()
+        if dry_run:
+            batch.new.clear()
+        return done
 
 
 def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_Given]:

@@ -86,11 +86,6 @@ def refuse_by_schemas(
         raise SchemaRefusal(issues, failing)
 
 
-def same_schemas(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Return whether two settings of a dataset have the same schemas."""
-    return all(canonical.same(before.get(name), after.get(name)) for name in SCHEMAS)
-
-
 def schema_refusals(
     settings: Mapping[str, Any], payload: Payload, place: str = ""
 ) -> Iterator[tuple[str, str, list[Issue]]]:
