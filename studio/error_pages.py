@@ -124,8 +124,11 @@ def database_unavailable(request: HttpRequest) -> HttpResponse:
 
 def storage_full(request: HttpRequest) -> HttpResponse:
     """Answer a form that could not be saved because the disk is full."""
-    message = _("What you typed is still there. Tell an administrator, and try again when there is space.")
+    message = _(
+        "Go back in your browser: what you typed is still there. Tell an administrator, and try again once "
+        "there is free space."
+    )
     title = _("Nothing was saved, because the disk of the server is full")
-    response = error_page(request, 503, title, message, back_address=came_from(request))
+    response = error_page(request, 503, title, message)
     response["Retry-After"] = "10"
     return response

@@ -15,7 +15,9 @@ def _erase_in_filters(erasure: Erasure) -> int:
     named = urlencode({"": erasure.name})
     for saved in SavedFilter.objects.filter(query__contains=named).only("pk", "query"):
         given = parse_qsl(saved.query, keep_blank_values=True)
-        query = urlencode([(name, erasure.replaced(value)) for name, value in given])
+        query = urlencode(
+            [(name, erasure.replaced(value) if name == "author" else value) for name, value in given]
+        )
         if given != parse_qsl(query, keep_blank_values=True):
             changed += SavedFilter.objects.filter(pk=saved.pk).update(query=query)
     return changed

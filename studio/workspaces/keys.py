@@ -241,8 +241,8 @@ class RevokePage(WorkspacePage):
         said = _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"}
         if ended := sum(map(len, key.ended.values())):
             what = ngettext(
-                "%(count)s schedule that it had made will not happen.",
-                "%(count)s schedules that it had made will not happen.",
+                "%(count)s schedule made with this key has failed.",
+                "%(count)s schedules made with this key have failed.",
                 ended,
             )
             said = f"{said} {what % {'count': ended}}"

@@ -60,6 +60,19 @@ def test_a_save_on_a_full_disk_saves_nothing_and_says_so_until_one_succeeds(cast
     assert readiness() == (200, None)
 
 
+def test_a_page_leads_back_in_the_browser_to_what_was_typed(cast: Cast) -> None:
+    browser = Client(raise_request_exception=False)
+    browser.force_login(User.objects.get(username="alice"))
+    page = "/studio/versioning/agent/add/"
+    form = {"name": "Writer", "id": "writer", "workspace": "acme", "text": LONG}
+    with full_disk():
+        refused = browser.post(page, form, headers={"Referer": f"http://testserver{page}"})
+    text = refused.content.decode()
+    assert refused.status_code == 503
+    assert "Go back in your browser: what you typed is still there." in text
+    assert "Open the page again" not in text
+
+
 @pytest.mark.database
 def test_readiness_returns_without_a_save(cast: Cast) -> None:
     with full_disk():

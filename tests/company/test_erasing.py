@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from io import StringIO
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -15,10 +17,11 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
+from django.utils import timezone
 
 from company.models import DirectoryAccount, OpenSession, SecondFactor
 from company.sign_in.models import Identity
-from delivery.models import Webhook
+from delivery.models import Delivery, DeliveryAttempt, Webhook
 from delivery.webhooks import outbox
 from evaluation.models import Cell, Experiment
 from mail.models import Mail, MailKind, MailPreferences
@@ -31,9 +34,9 @@ from tests.support.people import command, give_role, person
 from tests.support.unchanged import is_refusal
 from tests.support.window import Window
 from versioning.conf import get_editor
-from versioning.domain.access import Role
+from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Message
-from versioning.models import AgentVersion, ApiKey, Event, Invitation, Membership
+from versioning.models import AgentVersion, ApiKey, Event, Invitation, Membership, events
 
 ADDRESS = "alice@home.example"
 FULL = "Alicia Keen"
@@ -214,6 +217,53 @@ def test_a_name_in_letters_beyond_ascii_is_found(cast: Cast) -> None:
     person("zoë", acme="viewer")
     assert cast.root.post("/people/zo%C3%AB/erase").status == 200
     assert not [entry for entry in Event.objects.all() if "zoë" in (entry.actor, *entry.detail.values())]
+
+
+@pytest.mark.database  # how JSON is searched
+@pytest.mark.parametrize("name", ["admin", "acme", "api", "username"])
+def test_a_name_that_is_an_ordinary_word_is_replaced_only_where_people_are_named(
+    cast: Cast, name: str
+) -> None:
+    webhook = Webhook.objects.order_by("pk")[0]
+    details: dict[str, dict[str, Any]] = {
+        "member.roleChanged": {"username": "bob", "from": name, "to": name, "invitedBy": name},
+        "key.created": {"owner": "bob", "name": name, "role": name, "actions": [name], "prefix": name},
+        "signIn.succeeded": {"username": name, "provider": name, "roles": {"owner": name}},
+        "review.requested": {"reviewers": ["bob", name], "fields": [name]},
+        "schedule.created": {"createdBy": name, "action": name},
+    }
+    person(name)
+    with events.transaction():
+        for event_type, detail in details.items():
+            events.record(event_type, by=APPLICATION, workspace_id="acme", **detail)
+    event = {"actor": {"id": name, "via": name}, "workspaceId": name, "detail": details["key.created"]}
+    delivery = Delivery(webhook=webhook, event_id=uuid4(), body=json.dumps(event), state="done")
+    delivery.save()
+    response = (
+        f'{{"actor": {{"id": "{name}", "via": "{name}"}}, '
+        f'"detail": {{"reviewers": ["bob", "{name}"], "from": "{name}", "own'
+    )
+    attempt = DeliveryAttempt(delivery=delivery, at=timezone.now(), milliseconds=1, response=response)
+    attempt.save()
+    saved = SavedFilter.objects.get(name="Hers")
+    SavedFilter.objects.filter(pk=saved.pk).update(query=f"author={name}&tag={name}")
+
+    new = cast.root.post(f"/people/{name}/erase").body["username"]
+    details["member.roleChanged"]["invitedBy"] = new
+    details["signIn.succeeded"]["username"] = new
+    details["review.requested"]["reviewers"] = ["bob", new]
+    details["schedule.created"]["createdBy"] = new
+    for event_type, detail in details.items():
+        assert Event.objects.filter(type=event_type).order_by("-position")[0].detail == detail
+    delivery.refresh_from_db()
+    assert json.loads(delivery.body) == {**event, "actor": {"id": new, "via": name}}
+    attempt.refresh_from_db()
+    assert attempt.response == (
+        f'{{"actor": {{"id": "{new}", "via": "{name}"}}, '
+        f'"detail": {{"reviewers": ["bob", "{new}"], "from": "{name}", "own'
+    )
+    saved.refresh_from_db()
+    assert saved.query == f"author={new}&tag={name}"
 
 
 def test_superusers_erase_on_a_page_that_asks_for_the_name(cast: Cast) -> None:

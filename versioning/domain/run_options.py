@@ -110,9 +110,13 @@ def _unread(
 def _unknown(name: str, names: tuple[str, ...]) -> Message:
     similar = get_close_matches(name, names, n=1)
     if similar:
-        return Message("No run reads {name!r}. Do you mean {other!r}?", name=name, other=similar[0])
-    return Message("No run reads {name!r}; there are {names}.", name=name, names=", ".join(names))
+        return Message(
+            "The setting {name!r} has no effect on runs. Do you mean {other!r}?", name=name, other=similar[0]
+        )
+    return Message(
+        "The setting {name!r} has no effect on runs; there are {names}.", name=name, names=", ".join(names)
+    )
 
 
 def _unusable(name: str, problem: str) -> Message:
-    return Message("No run can use the value of {name!r}: it {problem}.", name=name, problem=problem)
+    return Message("The value of {name!r} cannot be used: it {problem}.", name=name, problem=problem)

@@ -8,7 +8,7 @@ searched.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -30,6 +30,9 @@ from versioning.models.versioned import MODELS
 
 _AT_ONCE: Final = 500
 
+PEOPLE_MEMBERS: Final = frozenset({"createdBy", "invitedBy", "owner", "reviewers", "username"})
+"""The members of an entry's detail that hold user names; a new one is added here."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Erasure:
@@ -44,13 +47,22 @@ class Erasure:
     new_name: str
     by: Caller
 
-    def replaced(self, value: Any) -> Any:
-        """Return a JSON value in which texts that are the name, or the address, are the new name."""
-        if isinstance(value, str):
-            return self.new_name if value and value in {self.name, self.address} else value
-        if isinstance(value, dict):
-            return {name: self.replaced(one) for name, one in value.items()}
-        return [self.replaced(one) for one in value] if isinstance(value, list) else value
+    def replaced(self, people: Any) -> Any:
+        """Return a user name, or a list of them, with the new name for the name and the address."""
+        if isinstance(people, list):
+            return [self.replaced(name) for name in people]
+        is_person = isinstance(people, str) and people != "" and people in {self.name, self.address}
+        return self.new_name if is_person else people
+
+    def replaced_in_detail(self, detail: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the detail of an event with the new name in the members that hold people.
+
+        A user name may be an ordinary word, such as `admin`, so it stays in the others.
+        """
+        return {
+            member: self.replaced(value) if member in PEOPLE_MEMBERS else value
+            for member, value in detail.items()
+        }
 
     def replaced_within(self, sentence: str) -> str:
         """Return a sentence of the editor's, or JSON, with the new name wherever the name is quoted."""
@@ -151,7 +163,7 @@ def _erase_in_log(erasure: Erasure) -> int:
         erasure.found_in("stored_text")
     )
     for entry in in_detail.only("pk", "type", "detail").iterator(_AT_ONCE):
-        detail = erasure.replaced(entry.detail)
+        detail = erasure.replaced_in_detail(entry.detail)
         if entry.type.startswith("key.") and entry.detail.get("owner") == erasure.name:
             detail["name"] = ""  # which the person has chosen, such as "Ada's laptop"
         if detail != entry.detail:
