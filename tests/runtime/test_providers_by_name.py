@@ -129,6 +129,28 @@ def test_every_kind_takes_its_address_and_key(monkeypatch: pytest.MonkeyPatch) -
             assert (str(made.base_url), made.client.api_key) == ("http://one:1/v1/", "some-key"), kind
 
 
+def test_a_configured_provider_ignores_the_variables_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = "http://elsewhere.example/v1"
+    for name in ("OPENAI_BASE_URL", "HEROKU_INFERENCE_URL", "MOONSHOTAI_BASE_URL", "SAMBANOVA_BASE_URL"):
+        monkeypatch.setenv(name, elsewhere)
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "built-in")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: built-in\nX-Team: built-in")
+    monkeypatch.setenv("SOME_KEY", "some-key")
+    for kind, known in KNOWN_PROVIDERS.items():
+        if known.is_a_kind and known.is_installed and known.has_default_url:
+            catalog = ProviderCatalog(configured={"x": ConfiguredProvider(kind, None, "SOME_KEY")})
+            made: Any = Providers().model("a", {"provider": "x", "name": "openai/m"}, catalog)
+            assert "elsewhere" not in str(made.base_url), kind
+            client = made.client
+            headers = {**client.default_headers, **client.auth_headers}
+            assert "built-in" not in {str(value) for value in headers.values()}, kind
+            assert headers["Authorization"] == "Bearer some-key", kind
+    catalog = ProviderCatalog(configured={"x": ConfiguredProvider("openai", None, "SOME_KEY")})
+    made = Providers().model("a", {"provider": "x", "name": "m"}, catalog)
+    assert type(made).__name__ == "OpenAIResponsesModel"  # as without the variable of the address
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
