@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.runtime.memory import MemoryStore
@@ -103,6 +104,27 @@ def test_a_project_defines_providers_of_its_own(servers: tuple[ModelServer, Mode
         answer_of("broken", framework)
     with pytest.raises(ProviderUnavailable, match="returned no model"):
         Providers().model("a", {"provider": "broken", "name": "x"}, ProviderCatalog(own={"broken": broken}))
+
+
+def test_the_keys_of_a_projects_providers_are_hidden_and_their_errors_revealed(
+    servers: tuple[ModelServer, ModelServer],
+) -> None:
+    first, _ = servers
+    shared = OpenAIProvider(base_url=first.url, api_key="key-of-the-shared-one")
+    made = OpenAIProvider(base_url=first.url, api_key="key-of-the-made-one")
+    framework = framework_with(
+        MemoryStore(), shared=shared, made=lambda name: OpenAIChatModel(name, provider=made)
+    )
+    for name in ("shared", "made"):
+        first.model = lambda _, name=name: Fails(401, f"The key key-of-the-{name}-one is wrong.")
+        with pytest.raises(ProviderFailed) as failed:
+            answer_of(name, framework)
+        assert f"key-of-the-{name}-one" not in str(failed.value)
+        first.model = lambda _: Fails(200, "The model is overloaded.")
+        with pytest.raises(ProviderFailed, match="The model is overloaded"):
+            answer_of(name, framework)
+    for provider in (shared, made):
+        background_loop().run(close(provider))
 
 
 async def close(provider: OpenAIProvider) -> None:

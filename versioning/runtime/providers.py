@@ -159,11 +159,11 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
     """Return a model of a provider that the project defines; raises `ProviderUnavailable`."""
     try:
         if isinstance(given, Provider):
-            conceal(getattr(getattr(given, "client", None), "api_key", None))
             has_url = "api.openai.com" not in given.base_url
             kind = _library_kind(given.name, has_url=has_url)
-            return infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
-        made = given(model_name)
+            made: Any = infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
+        else:
+            made = given(model_name)
     except Exception as error:
         reason = redacted(f"{type(error).__name__}: {error}")
         raise ProviderUnavailable(
@@ -174,6 +174,10 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
             f"The provider {name!r}, which the application defines, returned no model of pydantic-ai, but "
             f"{type(made).__name__}."
         )
+    for model in getattr(made, "models", [made]):  # those of a fallback
+        client = getattr(model, "client", None)
+        conceal(getattr(client, "api_key", None))
+        reveal_errors(client)
     return made
 
 
