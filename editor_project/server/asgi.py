@@ -47,7 +47,7 @@ def bodies_first(application: Application) -> Application:
         async with body_memory.received(receive, limits, declared_length(request)) as body:
             if isinstance(body, Refusal):
                 await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
-            elif not is_run(scope["method"], request.path_info):
+            elif limits.is_for_anonymous or not is_run(scope["method"], request.path_info):
                 await application(_with(scope, body), _given(body, partial(disconnected, receive)), send)
                 return
         if isinstance(body, Refusal):

@@ -121,7 +121,7 @@ class Gateway:
             self._answer(_with(environ, b""), proto)
             if has_body:
                 self._soon(discard(proto.receive))
-        elif waits_for_models:
+        elif waits_for_models and not limits.is_for_anonymous:
             self._soon(self._receive_run(environ, proto, limits, length))
         else:
             self._soon(self._receive(environ, proto, limits, length))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from threading import Event
 from time import monotonic, sleep
 from typing import Any
@@ -23,6 +24,7 @@ from versioning.api.run_queue import is_run, runs
 KEY = "sk-test-0123456789abcdef"
 RUNS = 2
 SECONDS = 30
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 class HeldModel:
@@ -171,6 +173,22 @@ def test_a_caller_without_a_key_gets_401_and_takes_no_place(api: RemoteApi, held
         held.wait_for(RUNS)
         with opened(api.address, "") as anyone:
             assert [run(anyone, "queued").status for _ in range(3 * RUNS)] == [401] * 3 * RUNS
+        held.released.set()
+        assert {answer.result(SECONDS).status for answer in running} == {200}
+
+
+def test_a_visitor_who_is_not_signed_in_takes_no_place(api: RemoteApi, held: HeldModel) -> None:
+    with callers(api) as ask:
+        running = [ask() for _ in range(RUNS)]
+        held.wait_for(RUNS)
+        connection = HTTPConnection(api.address, timeout=SECONDS / 3)
+        for _ in range(3 * RUNS):
+            connection.request("POST", "/studio/versioning/agent/queued/try/run/", "message=hello", FORM)
+            answer = connection.getresponse()
+            answer.read()
+            assert answer.status in {302, 403}
+        connection.close()
+        assert not is_full(api)
         held.released.set()
         assert {answer.result(SECONDS).status for answer in running} == {200}
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.runtime.memory import MemoryStore
@@ -105,6 +106,27 @@ def test_a_project_defines_providers_of_its_own(servers: tuple[ModelServer, Mode
         Providers().model("a", {"provider": "broken", "name": "x"}, ProviderCatalog(own={"broken": broken}))
 
 
+def test_the_keys_of_a_projects_providers_are_hidden_and_their_errors_revealed(
+    servers: tuple[ModelServer, ModelServer],
+) -> None:
+    first, _ = servers
+    shared = OpenAIProvider(base_url=first.url, api_key="key-of-the-shared-one")
+    made = OpenAIProvider(base_url=first.url, api_key="key-of-the-made-one")
+    framework = framework_with(
+        MemoryStore(), shared=shared, made=lambda name: OpenAIChatModel(name, provider=made)
+    )
+    for name in ("shared", "made"):
+        first.model = lambda _, name=name: Fails(401, f"The key key-of-the-{name}-one is wrong.")
+        with pytest.raises(ProviderFailed) as failed:
+            answer_of(name, framework)
+        assert f"key-of-the-{name}-one" not in str(failed.value)
+        first.model = lambda _: Fails(200, "The model is overloaded.")
+        with pytest.raises(ProviderFailed, match="The model is overloaded"):
+            answer_of(name, framework)
+    for provider in (shared, made):
+        background_loop().run(close(provider))
+
+
 async def close(provider: OpenAIProvider) -> None:
     """Close its connections, which belong to the project."""
     async with provider:
@@ -127,6 +149,28 @@ def test_every_kind_takes_its_address_and_key(monkeypatch: pytest.MonkeyPatch) -
             )
             made: Any = Providers().model("a", {"provider": "x", "name": "openai/m"}, catalog)
             assert (str(made.base_url), made.client.api_key) == ("http://one:1/v1/", "some-key"), kind
+
+
+def test_a_configured_provider_ignores_the_variables_of_its_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = "http://elsewhere.example/v1"
+    for name in ("OPENAI_BASE_URL", "HEROKU_INFERENCE_URL", "MOONSHOTAI_BASE_URL", "SAMBANOVA_BASE_URL"):
+        monkeypatch.setenv(name, elsewhere)
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "built-in")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: built-in\nX-Team: built-in")
+    monkeypatch.setenv("SOME_KEY", "some-key")
+    for kind, known in KNOWN_PROVIDERS.items():
+        if known.is_a_kind and known.is_installed and known.has_default_url:
+            catalog = ProviderCatalog(configured={"x": ConfiguredProvider(kind, None, "SOME_KEY")})
+            made: Any = Providers().model("a", {"provider": "x", "name": "openai/m"}, catalog)
+            assert "elsewhere" not in str(made.base_url), kind
+            client = made.client
+            headers = {**client.default_headers, **client.auth_headers}
+            assert "built-in" not in {str(value) for value in headers.values()}, kind
+            assert headers["Authorization"] == "Bearer some-key", kind
+    catalog = ProviderCatalog(configured={"x": ConfiguredProvider("openai", None, "SOME_KEY")})
+    made = Providers().model("a", {"provider": "x", "name": "m"}, catalog)
+    assert type(made).__name__ == "OpenAIResponsesModel"  # as without the variable of the address
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tests.support.changes import Change
 from tests.support.door import FrontDoor
 from tests.support.meanwhile import interrupted
 from tests.support.people import command, give_role, key_of
-from tests.support.served import reference
+from tests.support.served import encoded, reference
 from versioning.conf import get_framework
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import NotFound
@@ -175,6 +175,31 @@ def test_headers_have_the_same_effect_on_cached_answers(
         expected = seen(uncached(cast.alice, "/agents/writer", {}, **given))
         for _ in range(2):
             assert seen(cast.alice.request("GET", "/agents/writer", **given)) == expected, given
+
+
+@pytest.mark.parametrize(
+    ("path", "query"),
+    [
+        ("/agents/writer", {}),
+        ("/agents/writer", {"form": "parts"}),
+        ("/agents/writer/parts", {}),
+        ("/stored/agents/writer", {}),
+        ("/stored/prompt-blocks/tone", {}),
+    ],
+)
+@pytest.mark.parametrize("context", [{}, {"a": "b"}, None])
+def test_only_callers_with_the_current_entity_tag_get_304(
+    cast: Cast, history: History, path: str, query: dict[str, Any], context: dict[str, Any] | None
+) -> None:
+    asked = {**query, **({} if context is None else {"requestContext": encoded(context)})}
+    for api in (cast.edgar, FrontDoor(cast.alice.key)):
+        tag = api.get(path, **query).etag
+        for _ in range(2):
+            assert api.request("GET", path, query=asked, if_none_match=tag).status == 304
+            for headers in ({}, {"if_none_match": '"other"'}):
+                answer = api.request("GET", path, query=asked, **headers)
+                assert answer.status == 200
+                assert answer.body, headers
 
 
 def test_every_answer_has_its_own_request_id(cast: Cast, history: History) -> None:

@@ -31,12 +31,7 @@ from versioning.api.authentication import (
     PersonAuthentication,
     confirm,
 )
-from versioning.api.cached_answers import (
-    declare_context_use,
-    depends_on,
-    evaluate_in_context,
-    leave_template,
-)
+from versioning.api.cached_answers import depends_on, evaluate_in_context, leave_template
 from versioning.api.middleware import set_private
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
@@ -138,9 +133,7 @@ class EditorViewSet(ViewSet):
             self._read_from_replica()
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
-        if parameters.CONTEXT in self.query.get(self.action, ()):
-            declare_context_use(request._request)  # noqa: SLF001  what the middleware sees
-        else:
+        if parameters.CONTEXT not in self.query.get(self.action, ()):
             parameters.context(request.query_params)  # has to be one, although nothing depends on it
         if request.method == "POST":
             idempotency.begin(request, self.caller, needed)

@@ -5,8 +5,8 @@ headers. The next identical request with the same rights costs one statement, wh
 log. Anything unusual takes the ordinary path: so every answer, every refusal and every header is made in only
 one place.
 
-The request context is no part of a request's identity. An answer that depends on it is cached in parts,
-before evaluation, once for all contexts (`evaluate_in_context`).
+The request context is no part of a request's identity. The answer to a request with one is cached only in
+parts, before evaluation, once for all contexts (`evaluate_in_context`).
 """
 
 from __future__ import annotations
@@ -194,14 +194,13 @@ class CacheMiss:
         self.template: Template | None = None
         self.parts: Mapping[str, Any] | None = None
         """What was evaluated in the context of the request."""
-        self.uses_context = False
 
     def cache(self, path: str, response: HttpResponse) -> None:
         """Cache the answer if a view has declared its dependencies."""
         if response.status_code not in _CACHED_STATUSES or response.streaming:
             return
-        if self.uses_context and self.parts is None:
-            return
+        if self.asked.context is not None and self.parts is None:
+            return  # its key lacks the caller's entity tag, on which a 304 depends
         headers = [header for header in response.items() if header[0] != REQUEST_ID]
         of_one = _OF_ONE_ANSWER if self.parts is None else _OF_CONTENT
         usual = _number_of(_as_bytes(header for header in headers if header[0] not in of_one))
@@ -371,13 +370,6 @@ def evaluate_in_context(
     miss.parts = parts
     leave_template(request, template)
     return answer
-
-
-def declare_context_use(request: HttpRequest) -> None:
-    """Declare that the answer depends on the request context, so that it is cached in parts or not at all."""
-    miss: CacheMiss | None = getattr(request, "cache_miss", None)
-    if miss is not None:
-        miss.uses_context = miss.asked.context is not None
 
 
 def _size_of(parts: Mapping[str, Any]) -> int:

@@ -56,6 +56,11 @@ class BodyLimits:
     seconds: float
     too_large: Refusal = Refusal.TOO_LARGE
 
+    @property
+    def is_for_anonymous(self) -> bool:
+        """Whether the caller is not signed in, so that no view will run anything for them."""
+        return self.too_large is Refusal.TOO_LARGE_FOR_ANONYMOUS
+
 
 def limits_for(request: HttpRequest) -> BodyLimits | None:
     """Return the limits for the body of a request, from its head alone; None if no body is read.

@@ -41,9 +41,9 @@ _concealed: Final[set[str]] = set()
 """Keys of providers that no variable with such a name holds."""
 
 
-def conceal(key: str | None) -> None:
-    """Remove this key from texts from now on, wherever it came from."""
-    if key is not None and len(key) >= _SHORTEST_SECRET:
+def conceal(key: object) -> None:
+    """Remove this key from texts from now on, wherever it came from; anything but a text is ignored."""
+    if isinstance(key, str) and len(key) >= _SHORTEST_SECRET:
         _concealed.add(key)
 
 

@@ -23,6 +23,21 @@ _ECHO = echo_model()
 _NO_KEY: Final = "no-key"
 """What the libraries get that demand a key where none is configured."""
 _KEY_HEADERS: Final = ("Authorization", "X-Api-Key", "Api-Key")
+_OPENAI_URL: Final = "https://api.openai.com/v1"
+_DEFAULT_URLS: Final = {
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com",
+    "groq": "https://api.groq.com",
+    "heroku": "https://us.inference.heroku.com",
+    "moonshotai": "https://api.moonshot.ai/v1",
+    "openai": _OPENAI_URL,
+    "openai-chat": _OPENAI_URL,
+    "openai-responses": _OPENAI_URL,
+    "sambanova": "https://api.sambanova.ai/v1",
+}
+"""The addresses of the kinds whose library would otherwise read one from the environment."""
+_CUSTOM_HEADERS: Final = ("OPENAI_CUSTOM_HEADERS", "ANTHROPIC_CUSTOM_HEADERS")
+"""The variables with further headers, as `Name: value` on lines of their own."""
 
 
 class Providers:
@@ -64,7 +79,8 @@ class Providers:
             if isinstance(found, ConfiguredProvider):
                 kind = _library_kind(found.kind, has_url=found.base_url is not None)
                 return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._configured(found))
-            return infer_model(f"{_library_kind(provider)}:{name}", provider_factory=self._built_in)
+            kind = _library_kind(provider, has_url=bool(os.environ.get("OPENAI_BASE_URL")))
+            return infer_model(f"{kind}:{name}", provider_factory=self._built_in)
         except Exception as error:  # each provider's library has its own errors of configuration
             raise ProviderUnavailable(_reason(provider, found, error)) from error
 
@@ -106,12 +122,24 @@ class Providers:
         arguments: dict[str, Any] = {"api_key": key or _NO_KEY}
         if key is None and given.extra in {"openai", "anthropic"}:
             arguments["http_client"] = self._without_key()
-        if given.base_url is not None and "base_url" in accepted:
-            arguments["base_url"] = given.base_url
+        base_url = given.base_url or _DEFAULT_URLS.get(given.kind)
+        if base_url is not None and "base_url" in accepted:
+            arguments["base_url"] = base_url
         made: Provider[Any] = create(**arguments)
-        if given.base_url is not None and "base_url" not in accepted:
-            client: Any = made.client
-            client.base_url = given.base_url
+        client: Any = made.client
+        if base_url is not None and "base_url" not in accepted:
+            client.base_url = base_url
+        for name in ("organization", "project", "auth_token"):
+            if hasattr(client, name):
+                setattr(client, name, None)
+        lines = (line for variable in _CUSTOM_HEADERS for line in os.environ.get(variable, "").splitlines())
+        custom = {line.partition(":")[0].strip() for line in lines}
+        if custom and hasattr(client, "_custom_headers"):
+            client._custom_headers = {  # noqa: SLF001  there is no other way to remove one
+                name: value
+                for name, value in client._custom_headers.items()  # noqa: SLF001  as above
+                if name not in custom
+            }
         return made
 
     def _without_key(self) -> httpx2.AsyncClient:
@@ -131,11 +159,11 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
     """Return a model of a provider that the project defines; raises `ProviderUnavailable`."""
     try:
         if isinstance(given, Provider):
-            conceal(getattr(getattr(given, "client", None), "api_key", None))
             has_url = "api.openai.com" not in given.base_url
             kind = _library_kind(given.name, has_url=has_url)
-            return infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
-        made = given(model_name)
+            made: Any = infer_model(f"{kind}:{model_name}", provider_factory=lambda _: given)
+        else:
+            made = given(model_name)
     except Exception as error:
         reason = redacted(f"{type(error).__name__}: {error}")
         raise ProviderUnavailable(
@@ -146,6 +174,10 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
             f"The provider {name!r}, which the application defines, returned no model of pydantic-ai, but "
             f"{type(made).__name__}."
         )
+    for model in getattr(made, "models", [made]):  # those of a fallback
+        client = getattr(model, "client", None)
+        conceal(getattr(client, "api_key", None))
+        reveal_errors(client)
     return made
 
 
@@ -173,14 +205,13 @@ def _check(provider: str, found: KnownProvider | ConfiguredProvider) -> None:
     raise ProviderUnavailable(f"The provider {provider!r} has no credentials: {missing}.")
 
 
-def _library_kind(kind: str, *, has_url: bool = False) -> str:
+def _library_kind(kind: str, *, has_url: bool) -> str:
     """Return the agent library's name for a kind of providers.
 
     With a custom base URL the server is assumed to support the chat completions API, which compatible
     servers have in common; `openai-responses` selects the other API.
     """
-    is_compatible = kind == "openai" and (has_url or os.environ.get("OPENAI_BASE_URL"))
-    return "openai-chat" if is_compatible else kind
+    return "openai-chat" if kind == "openai" and has_url else kind
 
 
 def _reason(provider: str, found: KnownProvider | ConfiguredProvider, error: Exception) -> str:
