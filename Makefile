@@ -9,6 +9,8 @@ AT_ONCE = $(shell echo $$(($(PROCESSORS) + 1)))
 test: AT_ONCE = $(PROCESSORS)
 ARGS ?=
 SECONDS ?= 5
+STEPS ?= 20000
+SEED := $(or $(SEED),$(shell date +%s))
 
 PY := .venv/bin/python
 PYTEST = $(PY) -m pytest -n $(or $(WORKERS),$(AT_ONCE)) --dist worksteal $(ARGS)
@@ -28,7 +30,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-processes test-postgres test-browser test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres simulate test-browser test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -55,6 +57,9 @@ test-processes: .venv/.dev $(NPM_PACKAGES) ## Run those with servers, workers an
 
 test-postgres: .venv/.dev $(NPM_PACKAGES) ## Run on a PostgreSQL of its own what it may say otherwise
 	$(PY) -m tests.support.postgres -- $(PYTEST) $(AGAIN) $(NO_BROWSER)
+
+simulate: .venv/.dev ## Compare the editor with an oracle, step by step: STEPS=100000 SEED=1
+	env -u DATABASE_URL $(PY) -m pytest -q -s tests/simulation --steps=$(STEPS) --hypothesis-seed=$(SEED)
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser

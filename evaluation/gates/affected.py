@@ -152,6 +152,8 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     caller = _reader(move.caller, concerned.workspace_id)
     known = set()
     for version_id in sorted(concerned.versions):
+        if version_id == _ACTIVE and _is_taken_down(move, concerned):
+            continue
         named: Versions = ALONE
         if version_id != _ACTIVE:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
@@ -163,6 +165,12 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
             continue
         known.add(digest)
         yield _affected(move, concerned, after, caller)
+
+
+def _is_taken_down(move: Move, concerned: Concerned) -> bool:
+    """Return whether nothing will be active of the agent either, because both are taken down together."""
+    own = move.versions.get((AGENT.slug, concerned.id))
+    return own is not None and own.identity == concerned.identity and own.version_id is None
 
 
 def _itself(move: Move, concerned: Concerned) -> Affected:

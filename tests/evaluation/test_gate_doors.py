@@ -425,6 +425,19 @@ def test_a_release_is_judged_as_a_whole(cast: Cast, block: str, dataset: str) ->
     assert cast.paula.post(f"/releases/{release}/publish").status == 200
 
 
+def test_an_agent_that_is_taken_down_in_the_same_release_is_not_asked(
+    cast: Cast, block: str, dataset: str
+) -> None:
+    make_gate(cast.alice, dataset, agent="lead", rules=[{"rule": "passRate", "min": 0.5}])
+    down = [
+        {"resource": {"kind": kind, "id": resource_id}, "action": "unpublish"}
+        for kind, resource_id in (("promptBlock", "tone"), ("agent", "lead"))
+    ]
+    block_alone, both = _release(cast, down[:1]), _release(cast, down)
+    assert cast.paula.post(f"/releases/{block_alone}/publish").code == "release_blocked"
+    assert cast.paula.post(f"/releases/{both}/publish").status == 200
+
+
 def test_an_override_asks_too_as_a_file_and_when_files_are_imported(
     cast: Cast, dataset: str, folder: Folder, settings: Any
 ) -> None:
