@@ -154,7 +154,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     for version_id in sorted(concerned.versions):
         named: Versions = ALONE
         if version_id != _ACTIVE:
-            own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+            own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
             named = {(AGENT.slug, concerned.id): own}
         before = _overlaid_lock({**move.before, **named}, concerned.id, caller)
         after = _overlaid_lock({**move.versions, **named}, concerned.id, caller)
@@ -221,7 +221,7 @@ def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock 
     version_id = last_live(concerned.id, concerned.identity)
     if version_id is None:
         return True, None
-    own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+    own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
     return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
 
 
