@@ -35,7 +35,7 @@ class EvaluationConfig(EditorApp):
             "evaluation.experiments.keeping.remove_answers"
         ),
         "evaluation.datasets.editing.register_using": "evaluation.gates.evidence.uses_of_dataset",
-        "evaluation.experiments.keeping.register_counting": "evaluation.gates.evidence.is_needed",
+        "evaluation.experiments.keeping.register_counting": "evaluation.gates.evidence.scorers_that_decide",
         "evaluation.experiments.keeping.register_needed": "evaluation.gates.evidence.counting_experiments",
         "evaluation.scoring.naming.register": (
             "evaluation.datasets.editing.naming",

@@ -91,7 +91,6 @@ EXPERIMENTS: Final = EventSubject(
 GATES: Final = EventSubject(
     name="gate",
     audience=Audience.EDITORS,
-    changes_rights=False,
     noun=gettext_lazy("gate"),
     title=gettext_lazy("Gates"),
     anything=gettext_lazy("Anything about gates"),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, Final
 
 from django.db.models import Q
@@ -30,6 +31,7 @@ _ITEM_BYTES: Final = 500
 """The size of a compared item in memory."""
 _CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
+NO_CONDITIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
 
@@ -88,14 +90,19 @@ class _Item:
     failed: int = 0
 
 
-def read_run(experiment: Experiment, *, tags: Collection[str] = ()) -> Run:
-    """Return what is known of an experiment; of the tags of its items only those that are named."""
-    items = _items(experiment)
+def read_run(
+    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] = NO_CONDITIONS
+) -> Run:
+    """Return what is known of an experiment; of the tags of its items only those that are named.
+
+    `cells` are conditions for the cells that count.
+    """
+    items = _items(experiment, cells)
     yardsticks = {
         one.scorer_id: Yardstick.of(one.scorer_id, one.config, one.instructions, is_primary=one.is_primary)
         for one in experiment.scorers.all()
     }
-    scores = _scores(experiment)
+    scores = _scores(experiment, cells)
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
         yardsticks[scorer_id] = Yardstick.sent(scorer_id)
     for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
@@ -115,12 +122,12 @@ def read_run(experiment: Experiment, *, tags: Collection[str] = ()) -> Run:
     )
 
 
-def _items(experiment: Experiment) -> dict[str, _Item]:
+def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]:
     """Return the items with a result in some attempt."""
     found: dict[str, _Item] = {}
     columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
     for item_id, revision, state, *tokens in Cell.objects.filter(
-        experiment=experiment, state__in=[State.DONE, State.ERROR]
+        experiment=experiment, state__in=[State.DONE, State.ERROR], **cells
     ).values_list(*columns):
         item = found.setdefault(str(item_id), _Item(revision=revision))
         if state == State.DONE:
@@ -130,10 +137,11 @@ def _items(experiment: Experiment) -> dict[str, _Item]:
     return found
 
 
-def _scores(experiment: Experiment) -> dict[str, dict[str, Scored]]:
+def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[str, Scored]]:
     found: dict[str, dict[str, Scored]] = {}
     columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
     rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
+    rows = rows.filter(**{f"cell__{name}": value for name, value in cells.items()})
     for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
         scored = found.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
         if value is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
@@ -36,13 +36,16 @@ def register_needed(needed: Needed) -> None:
     _needed.append(needed)
 
 
-Counting = Callable[[Experiment], bool]
-"""Returns whether the results of an experiment decide about something."""
+Counting = Callable[[Experiment], Collection[str]]
+"""Returns the ids of the scorers whose scores in an experiment decide about something."""
 _counting: Final[list[Counting]] = []
 
 
 def register_counting(counting: Counting) -> None:
-    """Keep experiments from being deleted whose results decide about something."""
+    """Keep experiments whose results decide about something from being deleted.
+
+    Nor are these scores dropped for those of a draft of the scorer.
+    """
     require_callable(counting, by="evaluation.experiments.keeping.register_counting()")
     _counting.append(counting)
 
@@ -52,6 +55,16 @@ def refuse_to_delete(experiment: Experiment) -> None:
     if any(counting(experiment) for counting in _counting):
         raise InUse(
             Message("A gate counts this experiment, or an older one in its place: it cannot be deleted."),
+            dependents=[],
+            hidden_count=0,
+        )
+
+
+def refuse_to_drop_scores(experiment: Experiment, scorer_ids: Collection[str]) -> None:
+    """Raise `InUse` if what one of these scorers said of an experiment decides about something."""
+    if any(set(scorer_ids) & set(counting(experiment)) for counting in _counting):
+        raise InUse(
+            Message("A gate counts these scores: only a published version of the scorer takes their place."),
             dependents=[],
             hidden_count=0,
         )

@@ -10,11 +10,22 @@ from django.utils import timezone
 from evaluation.datasets.models import PURGED_TEXT
 from evaluation.experiments.counting import recount
 from evaluation.experiments.finding import changing
-from evaluation.experiments.models import ENDED, Cell, Experiment, ExperimentScorer, Outcome, Score, State
+from evaluation.experiments.keeping import refuse_to_drop_scores
+from evaluation.experiments.models import (
+    ENDED,
+    RESCORED,
+    Cell,
+    Experiment,
+    ExperimentScorer,
+    Outcome,
+    Score,
+    State,
+)
 from evaluation.experiments.pinning import pinned_scorers_named
 from evaluation.experiments.recording import finish, result_of
 from evaluation.experiments.starting import refuse_too_much
 from evaluation.experiments.submitting import extend, skip_queued
+from evaluation.scoring.models import Scorer
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Conflict, Message
 from versioning.editor.locking import retry_on_conflict
@@ -114,6 +125,13 @@ def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
     return (scorer.version_id, scorer.instructions) == (before.version_id, before.instructions)
 
 
+def published_among(scorers: Sequence[ExperimentScorer]) -> set[str]:
+    """Return the ids of the scorers whose version is the published one."""
+    rows = Scorer.objects.filter(pk__in=[one.scorer_id for one in scorers]).order_by()
+    active = {pk: str(version_id) for pk, version_id in rows.values_list("pk", "active_version_id")}
+    return {one.scorer_id for one in scorers if active.get(one.scorer_id) == one.version_id}
+
+
 @retry_on_conflict
 def score_again(
     experiments: Verbs,
@@ -127,13 +145,21 @@ def score_again(
 
     They are pinned as well; what the same scorers said before in other versions is dropped. What the very
     same said stays, so that nobody asks a judge until it passes, and so do the scores of purged items, which
-    cannot be scored any more. Raises `Invalid`.
+    cannot be scored any more. Raises `Invalid`, and `InUse` for a draft of a scorer whose scores count for a
+    gate: otherwise a judge could be asked again by way of another version.
     """
     caller = caller_of(by)
     with changing(experiment_id, dataset_id, caller) as found:
         scorers = pinned_scorers_named(experiments.editor, scorer_ids, "scorerIds", caller)
         ids = [one.scorer_id for one in scorers]
         before = {one.scorer_id: one for one in found.scorers.all()}
+        other = [
+            one for one in scorers if one.scorer_id in before and not _is_same(one, before[one.scorer_id])
+        ]
+        drafts = {one.scorer_id for one in other} - published_among(other)
+        if drafts:
+            refuse_to_drop_scores(found, drafts)
+        found.set({RESCORED: sorted({*found.rescored_by, *(one.scorer_id for one in other)}) or None})
         refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
         changed = [one.scorer_id for one in scorers if not _is_same(one, before.get(one.scorer_id))]
         found.scorers.filter(scorer_id__in=ids).delete()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -31,6 +31,8 @@ from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, coun
 Lock = Mapping[str, Any]
 Key = tuple[str, str]
 """The slug of a kind, and the id of a resource."""
+MAX_COMBINATIONS: Final = 64
+"""How many combinations of arms of other resources are looked at for an agent."""
 _ACTIVE: Final = ""
 """Stands for the active version of an agent among those that applications can get."""
 
@@ -143,28 +145,83 @@ def concerned_by(move: Move) -> list[Concerned]:
 
 
 def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
-    """Yield what would be live of an agent, once for each configuration that applications can get of it."""
-    if concerned.id == move.agent_id and not concerned.versions:
-        itself = _itself(move, concerned)
-        yield itself
-        yield from _with_arms(move, concerned, itself)
-        return
+    """Yield what would be live of an agent, once for each configuration that applications can get of it.
+
+    Where rollouts of what it shows and runs give arms, those are all combinations of these arms, too. If
+    there are too many, what would be live cannot be found out.
+    """
     caller = _reader(move.caller, concerned.workspace_id)
-    known = set()
-    for version_id in sorted(concerned.versions):
+    is_itself = concerned.id == move.agent_id and not concerned.versions
+    known: set[str | None] = set()
+    if is_itself:
+        itself = _itself(move, concerned)
+        known.add(itself.after_digest)
+        yield itself
+    for version_id in (_ACTIVE,) if is_itself else sorted(concerned.versions):
         if version_id == _ACTIVE and _is_taken_down(move, concerned):
             continue
         named: Versions = ALONE
         if version_id != _ACTIVE:
-            own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+            own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
             named = {(AGENT.slug, concerned.id): own}
-        before = _overlaid_lock({**move.before, **named}, concerned.id, caller)
-        after = _overlaid_lock({**move.versions, **named}, concerned.id, caller)
-        digest = _digest(after)
-        if digest in known or (after is not None and digest == _digest(before)):
+        for arms, after in _combinations({**move.versions, **named}, concerned.id, caller):
+            if is_itself and not arms:
+                continue
+            digest = _digest(after)
+            if digest in known:
+                continue
+            if not is_itself and after is not None:
+                before = _overlaid_lock({**move.before, **named, **arms}, concerned.id, caller)
+                if digest == _digest(before):
+                    continue
+            known.add(digest)
+            yield _affected(move, concerned, after, caller)
+
+
+def _combinations(
+    versions: Versions, agent_id: str, caller: Caller
+) -> Iterator[tuple[Versions, Lock | None]]:
+    """Yield each combination of arms that a request can get, with what it would get of an agent then."""
+    offered: dict[Key, list[str]] = {}
+    for kind in (AGENT, PROMPT_BLOCK):
+        for version_id, resource_id in choice.arms_of(kind).items():
+            if (kind.slug, resource_id) not in versions and (kind.slug, resource_id) != (
+                AGENT.slug,
+                agent_id,
+            ):
+                offered.setdefault((kind.slug, resource_id), []).append(version_id)
+    identities = _identities(offered)
+    left, found = [(ALONE, frozenset[Key]())], 0
+    while left:
+        arms, decided = left.pop()
+        lock = _overlaid_lock({**versions, **arms}, agent_id, caller)
+        reached = {
+            (kind.slug, one)
+            for kind, member in ((AGENT, "agents"), (PROMPT_BLOCK, "promptBlocks"))
+            for one in (lock or {}).get(member, ())
+        }
+        undecided = sorted((offered.keys() & reached) - decided)
+        if not undecided:
+            found += 1
+            yield arms, lock
             continue
-        known.add(digest)
-        yield _affected(move, concerned, after, caller)
+        key = undecided[0]
+        left.append((arms, decided | {key}))
+        for version_id in sorted(offered[key]):
+            arm = OverlaidVersion(identity=identities[key], version_id=version_id, has_grants=True)
+            left.append(({**arms, key: arm}, decided | {key}))
+        if found + len(left) > MAX_COMBINATIONS:
+            yield {key: arm}, None
+            return
+
+
+def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
+    found = dict.fromkeys(keys, IN_CODE)
+    for kind in (AGENT, PROMPT_BLOCK):
+        ids = [one for slug, one in keys if slug == kind.slug]
+        rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
+        found |= {(kind.slug, row.pk): row.uuid for row in rows}
+    return found
 
 
 def _is_taken_down(move: Move, concerned: Concerned) -> bool:
@@ -181,27 +238,6 @@ def _itself(move: Move, concerned: Concerned) -> Affected:
     else:
         after = _overlaid_lock(move.versions, concerned.id, caller)
     return _affected(move, concerned, after, caller)
-
-
-def _with_arms(move: Move, concerned: Concerned, itself: Affected) -> Iterator[Affected]:
-    """Yield what requests get of an agent to which a rollout of something that it names gives an arm."""
-    caller = _reader(move.caller, concerned.workspace_id)
-    known = {itself.after_digest}
-    for kind, named in ((AGENT, "agents"), (PROMPT_BLOCK, "promptBlocks")):
-        arms = {
-            version_id: resource_id
-            for version_id, resource_id in choice.arms_of(kind).items()
-            if itself.after is not None and resource_id in itself.after[named] and resource_id != concerned.id
-        }
-        identities = dict(
-            model_of(kind)._default_manager.filter(pk__in=arms.values()).values_list("pk", "uuid")
-        )
-        for version_id, resource_id in arms.items():
-            arm = OverlaidVersion(identity=identities.get(resource_id, IN_CODE), version_id=version_id)
-            after = _overlaid_lock({**move.versions, (kind.slug, resource_id): arm}, concerned.id, caller)
-            if _digest(after) not in known:
-                known.add(_digest(after))
-                yield _affected(move, concerned, after, caller)
 
 
 def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
@@ -229,7 +265,7 @@ def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock 
     version_id = last_live(concerned.id, concerned.identity)
     if version_id is None:
         return True, None
-    own = OverlaidVersion(identity=concerned.identity, version_id=version_id)
+    own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
     return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
 
 

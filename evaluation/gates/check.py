@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
+from uuid import UUID
 
 from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
@@ -15,7 +16,7 @@ from evaluation.gates.judging import Judgement, Request, judged, known_to
 from evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
-from versioning.domain.access import Right
+from versioning.domain.access import Right, RightsChanged
 from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, VersioningError
@@ -117,7 +118,9 @@ def check(request: Request) -> gate.Then | None:
     bypass that the caller may not use, needed or not, and `Invalid` for one without a reason.
     """
     _require_bypass(request)
-    if not list(Gate.objects.enabled().in_turn()):
+    known = {gate.pk for gate in Gate.objects.enabled().in_turn()}
+    events.at_commit(partial(_refuse_new_gates, request, known))
+    if not known:
         return None
     concerned = concerned_by(Move.of(request))
     if not concerned or not list(Gate.objects.asking(concerned).locked().only("id", "dataset__id")):
@@ -129,6 +132,17 @@ def check(request: Request) -> gate.Then | None:
         raise _required(request, failing)
     _refuse_where_the_caller_may_not(request, failing)
     return partial(_record_bypass, request, failing)
+
+
+def _refuse_new_gates(request: Request, known: Collection[UUID], rights_position: int) -> None:
+    """Raise `RightsChanged` if there is a gate that was not asked; then the verb begins again.
+
+    The gates that were asked are locked until the commit, and another one can be made meanwhile.
+    """
+    if rights_position != request.caller.rights_position and not set(
+        Gate.objects.enabled().order_by().values_list("pk", flat=True)
+    ) <= set(known):
+        raise RightsChanged(request.caller)
 
 
 def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:

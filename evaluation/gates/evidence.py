@@ -34,12 +34,14 @@ def counting_experiments() -> set[str]:
     return {one.pk for gate in gates for of_one in Present(gate).counting().values() for one in of_one}
 
 
-def is_needed(experiment: Experiment) -> bool:
-    """Return whether an experiment counts for a gate that is not off, or is newer than what counts."""
+def scorers_that_decide(experiment: Experiment) -> set[str]:
+    """Return the scorers of gates that are not off for which an experiment counts, or would count.
+
+    Or for which it is newer than what counts.
+    """
     gates = Gate.objects.filter(enabled=True, dataset=experiment.dataset_id).select_related("dataset")
-    return any(
-        Present(gate).decides(experiment) for gate in gates if gate.agent_id in {"", experiment.target_id}
-    )
+    asking = [gate for gate in gates if gate.agent_id in {"", experiment.target_id}]
+    return {one for gate in asking if Present(gate).decides(experiment) for one in gate.scorer_ids}
 
 
 def uses_of_dataset(dataset_id: UUID) -> set[Use]:
@@ -114,34 +116,75 @@ class Present:
         return {key: self._gathered(of_one).counting for key, of_one in found.items()}
 
     def decides(self, experiment: Experiment) -> bool:
-        """Return whether an experiment is evidence, or newer than what is for the same configuration."""
+        """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
+
+        One that is incomplete counts as soon as another one of the same configuration is evidence, and one
+        with another version of a scorer as soon as that version is published again. So what has failed by a
+        scorer of the gate is not deleted in order to run it again.
+        """
         found = self._experiments(target_id=experiment.target_id, target_digest=experiment.target_digest)
+        if experiment not in found:
+            return False
         counting = self._gathered(found).counting
-        return experiment in found and any(one.created_at <= experiment.created_at for one in counting)
+        if any(one.created_at <= experiment.created_at for one in counting):
+            return True
+        is_of_present = (
+            experiment.dataset_version == self.gate.present_version and experiment.created_at >= self._oldest
+        )
+        scores = Score.objects.filter(cell__experiment=experiment, scorer_id__in=self.gate.scorer_ids)
+        return is_of_present and (self._is_started(experiment) or scores.exists())
+
+    @staticmethod
+    def _is_started(experiment: Experiment) -> bool:
+        """Return whether workers run it, so that its results are on their way."""
+        return bool(experiment.is_started and not experiment.outcome)
 
     def _gathered(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
-        return gathered_evidence(
-            experiments,
+        """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
+
+        An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
+        """
+        found = gathered_evidence(
+            [one for one in experiments if not self._is_mixed(one)],
             is_present=self._is_present,
             is_whole=self._is_whole,
             is_running=lambda experiment: not experiment.outcome,
             attempts=lambda experiment: experiment.attempts,
             wanted=self.gate.attempts,
         )
+        mixed = [one for one in experiments if self._is_mixed(one) and self._is_present(one)]
+        if found.lacks is not None or not mixed:
+            return found
+        return replace(found, counting=[*found.counting, *mixed])
+
+    @staticmethod
+    def _is_mixed(experiment: Experiment) -> bool:
+        """Return whether some of its items ran in another way than the gate wants."""
+        return bool(getattr(experiment, "is_mixed", False))
+
+    @property
+    def _wanted_cells(self) -> Mapping[str, Any]:
+        """The conditions for the cells that ran as the gate wants it.
+
+        Where every tool has to be answered by a mock, none was called that another policy allows.
+        """
+        policies = sorted({self.gate.tool_policy, str(ToolPolicy.DENY)})
+        return {"context_digest": self._context, "tool_policy__in": policies}
 
     def _experiments(self, **narrowed: Any) -> Sequence[Experiment]:
-        """Return the experiments that ran as the gate wants it, newest first.
+        """Return the experiments that were to run as the gate wants it, newest first.
 
-        Results in another request context, or with another policy for tools, are of no use to it. Where every
-        tool has to be answered by a mock, none was called that another policy allows.
+        Results in another request context, or with another policy for tools, are of no use to it; an
+        experiment that has nothing else is left out.
         """
         dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
 
         def read() -> Sequence[Experiment]:
             over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
-            otherwise = over.exclude(context_digest=wanted[0], tool_policy__in={wanted[1], ToolPolicy.DENY})
+            otherwise, as_wanted = over.exclude(**self._wanted_cells), over.filter(**self._wanted_cells)
             found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
-            rows = found.exclude(Exists(otherwise)).prefetch_related("scorers").order_by("-created_at", "pk")
+            rows = found.annotate(is_mixed=Exists(otherwise)).exclude(Exists(otherwise) & ~Exists(as_wanted))
+            rows = rows.prefetch_related("scorers").order_by("-created_at", "pk")
             return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]
 
         key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
@@ -151,7 +194,10 @@ class Present:
     def run(self, experiment: Experiment) -> Run:
         """Return the run as the gate sees it: with its own scorers and primary scorer."""
         tags = frozenset(str(rule["tag"]) for rule in self.gate.rules if rule.get("tag") is not None)
-        run: Run = self._remembered(("run", experiment.pk, tags), lambda: read_run(experiment, tags=tags))
+        is_mixed = self._is_mixed(experiment)
+        cells = self._wanted_cells if is_mixed else {}
+        key = ("run", experiment.pk, tags, *((self._context, self.gate.tool_policy) if is_mixed else ()))
+        run: Run = self._remembered(key, lambda: read_run(experiment, tags=tags, cells=cells))
         own: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
             for scorer_id in self.gate.scorer_ids
@@ -193,11 +239,16 @@ class Present:
         return _is_sent(scorer) and not self.gate.scorer_pins[scorer.scorer_id].is_external
 
     def _is_tailored(self, experiment: Experiment) -> bool:
-        """Return whether the author of the version changed a scorer of the gate after the run."""
+        """Return whether the author of the version changed a scorer of the gate after the run.
+
+        A version of the scorer that was written earlier counts, too, if the outputs were scored by it later.
+        """
+        rescored = experiment.rescored_by
         late = {
             scorer.active_version.author_id
             for scorer in self._scorers.values()
-            if scorer.active_version is not None and scorer.active_version.created_at > experiment.created_at
+            if scorer.active_version is not None
+            and (scorer.active_version.created_at > experiment.created_at or scorer.pk in rescored)
         } - {None}
         if not late:
             return False

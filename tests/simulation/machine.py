@@ -82,11 +82,15 @@ class Simulation(RuleBasedStateMachine):
     )
     def begin(self, home: str, required: int, rule: str) -> None:
         """Let there be something of every kind and live, perhaps under review, or with a gate."""
-        for key in ((BLOCK, "tone"), (BLOCK, "rules"), (AGENT, "writer"), (AGENT, "lead"), (SCORER, "judge")):
-            blocks = {"writer": ("tone",), "lead": ("tone", "rules")}.get(key[1], ())
-            self.born(
-                APPLICATION, key, home if key[1] == "rules" else "acme", "good", blocks=blocks, publish=True
-            )
+        first: list[tuple[Key, str, tuple[str, ...]]] = [
+            ((BLOCK, "tone"), "acme", ()),
+            ((BLOCK, "rules"), home, ()),
+            ((AGENT, "writer"), "acme", ("tone",)),
+            ((AGENT, "lead"), "acme", ("tone", "rules")),
+            ((SCORER, "judge"), "acme", ()),
+        ]
+        for key, where, blocks in first:
+            self.born(APPLICATION, key, where, "good", blocks=blocks, publish=True)
         self.policy("alice", "acme", required)
         if rule:
             self.gate("alice", (AGENT, "writer"), rule)

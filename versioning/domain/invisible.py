@@ -1,12 +1,14 @@
 """Characters that a reader does not see and a model reads. Pure.
 
-A reviewer sees a text without them: the block of tags repeats ASCII invisibly, and other characters change
-the direction of what follows. Those that scripts and emoji need are not among them: joiners, selectors after
-an emoji or an ideograph, the tags of the flags that exist.
+A reviewer sees a text without them: the block of tags repeats ASCII invisibly, other characters change the
+direction of what follows, and any two that nobody sees spell a message. Those that scripts and emoji need are
+not among them: a joiner beside a letter of a script that joins, or between emoji; selectors after an emoji or
+an ideograph; the tags of the flags that exist; soft hyphens.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -15,13 +17,35 @@ import regex
 _FLAGS: Final = "|".join(
     "".join(chr(0xE0000 + ord(letter)) for letter in name) for name in ("gbeng", "gbsct", "gbwls")
 )
+_SCRIPTS: Final = (
+    "Adlam Arabic Balinese Bengali Brahmi Chakma Devanagari Grantha Gujarati Gurmukhi "
+    "Hanifi_Rohingya Javanese Kaithi Kannada Khmer Malayalam Mandaic Manichaean Modi Mongolian "
+    "Myanmar Newa Nko Oriya Phags_Pa Sinhala Sogdian Sundanese Syriac Tai_Tham Tamil Telugu Tibetan "
+    "Tirhuta"
+)
+_JOINING: Final = (
+    "".join(rf"\p{{Script={name}}}" for name in _SCRIPTS.split(" ")) + r"\u064B-\u0655\u0670\u0951-\u0954"
+)
+"""Scripts that write with joiners, and the marks that several of them share."""
+_IGNORED: Final = (
+    r"\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B-\u200F\u202A-\u202E\u2060-\u206F\u3164\uFE00-\uFE0F"
+    r"\uFEFF\uFFA0\uFFF0-\uFFF8\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A\U000E0000-\U000E0FFF"
+)
+"""What Unicode calls default ignorable, except for soft hyphens."""
+_CONTROLS: Final = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u2028\u2029\uFFF9-\uFFFB"
+# Every alternative begins with the character itself, so that the engine looks at nothing else.
 _RUN: Final = regex.compile(
     rf"\U0001F3F4(?:{_FLAGS})\U000E007F(*SKIP)(*FAIL)"
-    r"|(?<=[\p{Emoji}\u20E3]|\p{Emoji}\p{Emoji_Modifier})[\uFE0E\uFE0F](*SKIP)(*FAIL)"
-    r"|(?<=\p{Unified_Ideograph}|\p{Script=Han})[\uFE00-\uFE02\U000E0100-\U000E01EF](*SKIP)(*FAIL)"
-    r"|(?:[\U000E0000-\U000E007F\u200B\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFEFF"
-    r"\uFE00-\uFE0F\U000E0100-\U000E01EF]|\r(?!\n))+"
+    r"|[\uFE0E\uFE0F](?<=(?:[\p{Emoji}\u20E3]|\p{Emoji}\p{Emoji_Modifier}).)(*SKIP)(*FAIL)"
+    r"|[\uFE00-\uFE02\U000E0100-\U000E01EF](?<=[\p{Unified_Ideograph}\p{Script=Han}].)(*SKIP)(*FAIL)"
+    r"|\u200D(?<=[\p{Emoji}\p{Emoji_Modifier}\uFE0F\u20E3].)(?=\p{Emoji})(*SKIP)(*FAIL)"
+    rf"|[\u200C\u200D](?:(?<=[{_JOINING}].)(?![\u200C\u200D])|(?<![\u200C\u200D].)(?=[{_JOINING}]))(*SKIP)(*FAIL)"
+    r"|[\u180B-\u180F](?<=\p{Script=Mongolian}.)(*SKIP)(*FAIL)"
+    r"|[\u115F\u1160](?:(?<=\p{Script=Hangul}.)|(?=\p{Script=Hangul}))(*SKIP)(*FAIL)"
+    rf"|(?:[{_IGNORED}{_CONTROLS}]|\r(?!\n))+",
+    regex.DOTALL,
 )
+_CANDIDATE: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}\r]")
 
 
 class InvisibleRun(NamedTuple):
@@ -44,17 +68,21 @@ def code_point(character: str) -> str:
 
 def invisible_runs(text: str) -> Iterator[InvisibleRun]:
     """Yield the runs of invisible characters in a text."""
-    if text.isascii() and "\r" not in text:
+    if _CANDIDATE.search(text) is None:
         return
     for match in _RUN.finditer(text):
         yield InvisibleRun(match.start(), match[0])
 
 
 def invisible_runs_in(value: Any, field: str = "") -> Iterator[tuple[str, InvisibleRun]]:
-    """Yield the runs in all texts of a JSON value, each with the dotted path of its text."""
+    """Yield the runs in all texts and names of a JSON value, each with the dotted path of its text."""
     if isinstance(value, str):
         for run in invisible_runs(value):
             yield field, run
     elif isinstance(value, Mapping | list):
         for name, member in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from invisible_runs_in(member, f"{field}.{name}" if field else str(name))
+            place = f"{field}.{name}" if field else str(name)
+            if isinstance(name, str):
+                for run in invisible_runs(name):
+                    yield place, run
+            yield from invisible_runs_in(member, place)

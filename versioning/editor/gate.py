@@ -19,13 +19,13 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 from editor_client.shared.configurations import MAX_MESSAGE
 
-from versioning.domain.access import Right
+from versioning.domain.access import Right, RightsChanged
 from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.texts import checked_text
 from versioning.editor.publish_requests import Options, PublishRequest, TakeDownRequest
-from versioning.models import Workspace
+from versioning.models import Workspace, events
 from versioning.models.compiled_queries import ValuesByKeys
 from versioning.serving.grants import keep_targets, store_grants
 from versioning.serving.reference_checks import refuse_unpublished_blocks, unpublished_blocks
@@ -226,7 +226,9 @@ def check(request: PublishRequest, code: Registry) -> bool:
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False
-    steps = _steps(request)
+    needed = _needed(request)
+    steps = _steps(request, needed)
+    events.at_commit(partial(_refuse_what_is_needed_by_now, request, needed))
     store_grants(version, grants)
     for step in steps:
         step()
@@ -255,14 +257,27 @@ def check_take_down(request: TakeDownRequest) -> None:
         step()
 
 
-def _steps(request: PublishRequest) -> list[Then]:
-    """Raise unless the version may go live; return the steps of the registered checks, in order."""
+def _steps(request: PublishRequest, needed: Sequence[Check]) -> list[Then]:
+    """Raise unless the version may go live; return the steps of the needed checks, in order."""
     refuse_unpublished_blocks(request.version.config, request.caller, request.blocks)
-    steps = (one.check(request) for one in _needed(request))
+    steps = (one.check(request) for one in needed)
     return [step for step in steps if step is not None]
 
 
-def _needed(request: PublishRequest) -> list[Check]:
+def _refuse_what_is_needed_by_now(
+    request: PublishRequest, needed: Sequence[Check], rights_position: int
+) -> None:
+    """Raise `RightsChanged` if a check has become necessary since; then the verb begins again.
+
+    Somebody has made a gate, and was answered, between the check and the position of this transaction.
+    """
+    if rights_position != request.caller.rights_position and any(
+        one not in needed for one in _needed(request)
+    ):
+        raise RightsChanged(request.caller)
+
+
+def _needed(request: PublishRequest) -> Sequence[Check]:
     """Return the checks that a version has to pass, in order; takes at most one statement."""
     asked = [one for one in _registered if one.needed_by and not one.options.keys() & request.options]
     if not asked:

@@ -15,17 +15,19 @@ from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound
 from versioning.domain.locks import MAX_ENTRIES, Lock, Pin, Terms
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.editor.resources import Resources
 from versioning.editor.serving import candidate_for
-from versioning.models import Agent, PromptBlock, SubAgentReference
+from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
 from versioning.serving import choice
 from versioning.serving.assembly import require_instructions
 from versioning.serving.blocks import find_blocks, shown_texts
 from versioning.serving.candidates import Candidate
 from versioning.serving.grants import granted, granted_to_code
+from versioning.serving.overlays import read_overlay
 from versioning.serving.resolution import select
 
 _CHOOSES: Final = partial(choice.chosen, context={})
@@ -191,7 +193,7 @@ class _Maker:
         if is_known and (self._agents[agent_id] is not None or identity is None or self._is_unread(agent_id)):
             return
         self._refuse_too_many(len(self._agents))
-        own = None if is_known else self._found(agent_id, None)
+        own = None if is_known else self._found(agent_id, None) or self._found_as_public(agent_id)
         self._agents.setdefault(agent_id, None)
         candidate = own or (None if identity is None else self._found(agent_id, identity))
         if candidate is not None:
@@ -211,6 +213,16 @@ class _Maker:
                 continue
             return found
         return None
+
+    def _found_as_public(self, agent_id: str) -> Candidate | None:
+        """Return a public agent that every caller may run as soon as the version of the overlay is live."""
+        name = self._reached.overlay
+        overlaid = None if name is None else read_overlay(name, self._by).versions.get((AGENT.slug, agent_id))
+        if overlaid is None or overlaid.version_id is None:
+            return None
+        row = self._resources.all.filter(pk=agent_id, uuid=overlaid.identity).first()
+        is_public = row is not None and row.visibility_by(self._resources.code) == Visibility.PUBLIC
+        return self._found(agent_id, overlaid.identity) if is_public else None
 
     def _is_unread(self, agent_id: str) -> bool:
         return any(candidate.id == agent_id for candidate, _ in self._unread)

@@ -52,13 +52,16 @@ class Candidate:
     fallback: Notice | None = None
     overlay: Overlay | None = None
     """An overlay whose prompt blocks count as if they were live."""
+    has_grants: bool = False
+    """Whether the version of the overlay has stored grants that count."""
     selected_blocks: SelectedBlocks = field(default_factory=dict)
     """The prompt blocks for which the request selects a version."""
 
     @property
     def is_of_overlay_only(self) -> bool:
         """Whether it would be served if the overlay were live, but is not live yet."""
-        return self.overlay is not None and self.version_id not in {self.active_version_id, None}
+        is_other = self.overlay is not None and self.version_id not in {self.active_version_id, None}
+        return is_other and not self.has_grants
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
@@ -81,6 +84,7 @@ class Candidate:
             workspace_id=agent.workspace_id,
             fallback=resolved.fallback,
             overlay=resolved.overlay,
+            has_grants=resolved.has_grants,
         )
 
     @classmethod
@@ -114,6 +118,7 @@ class Candidate:
             workspace_id=workspace_id,
             is_live=override.is_live if override else True,
             overlay=overlay,
+            has_grants=override is not None and override.has_grants,
         )
 
 
@@ -139,6 +144,6 @@ def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
 def _policy(resolved: Resolved[Agent]) -> Blocks:
     if resolved.selector.asks_for_draft:
         return Blocks.DRAFTS
-    if resolved.is_overlaid and not resolved.is_active:  # it has no grants yet
+    if resolved.is_overlaid and resolved.is_of_overlay_only:  # it has no grants yet
         return Blocks.READABLE
     return Blocks.LIVE if resolved.is_live else Blocks.READABLE

@@ -29,6 +29,8 @@ class OverlaidVersion:
     """The identity of the resource, which a later one with the same id does not share."""
     version_id: str | None
     """The version that counts as live, if any."""
+    has_grants: bool = False
+    """Whether it went live before, such as under a released label, so that its stored grants count."""
 
 
 Versions = Mapping[tuple[str, str], OverlaidVersion]

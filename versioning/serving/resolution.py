@@ -17,7 +17,7 @@ from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.models import VersionedResource, VersionLabel
-from versioning.serving.overlays import Overlay, read_overlay
+from versioning.serving.overlays import OverlaidVersion, Overlay, read_overlay
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -55,13 +55,21 @@ class Resolved(Generic[R]):
     @property
     def is_of_overlay_only(self) -> bool:
         """Whether it would be served if the overlay were live, but is not live yet."""
-        return self.overlay is not None and not self.is_active
+        return self.overlay is not None and not self.is_active and not self.has_grants
 
     @property
     def is_overlaid(self) -> bool:
         """Whether it is the version of the overlay."""
-        overlaid = self.overlay.of(self.resource) if self.overlay is not None else None
-        return overlaid is not None and overlaid.version_id == self.version.version_id
+        return self._overlaid is not None and self._overlaid.version_id == self.version.version_id
+
+    @property
+    def has_grants(self) -> bool:
+        """Whether it is the version of the overlay, with the grants that it has stored."""
+        return self.is_overlaid and self._overlaid is not None and self._overlaid.has_grants
+
+    @property
+    def _overlaid(self) -> OverlaidVersion | None:
+        return None if self.overlay is None else self.overlay.of(self.resource)
 
 
 NEVER_PUBLISHED = Notice(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -28,6 +28,9 @@ MAX_ID: Final = 200
 MAX_NAME: Final = 200
 MAX_GROUP: Final = 200
 """The maximum length of the ids by which callers group experiments."""
+
+RESCORED: Final = "rescored"
+"""The member of the settings, set by no caller, with the scorers of `Experiment.rescored_by`."""
 
 
 class TargetType(models.TextChoices):
@@ -200,6 +203,12 @@ class Experiment(models.Model):
     def tool_policy(self) -> str:
         """What happens to calls of tools that no mock answers, unless the item says otherwise."""
         return str(self.settings.get("unmockedToolPolicy", "deny"))
+
+    @property
+    def rescored_by(self) -> Sequence[str]:
+        """The scorers by another version of which the outputs were scored after the run."""
+        found: Sequence[str] = self.settings.get(RESCORED, ())
+        return found
 
     @property
     def queued_count(self) -> int:

@@ -1,0 +1,98 @@
+"""Gates ask about what agents show and run of other workspaces, however applications get the agent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.conftest import Cast
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.gates import evidence, make_gate, make_scored_dataset, states
+from tests.support.people import key_of, person
+from tests.support.rollouts import arm
+from tests.support.rollouts import start as start_rollout
+
+RATE = [{"rule": "passRate", "min": 0.5}]
+ECHO = {"provider": "echo", "name": "echo"}
+
+
+@pytest.fixture
+def dataset(cast: Cast) -> str:
+    return make_scored_dataset(cast.alice)
+
+
+@pytest.fixture
+def both(cast: Cast) -> Api:
+    """A publisher of both workspaces."""
+    person("bea", acme="publisher", elsewhere="publisher")
+    return key_of("bea")
+
+
+def _hidden(answer: Answer) -> tuple[Any, int]:
+    return states(answer), answer.body["hiddenGates"]
+
+
+def _under_a_label(api: Api, version_id: str) -> int:
+    body = {"versionId": version_id, "released": True}
+    return api.put(AGENTS.url("writer", "labels", "beta"), body).status
+
+
+def _as_an_arm(api: Api, version_id: str) -> int:
+    return start_rollout(api, AGENTS, arm(version_id, weight=0)).status
+
+
+@pytest.mark.parametrize("serve", [_under_a_label, _as_an_arm])
+def test_a_foreign_block_asks_the_gates_of_agents_that_show_it_beside_what_is_active(
+    cast: Cast, both: Api, dataset: str, serve: Callable[[Api, str], int]
+) -> None:
+    """Who publishes the block is no member of the workspace of the agent."""
+    block = PROMPT_BLOCKS.make(both, "tone", "kind", workspaceId="elsewhere", autoPublish=True)
+    shows = AGENTS.make(both, "writer", [{"type": "prompt_block_ref", "id": "tone"}], workspaceId="acme")
+    AGENTS.publish(both, "writer", shows["latestVersionId"])
+    plain = AGENTS.save(cast.edgar)["latestVersionId"]
+    AGENTS.publish(cast.paula, "writer", plain)
+    assert serve(both, shows["latestVersionId"]) in {200, 201}
+    make_gate(cast.alice, dataset, rules=RATE)
+    draft = PROMPT_BLOCKS.save(cast.charlie, "tone", "curt")["latestVersionId"]
+    url = PROMPT_BLOCKS.url("tone", "versions", draft, "activate")
+    assert _hidden(cast.charlie.post(url)) == ([], 1)
+    assert _hidden(cast.charlie.post(PROMPT_BLOCKS.url("tone", "unpublish"))) == ([], 1)
+    assert (
+        cast.charlie.post(PROMPT_BLOCKS.url("tone", "versions", block["latestVersionId"], "activate")).status
+        == 200
+    )
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_public_sub_agent_of_strangers_asks_the_gates_of_agents_that_name_it(
+    cast: Cast, dataset: str, *, at_once: bool
+) -> None:
+    """A published agent names what does not exist, and somebody elsewhere makes it for everybody to run."""
+    lead = AGENTS.make(cast.edgar, "lead", "Lead.", model=ECHO, agents={"helper": {}})["latestVersionId"]
+    make_gate(cast.alice, dataset, agent="lead", rules=RATE)
+    evidence(cast.edgar, dataset, lead, targetId="lead")
+    AGENTS.publish(cast.paula, "lead", lead)
+    body = AGENTS.body("Strange.", id="helper", visibility="public", autoPublish=at_once, model=ECHO)
+    answer = cast.charlie.post(AGENTS.path, body)
+    if not at_once:
+        draft = answer.body["latestVersionId"]
+        answer = cast.charlie.post(AGENTS.url("helper", "versions", draft, "activate"))
+    assert _hidden(answer) == ([], 1)
+    said = cast.vera.post("/agents/lead/generate", {"messages": "Hi"}).body
+    assert said["resolvedVersions"] == {"lead": lead}
+
+
+def test_what_was_live_last_is_what_everybody_got(cast: Cast, both: Api, dataset: str) -> None:
+    """With blocks of another workspace, which only those may read who published it."""
+    PROMPT_BLOCKS.make(both, "tone", "kind", workspaceId="elsewhere", autoPublish=True)
+    shows = AGENTS.make(both, "writer", [{"type": "prompt_block_ref", "id": "tone"}], workspaceId="acme")
+    AGENTS.publish(both, "writer", shows["latestVersionId"])
+    make_gate(cast.alice, dataset)
+    evidence(both, dataset)
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    evidence(cast.edgar, dataset, draft)
+    url = AGENTS.url("writer", "versions", draft, "activate")
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status in {200, 404}
+    assert cast.paula.post(url).status == 200
