@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -16,9 +16,10 @@ from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
+from versioning.domain.config import Config
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.overrides import IN_CODE, code_config
+from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
@@ -292,7 +293,7 @@ def overlaid(versions: Versions) -> Iterator[Selector]:
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
     """Return the agents that would show or run the resource, all the way up, wherever they are."""
-    arms = choice.arms_of(AGENT)
+    arms, in_code = choice.arms_of(AGENT), _configs_in_code(code)
     overlaid_agents = {
         one.version_id: agent_id
         for (slug, agent_id), one in move.versions.items()
@@ -319,9 +320,9 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             for version_id in rows.filter(version_id__in=list(known)).values_list("version_id", flat=True):
                 name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
                 naming.setdefault(known[str(version_id)], set()).add(name)
-            for agent in code.agents.values():
-                if ids & ids_named(references, code_config(agent)):
-                    naming.setdefault(agent.id, set()).add(_ACTIVE)
+            for agent_id, config in in_code.items():
+                if ids & ids_named(references, config):
+                    naming.setdefault(agent_id, set()).add(_ACTIVE)
         naming.pop(move.agent_id or "", None)
         new = {
             agent_id for agent_id, versions in naming.items() if not versions <= found.get(agent_id, set())
@@ -330,6 +331,23 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             found.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
     return _rows_of(found, code)
+
+
+def _configs_in_code(code: Registry) -> Mapping[str, Config]:
+    """Return the configurations of code-defined agents, by id; with files that override them, if there are.
+
+    Overrides in rows are found by what these refer to.
+    """
+    editor = get_editor()
+    found = {agent.id: code_config(agent) for agent in code.agents.values()}
+    if editor.source != "code":
+        return found
+    for agent in code.agents.values():
+        with suppress(VersioningError):
+            override = editor.agent.get(agent.id)
+            if override.is_live:
+                found[agent.id] = merged_config(agent, override.version.config)
+    return found
 
 
 def _rows_of(found: Mapping[str, set[str]], code: Registry) -> list[Concerned]:
