@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -11,15 +11,14 @@ from uuid import UUID
 
 from editor_client.shared.gates import target_digest
 
-from evaluation.gates.history import last_live, were_live_together
+from evaluation.gates.history import configs_in_code, last_live, were_live_together
 from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
-from versioning.domain.config import Config
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.overrides import IN_CODE, code_config, merged_config
+from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
@@ -293,7 +292,7 @@ def overlaid(versions: Versions) -> Iterator[Selector]:
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
     """Return the agents that would show or run the resource, all the way up, wherever they are."""
-    arms, in_code = choice.arms_of(AGENT), _configs_in_code(code)
+    arms, in_code = choice.arms_of(AGENT), configs_in_code(code)
     overlaid_agents = {
         one.version_id: agent_id
         for (slug, agent_id), one in move.versions.items()
@@ -331,23 +330,6 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             found.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
     return _rows_of(found, code)
-
-
-def _configs_in_code(code: Registry) -> Mapping[str, Config]:
-    """Return the configurations of code-defined agents, by id; with files that override them, if there are.
-
-    Overrides in rows are found by what these refer to.
-    """
-    editor = get_editor()
-    found = {agent.id: code_config(agent) for agent in code.agents.values()}
-    if editor.source != "code":
-        return found
-    for agent in code.agents.values():
-        with suppress(VersioningError):
-            override = editor.agent.get(agent.id)
-            if override.is_live:
-                found[agent.id] = merged_config(agent, override.version.config)
-    return found
 
 
 def _rows_of(found: Mapping[str, set[str]], code: Registry) -> list[Concerned]:
