@@ -11,14 +11,14 @@ from uuid import UUID
 
 from editor_client.shared.gates import target_digest
 
-from evaluation.gates.history import last_live, were_live_together
+from evaluation.gates.history import configs_in_code, last_live, were_live_together
 from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.overrides import IN_CODE, code_config
+from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
@@ -300,7 +300,7 @@ def overlaid(versions: Versions) -> Iterator[Selector]:
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
     """Return the agents that would show or run the resource, all the way up, wherever they are."""
-    arms = choice.arms_of(AGENT)
+    arms, in_code = choice.arms_of(AGENT), configs_in_code(code)
     overlaid_agents = {
         one.version_id: agent_id
         for (slug, agent_id), one in move.versions.items()
@@ -327,9 +327,9 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             for version_id in rows.filter(version_id__in=list(known)).values_list("version_id", flat=True):
                 name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
                 naming.setdefault(known[str(version_id)], set()).add(name)
-            for agent in code.agents.values():
-                if ids & ids_named(references, code_config(agent)):
-                    naming.setdefault(agent.id, set()).add(_ACTIVE)
+            for agent_id, config in in_code.items():
+                if ids & ids_named(references, config):
+                    naming.setdefault(agent_id, set()).add(_ACTIVE)
         naming.pop(move.agent_id or "", None)
         new = {
             agent_id for agent_id, versions in naming.items() if not versions <= found.get(agent_id, set())

@@ -9,12 +9,15 @@ from math import inf
 from typing import Any, Final
 from uuid import UUID
 
+from versioning.conf import get_editor
 from versioning.domain.agents import AGENT, Registry
-from versioning.domain.errors import NotFound
-from versioning.domain.overrides import IN_CODE
+from versioning.domain.config import Config
+from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import uuid_of
 from versioning.models import Agent, AgentVersion, Event, PromptBlock
+from versioning.serving.grants import ids_named
 
 Key = tuple[str, str]
 """The slug of a kind, and the id of a resource."""
@@ -47,8 +50,10 @@ def were_live_together(lock: Mapping[str, Any], code: Registry) -> bool:
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
     stored = {key: pin for key, pin in pins.items() if _is_row(pin["versionId"])}
-    absent = _named(stored) - pins.keys()
-    history = _History({*stored, *absent}, code)
+    absent, absent_in_code = _named(stored) - pins.keys(), _named_in_code(pins, code) - pins.keys()
+    history = _History({*stored, *absent, *absent_in_code}, code)
+    if any(map(history.any_live, absent_in_code)):
+        return False  # since when the file is what it is, nobody knows
     shared: Spans = [(_BEFORE, inf)]
     for key, pin in stored.items():
         shared = _common(shared, history.live(key, pin))
@@ -74,6 +79,36 @@ def _named(stored: Mapping[Key, Any]) -> set[Key]:
         if slug in _MEMBERS and versions:
             rows = manager.filter(version_id__in=versions).order_by().values_list("target_id", flat=True)
             found |= {(slug, target_id) for target_id in rows}
+    return found
+
+
+def _named_in_code(pins: Collection[Key], code: Registry) -> set[Key]:
+    """Return what the code-defined agents of a lock name, in any context."""
+    own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
+    configs = configs_in_code(code) if own else {}
+    return {
+        (references.target.kind.slug, target_id)
+        for references in AgentVersion.reference_models
+        for agent_id in own
+        if references.target.kind.slug in _MEMBERS
+        for target_id in ids_named(references, configs[agent_id])
+    }
+
+
+def configs_in_code(code: Registry) -> Mapping[str, Config]:
+    """Return the configurations of code-defined agents, by id; with files that override them, if there are.
+
+    Overrides in rows are found by what these refer to.
+    """
+    editor = get_editor()
+    found = {agent.id: code_config(agent) for agent in code.agents.values()}
+    if editor.source != "code":
+        return found
+    for agent in code.agents.values():
+        with suppress(VersioningError):
+            override = editor.agent.get(agent.id)
+            if override.is_live:
+                found[agent.id] = merged_config(agent, override.version.config)
     return found
 
 

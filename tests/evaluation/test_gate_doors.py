@@ -38,7 +38,7 @@ from tests.support.rollouts import arm
 from tests.support.rollouts import start as start_rollout
 from versioning.conf import get_editor
 from versioning.domain.errors import Forbidden
-from versioning.models import Event
+from versioning.models import Event, PromptBlock
 from versioning.models.guarded import unguarded
 
 REASON = "The customer waits."
@@ -741,3 +741,22 @@ def _draft_that_shows(cast: Cast) -> str:
     body = AGENTS.body([part], id=SHOWN, autoPublish=False)
     assert cast.alice.post(AGENTS.path, body).status == 201
     return str(cast.alice.get(AGENTS.url(SHOWN), status="draft").body["latestVersionId"])
+
+
+@pytest.mark.parametrize("agent", ["answers", "team/lead"])
+def test_a_block_asks_the_gates_of_agents_whose_files_show_it(
+    cast: Cast, dataset: str, folder: Folder, agent: str
+) -> None:
+    """Files that people have written by hand, and that no version of the database describes."""
+    make_draft(cast, PROMPT_BLOCKS)
+    unguarded(PromptBlock.objects.all()).update(workspace="default")
+    Dataset.objects.update(workspace="default")
+    unguarded(Scorer.objects.all()).update(workspace="default")
+    folder.put({"instructions": [{"type": "prompt_block_ref", "id": "writer"}]})
+    make_gate(cast.root, dataset, agent=agent, workspaceId="default", rules=RATE)
+    draft = cast.root.get(PROMPT_BLOCKS.url("writer"), status="draft").body["latestVersionId"]
+    for answer in (
+        cast.root.post(PROMPT_BLOCKS.url("writer", "versions", draft, "activate")),
+        cast.root.post(PROMPT_BLOCKS.url("writer", "unpublish")),
+    ):
+        assert states(answer) == [(agent, "missing", None)]
