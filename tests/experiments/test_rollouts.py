@@ -6,12 +6,15 @@ from typing import Any
 
 import pytest
 from editor_client.parts import evaluate
+from editor_client.shared.arms import Arm
 
+from experiments.rollouts.verbs import Rollouts
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.rollouts import arm, start, started, with_draft
 from tests.support.served import encoded, published_agent, published_block, reference, served, text
 from tests.support.window import KINDS
+from versioning.conf import get_editor
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -62,6 +65,14 @@ def test_a_rollout_needs_an_active_version(cast: Cast, kind: Kind) -> None:
     draft = kind.make(cast.alice)["latestVersionId"]
     answer = start(cast.paula, kind, arm(draft))
     assert (answer.status, answer.fields) == (400, ["resource"])
+
+
+def test_python_starts_the_first_rollout_of_a_workspace(cast: Cast, kind: Kind) -> None:
+    _, draft = with_draft(cast.paula, kind)
+    arms = [Arm(name="new", version_id=draft, weight=500)]
+    rollouts = get_editor().capability(Rollouts)
+    name = KINDS[kind].slug
+    assert rollouts.start(name, "writer", bucket_by="userId", arms=arms).state == "running"
 
 
 def test_a_running_rollout_blocks_publishing_unpublishing_and_deleting(cast: Cast, kind: Kind) -> None:

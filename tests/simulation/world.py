@@ -124,13 +124,13 @@ class World:
 
     def both(self, expected: str | None, verb: Callable[[], T]) -> T | None:
         """Do what the oracle allows; the editor has to refuse the rest for the same reason."""
-        code, done = None, None
+        code, done, why = None, None, ""
         try:
             with transaction.atomic():
                 done = verb()
         except VersioningError as error:
-            code = REFUSALS.get(error.code, error.code)
-        assert code == expected, f"the oracle says {expected}, and the editor {code}"
+            code, why = REFUSALS.get(error.code, error.code), str(error)
+        assert code == expected, f"the oracle says {expected}, and the editor {code}. {why}"
         return done
 
     def fields(self, key: Key, word: str, blocks: Sequence[str]) -> tuple[Config, dict[str, Any]]:
