@@ -111,7 +111,8 @@ class ExperimentViewSet(EditorViewSet):
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Start an experiment; everything it uses is pinned now."""
         given = schemas.ExperimentCreate.read(request)
-        if given.get("dryRun"):
+        self.is_dry_run = given.get("dryRun", False)
+        if self.is_dry_run:
             estimate = Experiments.current().estimate(id, given, by=self.caller)
             return Response(schemas.ExperimentEstimate.dump(estimate))
         started = Experiments.current().start(id, given, by=self.caller)
