@@ -83,6 +83,8 @@ class DirectoryView(APIView):
         """Authenticate, and check that the key is for the directory."""
         super().initial(request, *args, **kwargs)
         self.caller.require_action(Action.DIRECTORY)
+        if any("\x00" in part for part in kwargs.values()):  # which PostgreSQL cannot look for
+            raise invalid("The address holds a NUL character.")
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("The owner of the key must be a superuser.")
 
