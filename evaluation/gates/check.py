@@ -18,7 +18,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Message, VersioningError
+from versioning.domain.errors import Forbidden, Message, ResourceId, VersioningError
 from versioning.editor import gate
 from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import events
@@ -67,7 +67,7 @@ def sentence(judgement: Judgement) -> str:
     is_of_live = judgement.state is State.MISSING and judgement.rule is not None
     return Message(
         _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
-        id=judgement.affected.id,
+        id=ResourceId(AGENT.slug, judgement.affected.id),
         dataset=judgement.gate.dataset.name,
         rule=(judgement.rule or {}).get("rule", ""),
     )
