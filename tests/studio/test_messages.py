@@ -87,7 +87,7 @@ def test_a_stored_message_can_still_be_translated() -> None:
         "{problem} (and {count} more)", problem=Message("{name!r} is reserved", name="{}"), count=2
     )
     field = MessageField()
-    for stored in (message, "is required"):
+    for stored in (message, "is required", blocks_in_words(["tone", "rules"]), blocks_in_words(["a"] * 30)):
         read = field.from_db_value(field.get_prep_value(stored))
         with translation.override("de"):
             assert (read, translated(read or "")) == (stored, translated(stored))
