@@ -60,7 +60,7 @@ class ExperimentViewSet(EditorViewSet):
     actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
     created = frozenset({"create"})
     unmade = {"create": schemas.ExperimentNotStarted}
-    errors = {"create": (409, 424), "finalize": (409,)}
+    errors = {"create": (409, 424), "read": (409,), "remove": (409,), "finalize": (409,)}
     query = {
         "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
         "list_of_dataset": (*parameters.paging(10, ORDERS), *_GROUPS),
@@ -118,7 +118,7 @@ class ExperimentViewSet(EditorViewSet):
         started = Experiments.current().start(id, given, by=self.caller)
         if not started.is_new:
             return self._answer(started.experiment)
-        name = quote(started.experiment.pk, safe="")
+        name = quote(started.experiment.public_id, safe="")
         return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002

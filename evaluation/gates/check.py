@@ -10,6 +10,7 @@ from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
 from pydantic import Field
 
+from evaluation.experiments.models import public_id
 from evaluation.gates.affected import Move, concerned_by
 from evaluation.gates.judging import Judgement, Request, judged, known_to
 from evaluation.gates.models import Bypass, Gate
@@ -58,7 +59,7 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
         "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
         "state": judgement.state,
         "rule": judgement.rule,
-        "experimentId": judgement.experiment_id,
+        "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
     }
 
 
