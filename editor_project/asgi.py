@@ -15,15 +15,15 @@ from django.conf import settings  # noqa: E402  settings come first
 
 from editor_project.database.postgresql.base import limit_statements  # noqa: E402
 from editor_project.server.asgi import bodies_first  # noqa: E402
-from versioning.runtime import preload  # noqa: E402
+from editor_project.server.preloading import preload_process  # noqa: E402
 
 
-def preload_runs(**_signal: Any) -> None:
-    """Load what runs need in the background, as `serve` does; called by the first request of a process."""
-    request_started.disconnect(preload_runs)
-    Thread(target=preload, name="preload", daemon=True).start()
+def preload_in_background(**_signal: Any) -> None:
+    """Load what `serve` loads after its start; called by the first request of a process, after any fork."""
+    request_started.disconnect(preload_in_background)
+    Thread(target=preload_process, name="preload", daemon=True).start()
 
 
-request_started.connect(preload_runs)
+request_started.connect(preload_in_background)
 limit_statements(settings.EDITOR_STATEMENT_TIMEOUT)
 application = bodies_first(django_application)

@@ -153,13 +153,17 @@ LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_TZ = True
 
 STATIC_URL = "/static/"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "editor_project.static_files.MountedStaticFilesStorage"},
+}
 # Static files are served straight from the installed packages: no collect step is needed.
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = False
 
 CSRF_FAILURE_VIEW = "studio.error_pages.expired"
-LOGIN_URL = "/studio/login/"
-LOGIN_REDIRECT_URL = "/studio/"
+LOGIN_URL = "studio:login"
+LOGIN_REDIRECT_URL = "studio:index"
 
 LOGGING_CONFIG = None
 logging_config(debug=DEBUG)

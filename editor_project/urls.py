@@ -17,8 +17,8 @@ urlpatterns = [
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("studio/", site.urls),
-    path("studio", RedirectView.as_view(url="/studio/")),
-    path("", RedirectView.as_view(url="/studio/")),
+    path("studio", RedirectView.as_view(pattern_name="studio:index")),
+    path("", RedirectView.as_view(pattern_name="studio:index")),
 ]
 
 handler400 = errors.bad_request

@@ -19,7 +19,7 @@ class MailConfig(EditorApp):
     studio = "mail.extension.STUDIO"
 
     def ready(self) -> None:
-        """Load the declarations, and let the log be read from the first change on."""
+        """Load the declarations, and begin with the first entries of the log after mail was turned on."""
         super().ready()
         from mail import outbox  # noqa: PLC0415  when the models are ready
         from versioning.models import events  # noqa: PLC0415  as above

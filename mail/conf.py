@@ -15,6 +15,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.mail import get_connection
 from django.core.mail.backends.base import BaseEmailBackend
 from django.core.validators import validate_email
+from django.urls import get_script_prefix
 
 from versioning.conf import Setting, written_as
 
@@ -35,8 +36,13 @@ def _has_backend_of_project() -> bool:
 
 
 def public_address(path: str) -> str:
-    """Return the address of a page, as people reach it from outside."""
-    return str(settings.EDITOR_PUBLIC_URL).rstrip("/") + path
+    """Return the address of a page, as people reach it from outside.
+
+    The public address has the path below which the service is mounted already; in a worker no page has it.
+    """
+    return (
+        f"{str(settings.EDITOR_PUBLIC_URL).rstrip('/')}/{path.removeprefix(get_script_prefix()).lstrip('/')}"
+    )
 
 
 def public_host() -> str:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from django.db.models import TextField
-from django.db.models.functions import Cast
-
-from mail.models import Mail
+from mail.models import Mail, MailKind
 from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
+
+_NAMING: Final = (MailKind.FORGOTTEN_PASSWORD, MailKind.ADDRESS_CHANGED)
+_PEOPLE: Final = ("asked", "to")
+"""The members of the detail of such mail that hold what was typed, and an address."""
 
 
 def _erase_mail_about(erasure: Erasure) -> int:
     """Delete mail that waits for the person without an account of its own, such as a forgotten password."""
-    waiting = Mail.objects.annotate(stored_text=Cast("detail", TextField()))
-    return waiting.filter(erasure.found_in("stored_text")).delete()[0]
+    names = {name.casefold() for name in (erasure.name, erasure.address) if name}
+    waiting = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
+    about = [pk for pk, detail in waiting if names & {str(detail.get(name)).casefold() for name in _PEOPLE}]
+    return Mail.objects.filter(pk__in=about).delete()[0]
 
 
 PERSONAL_DATA: Final = (

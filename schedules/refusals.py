@@ -8,7 +8,15 @@ from typing import Final
 
 from releases.rules import Problem as ReleaseProblem
 from releases.rules import ReleaseBlocked, title_of
-from versioning.domain.errors import EditConflict, Forbidden, Message, NotFound, Unauthorized, VersioningError
+from versioning.domain.errors import (
+    EditConflict,
+    Forbidden,
+    Message,
+    NotFound,
+    Quoted,
+    Unauthorized,
+    VersioningError,
+)
 from versioning.serving.reference_checks import UnpublishedBlocks
 
 NOT_ALLOWED: Final = "not_allowed"
@@ -84,7 +92,7 @@ def message_of_item(problem: ReleaseProblem) -> str:
 
 def blocks_in_words(blocks: Sequence[str]) -> str:
     """Return the sentence that prompt blocks are not published."""
-    named = ", ".join(map(repr, blocks[:MAX_NAMED]))
+    named: str = Quoted(blocks[:MAX_NAMED])
     if len(blocks) == 1:
         return Message("The prompt block {id} is not published.", id=named)
     if len(blocks) > MAX_NAMED:

@@ -11,7 +11,7 @@ from studio.forms.wording import titles
 from studio.named import resource_name, workspace_name
 from studio.people import Place, people
 from versioning.domain import snapshots
-from versioning.domain.errors import Message, ResourceId, Usernames, WorkspaceId
+from versioning.domain.errors import Message, Quoted, ResourceId, Usernames, WorkspaceId
 from versioning.domain.snapshots import Snapshot, own_words_of, restored_from, subject_of
 
 
@@ -33,7 +33,7 @@ def translated(message: str) -> str:
 
 
 class _Quotable(str):
-    """A name, which messages write in quotation marks as `{id!r}`."""
+    """A text, which messages write as `{id!r}`, in the quotation marks of the language."""
 
     __slots__ = ()
 
@@ -49,7 +49,11 @@ def _shown(value: Any, *, is_first: bool) -> Any:
         return _Quotable(resource_name(value.slug, value))
     if isinstance(value, WorkspaceId):
         return _Quotable(workspace_name(value))
-    return translated(value) if isinstance(value, Message) else value
+    if isinstance(value, Quoted):
+        return ", ".join(repr(_Quotable(one)) for one in value.names)
+    if isinstance(value, Message):
+        return translated(value)
+    return _Quotable(value) if isinstance(value, str) else value
 
 
 MAX_NAMED_FIELDS = 4

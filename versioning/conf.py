@@ -301,8 +301,15 @@ _declared: Final[dict[str, Setting]] = {}
 
 
 def declare(setting: Setting) -> None:
-    """Declare a setting (`EditorApp.settings`); raises `ValueError` if another one has its name."""
+    """Declare a setting (`EditorApp.settings`).
+
+    Raises `ValueError` if another one has its name, or if it has no kind that can be read and checked.
+    """
     require_instance(setting, Setting, by="settings")
+    kind = setting.kind or type(setting.default)
+    if kind not in _TYPES:
+        known = ", ".join(one.__name__ for one in _TYPES)
+        raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; possible are {known}")
     if _declared.setdefault(setting.name, setting) is not setting:
         raise ValueError(f"the setting {setting.name} is declared already")
     apply_default(setting)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.http import Http404
+from django.urls import reverse
 from rest_framework.exceptions import APIException
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.permissions import IsAuthenticated
@@ -82,6 +83,8 @@ class DirectoryView(APIView):
         """Authenticate, and check that the key is for the directory."""
         super().initial(request, *args, **kwargs)
         self.caller.require_action(Action.DIRECTORY)
+        if any("\x00" in part for part in kwargs.values()):  # which PostgreSQL cannot look for
+            raise invalid("The address holds a NUL character.")
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("The owner of the key must be a superuser.")
 
@@ -101,7 +104,7 @@ class DirectoryView(APIView):
 
     def address(self, path: str) -> str:
         """Return the absolute address of something here."""
-        return self.request.build_absolute_uri(f"/scim/v2/{path}")
+        return self.request.build_absolute_uri(f"{reverse('scim:root')}{path}")
 
     def user(self, user: Any, kept: DirectoryAccount | None) -> dict[str, Any]:
         """Return an account as SCIM has it."""

@@ -160,6 +160,8 @@ def filter_of(text: str) -> tuple[str, str]:
         value = None
     if found is None or value is None:
         raise invalid('The filter must be userName eq "…" or externalId eq "…".', "invalidFilter")
+    if "\x00" in value:
+        raise invalid("The filter holds a NUL character.", "invalidFilter")
     return found[1].lower(), str(value)
 
 

@@ -6,6 +6,8 @@ from django.urls import path, re_path
 
 from company.directory import api
 
+app_name = "scim"
+
 urlpatterns = [
     path(".search", api.SearchView.as_view()),
     path("Users", api.UsersView.as_view()),
@@ -16,5 +18,5 @@ urlpatterns = [
     path("ResourceTypes/<str:name>", api.ResourceTypesView.as_view()),
     path("Schemas", api.SchemasView.as_view()),
     path("Schemas/<str:name>", api.SchemasView.as_view()),
-    re_path("", api.MissingView.as_view()),
+    re_path("", api.MissingView.as_view(), name="root"),
 ]

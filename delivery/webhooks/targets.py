@@ -56,10 +56,14 @@ link-local, site-local, multicast and unassigned addresses are outside of it."""
 
 _ISATAP: Final = frozenset((0x0000_5EFE, 0x0200_5EFE))
 """The third quarter of an ISATAP address (RFC 5214), whose last quarter is an IPv4 address."""
-_ENDING_IN_IPV4: Final = tuple(map(IPv6Network, ("::/96", "::ffff:0:0/96", "64:ff9b::/96")))
+_MAPPED: Final = IPv6Network("::ffff:0:0/96")
+_ENDING_IN_IPV4: Final = (IPv6Network("::/96"), _MAPPED, IPv6Network("64:ff9b::/96"))
 """Compatible and mapped addresses, and those of NAT64."""
 
 _AUTHORITY: Final = re.compile(r"^https?://([^/?#]*)", re.IGNORECASE)
+_HOST_NAME: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
+_OF_URLS: Final = frozenset(":?#@[]")
+"""The characters that end a host in a URL, or are no part of its name."""
 _NUMERIC: Final = re.compile(r"(?:0x[0-9a-f]*|[0-9]+)", re.IGNORECASE)
 
 
@@ -117,7 +121,7 @@ def target_of(url: str) -> Target:
 
 def _checked_host(host: str) -> str:
     host = host.lower().removesuffix(".")
-    if not host or "%" in host or host.startswith("."):
+    if "%" in host or "" in host.split("."):  # two dots at the end would be another name for a denied host
         raise Refused("has no host that can be looked up")
     if ":" in host or _NUMERIC.fullmatch(host.rpartition(".")[2]):
         try:
@@ -165,18 +169,21 @@ class Receivers:
 
     @classmethod
     def read(cls, entries: Iterable[str]) -> Receivers:
-        """Read entries, which are IP addresses, CIDRs or host names.
+        """Read entries, which are IP addresses, CIDRs or host names; these are written as targets have them.
 
-        Raises `ValueError` for an entry with a slash that is not a CIDR.
+        Raises `ValueError` for an entry that is none of these: it would allow or deny nothing.
         """
         hosts, networks = set(), []
         for entry in (text for entry in entries if (text := entry.strip())):
             try:
-                networks.append(ip_network(entry.strip("[]"), strict=False))
+                network = ip_network(entry.strip("[]"), strict=False)
             except ValueError:
-                if "/" in entry:
-                    raise ValueError(f"{entry!r} is no CIDR, such as 10.1.0.0/16") from None
-                hosts.add(entry.lower().removesuffix("."))
+                hosts.add(_listed_host(entry))
+                continue
+            networks.append(network)
+            if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
+                bits = network.prefixlen - _MAPPED.prefixlen
+                networks.append(IPv4Network((int(network.network_address) & 0xFFFF_FFFF, bits)))
         return cls(frozenset(hosts), tuple(networks))
 
     def include(self, host: str, address: Address) -> bool:
@@ -194,6 +201,24 @@ class Receivers:
 
     def _hold(self, address: Address) -> bool:
         return any(address in network for network in self.networks if network.version == address.version)
+
+
+def _listed_host(entry: str) -> str:
+    """Return the name of a host as `Target.host` has it; raises `ValueError` for anything else."""
+    if "/" in entry:
+        raise ValueError(f"{entry!r} is no CIDR, such as 10.1.0.0/16")
+    try:
+        if entry.isascii():
+            host = _checked_host(entry)
+        else:
+            host = target_of(f"http://{entry}/").host if _OF_URLS.isdisjoint(entry) else ""
+    except Refused:
+        host = ""
+    if not _HOST_NAME.fullmatch(host):
+        raise ValueError(
+            f"{entry!r} is no IP address, CIDR or host name without a port, such as chat.internal"
+        )
+    return host
 
 
 def checked_addresses(

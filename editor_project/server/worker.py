@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
 import os
 import signal
 import threading
@@ -31,9 +30,6 @@ GRACE: Final = 2.0
 
 OBJECTS_BETWEEN_COLLECTIONS: Final = 5000
 """Garbage is collected after so many more allocations than deallocations; Python's default is 700."""
-
-
-logger = logging.getLogger(__name__)
 
 
 class HandOver(CallbackScheduler):
@@ -114,10 +110,7 @@ def work(
 def _preload(preload: Callable[[], None]) -> None:
     """Load what the first requests do not need, once they are answered."""
     time.sleep(TICK)
-    try:
-        preload()
-    except Exception:
-        logger.exception("what runs need could not be loaded")
+    preload()
     _collect_seldom()
 
 

@@ -63,11 +63,12 @@ class DatasetFileViewSet(EditorViewSet):
     def upload(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add the items of a file that are not there yet, all of them or none."""
         given = request.query_params
+        self.is_dry_run = given.get("dryRun") == "true"
         done = Datasets.import_items(
             id,
             _file_of(request),
             format=given.get("format", "jsonl"),
-            dry_run=given.get("dryRun") == "true",
+            dry_run=self.is_dry_run,
             by=self.caller,
         )
         return Response(self.dump(done))

@@ -60,7 +60,7 @@ class ExperimentViewSet(EditorViewSet):
     actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
     created = frozenset({"create"})
     unmade = {"create": schemas.ExperimentNotStarted}
-    errors = {"create": (409, 424), "finalize": (409,)}
+    errors = {"create": (409, 424), "read": (409,), "remove": (409,), "finalize": (409,)}
     query = {
         "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
         "list_of_dataset": (*parameters.paging(10, ORDERS), *_GROUPS),
@@ -111,13 +111,14 @@ class ExperimentViewSet(EditorViewSet):
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Start an experiment; everything it uses is pinned now."""
         given = schemas.ExperimentCreate.read(request)
-        if given.get("dryRun"):
+        self.is_dry_run = given.get("dryRun", False)
+        if self.is_dry_run:
             estimate = Experiments.current().estimate(id, given, by=self.caller)
             return Response(schemas.ExperimentEstimate.dump(estimate))
         started = Experiments.current().start(id, given, by=self.caller)
         if not started.is_new:
             return self._answer(started.experiment)
-        name = quote(started.experiment.pk, safe="")
+        name = quote(started.experiment.public_id, safe="")
         return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002

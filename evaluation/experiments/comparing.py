@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from types import MappingProxyType
@@ -48,10 +49,18 @@ def comparison_of(
     if baseline_id is None:
         raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
     try:
-        baseline = finding.find(baseline_id, by=by)
-    except NotFound:
+        baseline = _baseline(here, baseline_id, by)
+    except (NotFound, finding.AmbiguousId):
         raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
     return compared(here, baseline)
+
+
+def _baseline(here: Experiment, baseline_id: str, by: Who) -> Experiment:
+    """Return the experiment with an id in the same dataset, or else in another one; raises as `find` does."""
+    if here.dataset_id is not None:
+        with suppress(NotFound):
+            return finding.find(baseline_id, dataset_id=str(here.dataset_id), by=by)
+    return finding.find(baseline_id, by=by)
 
 
 def compared(here: Experiment, baseline: Experiment) -> Comparison:
@@ -207,5 +216,6 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
         run = read_run(experiment)
         scores = run.scores.get(run.primary or "", {})
         return Q(item_id__in=[item_id for item_id, one in scores.items() if one.is_flaky])
-    comparison = comparison_of(experiment.pk, baseline_id, by=by)
+    dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
+    comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
     return Q(item_id__in=[one.item_id for one in comparison.items if one.outcome == outcome])

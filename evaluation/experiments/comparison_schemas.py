@@ -9,6 +9,7 @@ from editor_client.shared.statistics import Verdict
 from pydantic import Field
 
 from evaluation.datasets.schemas import Pagination
+from evaluation.experiments.models import public_id
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
 from versioning.domain.config import NotBlank
 
@@ -101,7 +102,7 @@ class ItemBesideAnswer(ResponseSchema):
 class SideBySideAnswer(ResponseSchema):
     """The outputs and scores of two experiments, item by item."""
 
-    baseline_id: str
+    baseline_id: Annotated[str, Source(lambda found: public_id(found.baseline_id))]
     version_mismatch: Annotated[
         bool, Field(description="Whether they are over different versions of the dataset.")
     ]

@@ -97,7 +97,7 @@ def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estima
         tokens = [round(number * cells / read / CHARACTERS) for number in asked]
         found.input_tokens += tokens[0]
         found.output_tokens += tokens[1]
-        model = PricedModel(provider=provider, kind=catalog.kind_of(provider) or "", name=name)
+        model = PricedModel.of({"provider": provider, "name": name}, catalog)
         found.cost = plus(found.cost, known.of_tokens(model, *tokens))
     if before["milliseconds"] is not None:
         found.seconds = before["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000

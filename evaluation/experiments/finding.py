@@ -10,9 +10,16 @@ from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from evaluation.experiments.keeping import refuse_to_delete
-from evaluation.experiments.models import Cell, CellQuerySet, Experiment, ExperimentQuerySet, Score
+from evaluation.experiments.models import (
+    Cell,
+    CellQuerySet,
+    Experiment,
+    ExperimentQuerySet,
+    Score,
+    public_id,
+)
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import NotFound
+from versioning.domain.errors import Conflict, Message, NotFound
 from versioning.domain.uuids import is_uuid, uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -54,13 +61,33 @@ def find(
 def found_in(
     rows: ExperimentQuerySet, experiment_id: str, dataset_id: str | None, by: Caller, right: Right
 ) -> Experiment:
-    """Return the experiment among these rows, as `find` does."""
-    found = rows.readable_by(by).filter(pk=experiment_id).first()
-    is_elsewhere = dataset_id is not None and found is not None and str(found.dataset_id) != dataset_id
-    if found is None or is_elsewhere:
+    """Return the experiment among these rows, as `find` does; without a dataset, raises `AmbiguousId`."""
+    rows = rows.readable_by(by)
+    if dataset_id is not None:
+        found = rows.in_dataset(uuid_of(dataset_id), experiment_id).first()
+    else:
+        found = rows.filter(pk=only_key(experiment_id, by)).first()
+    if found is None:
         raise NotFound
     by.require(right, found.workspace_id)
     return found
+
+
+class AmbiguousId(Conflict):
+    """The caller may read several experiments with the id, each over another dataset."""
+
+    code = "ambiguous_id"
+
+    def __init__(self) -> None:
+        super().__init__(Message("Several experiments have this id: name the dataset of one."))
+
+
+def only_key(experiment_id: str, by: Caller) -> str:
+    """Return the key of the only readable experiment with an id, or the id; raises `AmbiguousId`."""
+    keys = Experiment.objects.readable_by(by).keys_of(experiment_id) or [experiment_id]
+    if len(keys) > 1:
+        raise AmbiguousId
+    return keys[0]
 
 
 @contextmanager
@@ -107,7 +134,9 @@ def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
         total=Count("pk"),
         **{name: Count("pk", filter=Q(review_status=state)) for name, state in states.items()},
     )
-    return [dict(one) for one in counted.order_by("experiment_id")]
+    return [
+        {**one, "experimentId": public_id(one["experimentId"])} for one in counted.order_by("experiment_id")
+    ]
 
 
 def result(experiment: Experiment, result_id: str) -> Cell:

@@ -33,15 +33,16 @@ class Agreement(NamedTuple):
 
 
 @retry_on_conflict
-def add(given: Mapping[str, Any], *, by: Who = APPLICATION) -> Label:
+def add(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION) -> Label:
     """Store what a person says of a result, in place of what the same person said under this name.
 
-    Raises `NotFound`, `Forbidden` without the right to save, and `Invalid` for an item without a result.
+    Raises `NotFound`, `AmbiguousId` without a dataset, `Forbidden` without the right to save, and `Invalid`
+    for an item without a result.
     """
     caller = caller_of(by)
     with events.transaction():
         rows = Experiment.objects.locked()
-        experiment = found_in(rows, given["experimentId"], None, caller, Right.SAVE)
+        experiment = found_in(rows, given["experimentId"], dataset_id, caller, Right.SAVE)
         about = {"experiment": experiment, "item_id": given["itemId"], "attempt": given.get("attempt", 0)}
         if not is_uuid(given["itemId"]) or not Cell.objects.over().filter(**about).exists():
             raise Invalid.field("itemId", Message("is no item of this experiment with a result"))
@@ -57,7 +58,9 @@ def list_readable(given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySe
     """Return the labels that the caller may read, of an experiment, of an item, or under a name."""
     readable = Experiment.objects.readable_by(caller_of(by))
     found = Label.objects.filter(experiment__in=readable.order_by().values("pk"))
-    for member, column in (("experimentId", "experiment"), ("itemId", "item_id"), ("name", "name")):
+    if "experimentId" in given:
+        found = found.filter(experiment__in=readable.keys_of(given["experimentId"]))
+    for member, column in (("itemId", "item_id"), ("name", "name")):
         if member in given:
             is_possible = member != "itemId" or is_uuid(given[member])
             found = found.filter(**{column: given[member]}) if is_possible else found.none()

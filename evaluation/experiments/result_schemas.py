@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from evaluation.datasets.schemas import Pagination
-from evaluation.experiments.models import MAX_ID
+from evaluation.experiments.models import MAX_ID, public_id
 from evaluation.experiments.schemas import Attempt
 from evaluation.experiments.score_schemas import Id, ProblemOfScore, ReasonNotScorable, or_null, problem_of
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
@@ -98,7 +98,7 @@ class ResultAnswer(ResponseSchema):
     """The result of an item and an attempt."""
 
     id: Annotated[str, Source(lambda cell: str(cell.pk))]
-    experiment_id: str
+    experiment_id: Annotated[str, Source(lambda cell: public_id(cell.experiment_id))]
     item_id: Annotated[str, Source(lambda cell: str(cell.item_id))]
     item_dataset_version: Annotated[
         int | None, Source(lambda cell: cell.revision.version if cell.revision else None)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, RootModel
 
 from evaluation.datasets.schemas import Pagination
-from evaluation.experiments.models import MAX_GROUP, MAX_NAME
+from evaluation.experiments.models import MAX_GROUP, MAX_NAME, public_id
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
 from versioning.api.schemas.runs import CostOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
@@ -192,7 +192,7 @@ class ScorerSummary(ResponseSchema):
 class ExperimentAnswer(ResponseSchema):
     """An experiment."""
 
-    id: Annotated[str, _row("pk")]
+    id: Annotated[str, _row("public_id")]
     workspace_id: Annotated[str, _row("workspace_id")]
     dataset_id: Annotated[
         UuidOrNull, Source(lambda shown: str(shown.row.dataset_id) if shown.row.dataset_id else None)
@@ -222,7 +222,9 @@ class ExperimentAnswer(ResponseSchema):
     lock: Annotated[JsonObject | None, _row("lock")]
     lock_digest: Annotated[str | None, _row_or_null("lock_digest")]
     attempts: Annotated[int, _row("attempts")]
-    pair_of: Annotated[str | None, _row_or_null("pair_of_id")]
+    pair_of: Annotated[
+        str | None, Source(lambda shown: public_id(shown.row.pair_of_id) if shown.row.pair_of_id else None)
+    ]
     scorers: list[PinnedScorerAnswer]
     summary: list[ScorerSummary]
     limits: Annotated[JsonObject | None, _setting("limits")]
@@ -246,7 +248,7 @@ class ExperimentAnswer(ResponseSchema):
 class ExperimentStarted(ExperimentAnswer):
     """A new experiment; `results` is empty, because they come later."""
 
-    experiment_id: Annotated[str, _row("pk")]
+    experiment_id: Annotated[str, _row("public_id")]
     results: Annotated[list[JsonObject], Source(lambda _shown: [])]
 
 

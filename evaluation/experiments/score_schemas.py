@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from evaluation.datasets.schemas import Pagination
-from evaluation.experiments.models import MAX_ID, MAX_NAME
+from evaluation.experiments.models import MAX_ID, MAX_NAME, public_id
 from evaluation.experiments.schemas import Attempt
 from evaluation.scoring.schemas import NotScorableAnswer, ScorerProblem
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
@@ -95,7 +95,9 @@ class ScoreAnswer(ResponseSchema):
     id: Annotated[str, Source(lambda score: str(score.pk))]
     scorer_id: str
     scorer_version_id: Annotated[str | None, or_null("version_id")]
-    run_id: str
+    run_id: Annotated[
+        str, Source(lambda score: score.run_id if score.cell_id is None else public_id(score.run_id))
+    ]
     entity_id: str
     entity_type: Annotated[str | None, or_null("entity_type")]
     source: str
@@ -163,7 +165,7 @@ class ResultLabelAnswer(ResponseSchema):
     """What a person said of a result."""
 
     id: Annotated[str, Source(lambda label: str(label.pk))]
-    experiment_id: str
+    experiment_id: Annotated[str, Source(lambda label: public_id(label.experiment_id))]
     item_id: Annotated[str, Source(lambda label: str(label.item_id))]
     attempt: int
     name: str

@@ -11,6 +11,7 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from evaluation.experiments.counting import Before, count
+from evaluation.experiments.finding import only_key
 from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.recording import put_scores
 from evaluation.experiments.scoring_cells import EXTERNAL
@@ -68,7 +69,8 @@ def add(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APP
         caller.require_covered(given["entityId"])
     with events.transaction():
         experiments = Experiment.objects.readable_by(replace(caller, id_prefix=""))
-        experiment = experiments.locked().filter(pk=given["runId"]).first()
+        key = only_key(given["runId"], replace(caller, id_prefix=""))
+        experiment = experiments.locked().filter(pk=key).first()
         if experiment is not None:
             if not Experiment.objects.readable_by(caller).filter(pk=experiment.pk).exists():
                 raise NotFound
@@ -105,7 +107,8 @@ def _of_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Score:
 
 def of_run(run_id: str, *, by: Who = APPLICATION) -> QuerySet[Score]:
     """Return the scores of a run or of an experiment."""
-    return readable(by).filter(run_id=run_id)
+    keys = Experiment.objects.readable_by(caller_of(by)).keys_of(run_id)
+    return readable(by).filter(run_id__in={run_id, *keys})
 
 
 def of_scorer(scorer_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Score]:

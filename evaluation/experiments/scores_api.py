@@ -24,6 +24,7 @@ class ScoreViewSet(EditorViewSet):
     job = "Evaluate"
     subject = "score"
     created = frozenset({"create"})
+    errors = {"create": (409,)}
     _PAGING: Final = parameters.paging(10, ORDERS)
     query = {
         "of_run": _PAGING,
@@ -51,7 +52,7 @@ class ScoreViewSet(EditorViewSet):
         """Store a score."""
         given = score_schemas.ScoreCreate.read(request)
         made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
-        return self.made(made, f"scores/run/{quote(made.run_id, safe='')}")
+        return self.made(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
 
     def of_run(self, request: Request, run: str) -> Response:
         """List the scores of a run or of an experiment, newest first."""
@@ -77,7 +78,7 @@ class LabelViewSet(EditorViewSet):
     job = "Evaluate"
     subject = "result label"
     created = frozenset({"create"})
-    errors = {"create": (404,)}
+    errors = {"create": (404, 409)}
     query = {
         "list": (
             *parameters.paging(100, ORDERS),

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db.models import Avg
 
 from evaluation.experiments.finding import find
-from evaluation.experiments.models import Cell, Score, State
+from evaluation.experiments.models import Cell, Score, State, public_id
 from versioning.domain.access import APPLICATION
 from versioning.editor.resources import Who
 from versioning.models.search import ByteLength
@@ -69,7 +69,9 @@ class SideBySide:
     ) -> PairedItem:
         any_cell = cells.get(self.baseline_id) or cells[self.other_id]
         results = {
-            one: PairedResult(cells[one].output, scores.get((one, item_id), {})) if one in cells else None
+            public_id(one): PairedResult(cells[one].output, scores.get((one, item_id), {}))
+            if one in cells
+            else None
             for one in (self.baseline_id, self.other_id)
         }
         return PairedItem(str(item_id), any_cell.member("input"), any_cell.member("groundTruth"), results)

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
+from django.db import IntegrityError
 from django.utils import timezone
 from editor_client.shared import canonical, ids
 
 from evaluation.datasets import editing
 from evaluation.datasets.models import Dataset, DatasetVersion, Revision
 from evaluation.experiments import cells
-from evaluation.experiments.models import Experiment, ExperimentScorer, TargetType
+from evaluation.experiments.models import (
+    MAX_CHOSEN_ID,
+    Experiment,
+    ExperimentScorer,
+    TargetType,
+    key_in,
+)
 from evaluation.experiments.pinning import Target, pinned_scorers, pinned_target
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
@@ -66,6 +73,13 @@ def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: 
     `Invalid`, and `Conflict` for an id that another experiment has.
     """
     caller = caller_of(by)
+    try:
+        return _started(experiments, dataset_id, given, caller)
+    except IntegrityError:  # another request has taken the id meanwhile
+        return _started(experiments, dataset_id, given, caller)
+
+
+def _started(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
     known = known_by_id(dataset_id, given, caller)
     if known is not None:
         return Started(experiment=known, is_new=False)
@@ -118,7 +132,7 @@ def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
 def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
     """Return the experiment that has the id of a request already, if it is the same.
 
-    Raises `Conflict` if it is another one's.
+    Ids are unique in a dataset, and among what the caller may read. Raises `Conflict` if it is another one's.
     """
     if "id" not in given:
         return None
@@ -127,15 +141,17 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
     problem = ids.problem(given["id"], _TAKEN)
     if problem is None and "/" in given["id"]:
         problem = Message("must not hold a slash")
+    if problem is None and len(ids.encode(given["id"])) > MAX_CHOSEN_ID:
+        problem = Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_CHOSEN_ID)
     if problem is not None:
         raise Invalid.field("id", problem)
-    found = Experiment.objects.filter(pk=given["id"]).first()
-    if found is None:
-        return None
+    dataset = editing.find(dataset_id, by=by, right=Right.SAVE)
+    found = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
+    if found is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
+        return None  # what the caller may not read does not count
     same = (
-        Experiment.objects.readable_by(by).filter(pk=found.pk).exists()
-        and by.may(Right.SAVE, found.workspace_id)
-        and str(found.dataset_id) == dataset_id
+        found is not None
+        and Experiment.objects.readable_by(by).filter(pk=found.pk).exists()
         and found.target_type == given.get("targetType", "")
         and found.target_id == given.get("targetId", "")
     )
@@ -150,7 +166,7 @@ def _baseline(
     wanted = given.get("baseline")
     if wanted is None:
         return None
-    found = Experiment.objects.readable_by(by).filter(pk=wanted, dataset=dataset).first()
+    found = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
     if found is not None:
         return found
     if target.type == TargetType.NONE:
@@ -169,6 +185,11 @@ def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
     """Store an experiment, its baseline if that is new, and their cells."""
     candidate = _row(plan, given, plan.target, by)
     candidate.pk = given.get("id") or str(uuid4())
+    taken = Experiment.objects.filter(pk=candidate.pk).only("dataset").first()
+    if taken is not None and taken.dataset_id == plan.dataset.pk:
+        raise IntegrityError
+    if taken is not None:
+        candidate.pk = key_in(plan.dataset.pk, candidate.pk)
     candidate.queue_id = candidate.pk
     made = [candidate]
     if isinstance(plan.baseline, Experiment):

@@ -11,6 +11,7 @@ from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.gates import State
 from pydantic import Field
 
+from evaluation.experiments.models import public_id
 from evaluation.gates.affected import Move, concerned_by
 from evaluation.gates.judging import Judgement, Request, judged, known_to
 from evaluation.gates.models import Bypass, Gate
@@ -19,7 +20,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
 from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Message, VersioningError
+from versioning.domain.errors import Forbidden, Message, ResourceId, VersioningError
 from versioning.editor import gate
 from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import events
@@ -59,7 +60,7 @@ def as_json(judgement: Judgement) -> dict[str, Any]:
         "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
         "state": judgement.state,
         "rule": judgement.rule,
-        "experimentId": judgement.experiment_id,
+        "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
     }
 
 
@@ -68,7 +69,7 @@ def sentence(judgement: Judgement) -> str:
     is_of_live = judgement.state is State.MISSING and judgement.rule is not None
     return Message(
         _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
-        id=judgement.affected.id,
+        id=ResourceId(AGENT.slug, judgement.affected.id),
         dataset=judgement.gate.dataset.name,
         rule=(judgement.rule or {}).get("rule", ""),
     )

@@ -8,6 +8,7 @@ from editor_client.shared.gates import State
 from pydantic import Field, StrictInt
 from typing_extensions import TypeAliasType
 
+from evaluation.experiments.models import public_id
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.api.schemas.common import PageOf, ReferencedResource
 from versioning.api.schemas.events import ResourceReference
@@ -160,7 +161,11 @@ class GateJudgement(ResponseSchema):
     rule: Annotated[
         JsonObject | None, Field(description="The rule that does not hold; null before one was asked.")
     ]
-    experiment_id: Annotated[str | None, Field(description="The evidence, or what comes closest to it.")]
+    experiment_id: Annotated[
+        str | None,
+        Source(lambda one: one.experiment_id and public_id(one.experiment_id)),
+        Field(description="The evidence, or what comes closest to it."),
+    ]
 
 
 class GateCheckedJudgement(GateJudgement):

@@ -22,6 +22,7 @@ from versioning.domain.config import (
 )
 from versioning.domain.context_schema import schema_problem
 from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.patterns import reason_of
 
 MAX_PATTERN: Final = 1_000
 """The maximum length of a pattern, in characters."""
@@ -43,9 +44,8 @@ def _pattern(value: str) -> str:
     try:
         compiled(value)
     except re2.error as error:
-        reason = error.args[0] if error.args else ""
-        text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-        message = Message("is not a regular expression that can be used: {reason}", reason=brief(text))
+        reason = brief(reason_of(error))
+        message = Message("is not a regular expression that can be used: {reason}", reason=reason)
         raise PydanticCustomError("pattern", "{reason}", {"reason": message}) from None
     return value
 

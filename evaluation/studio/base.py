@@ -11,6 +11,7 @@ from django.template.response import TemplateResponse
 from evaluation.datasets.editing import right_to_change
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
+from evaluation.experiments.models import public_id
 from evaluation.studio.choices import Choices, scorer_choices
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
@@ -51,7 +52,7 @@ class DatasetPage(WorkspacePage):
 
     def experiment_address(self, experiment_id: str, *rest: str) -> str:
         """Return the address of the page about an experiment over this dataset."""
-        return self.own_address("experiment", quote(experiment_id), *rest)
+        return self.own_address("experiment", quote(public_id(experiment_id)), *rest)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page about the dataset."""

@@ -49,7 +49,7 @@ class BlindPage(OneExperimentPage):
             raise NotFound
         value = SAME if better == SAME else self._sides(item)[SIDES.index(better)].pk
         given = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
-        Experiments.add_label(given, by=self.caller)
+        Experiments.add_label(given, dataset_id=self.dataset_id, by=self.caller)
         return self.go(request.path)
 
     @cached_property

@@ -113,7 +113,9 @@ class Line:
         gate = self.judgement.gate
         if self.experiment is None:
             return ""
-        return address("experiment", gate.workspace_id, str(gate.dataset_id), quote(self.experiment.pk))
+        return address(
+            "experiment", gate.workspace_id, str(gate.dataset_id), quote(self.experiment.public_id)
+        )
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:

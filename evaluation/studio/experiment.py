@@ -101,7 +101,9 @@ class ExperimentPage(OneExperimentPage):
             "sentences": sentences(comparison),
             "few": of_pairs(comparison.pairs) if _is_open(comparison) else None,
             "preferences": preferences_of(row, baseline),
-            "blind_address": self.own_address("judge_blind", quote(row.pk)) if self.may(Right.SAVE) else "",
+            "blind_address": self.own_address("judge_blind", quote(row.public_id))
+            if self.may(Right.SAVE)
+            else "",
             "page": page,
             "pairs": list(pairs(row, baseline, page.object_list)),
         }

@@ -44,7 +44,7 @@ class Line:
     @property
     def title(self) -> str:
         """Its name; of one without a name what it is about."""
-        return self.row.name or self.row.target_id or self.row.pk
+        return self.row.name or self.row.target_id or self.row.public_id
 
     @property
     def state(self) -> Promise:

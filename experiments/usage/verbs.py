@@ -72,8 +72,7 @@ def _cost_reported(
     model = own if in_code is None else in_code.model
     if not isinstance(model, Mapping):
         return None
-    catalog, provider = usage.editor.providers(), str(model.get("provider"))
-    priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or "", name=str(model.get("name")))
+    priced = PricedModel.of(model, usage.editor.providers())
     return Prices(usage.editor.prices()).of_tokens(priced, *tokens)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from versioning.domain.access import APPLICATION, Right
-from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.errors import Invalid, Issue, Message, Quoted
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.verbs import Verbs
@@ -60,7 +60,7 @@ def _check(required: int, bypass: str) -> None:
         message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
         issues.append(Issue("required", message))
     if bypass not in Bypass.values:
-        message = Message("must be one of {values}", values=", ".join(map(repr, Bypass.values)))
+        message = Message("must be one of {values}", values=Quoted(Bypass.values))
         issues.append(Issue("bypass", message))
     if issues:
         raise Invalid(issues)

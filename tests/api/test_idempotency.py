@@ -9,8 +9,15 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
+from tests.support.datasets import add_item, make_dataset
 from tests.support.people import give_role, key_of
-from versioning.models.idempotency import ABANDONED_AFTER, LIFETIME, IdempotentRequest
+from versioning.models.idempotency import (
+    ABANDONED_AFTER,
+    LIFETIME,
+    IdempotentRequest,
+    StoredAnswer,
+    Unwritten,
+)
 
 KEY = "5f0c1f6e"
 
@@ -138,3 +145,84 @@ def test_an_answer_is_given_again_to_who_still_has_the_rights(cast: Cast) -> Non
     refused = post(cast.vera, AGENTS.path, body)
     assert (refused.status, refused.code) == (403, "forbidden")
     assert "writer" not in str(refused.body)
+
+
+@pytest.mark.database
+def test_the_limit_of_answers_is_one_of_bytes(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("versioning.models.idempotency.MAX_BYTES", 10_000)
+    for number in range(4):
+        body = AGENTS.body(id=f"agent-{number}", description="\u6f22" * 1_000)
+        assert post(cast.alice, AGENTS.path, body, key=f"{number}").status == 201
+    kept = IdempotentRequest.objects.values_list("key", "body")
+    assert {key for key, _ in kept} == {"2", "3"}
+    assert 6_000 < sum(len(body.encode()) for _, body in kept) <= 10_000
+    larger = AGENTS.body(id="larger", description="\u6f22" * 3_500)
+    assert post(cast.alice, AGENTS.path, larger, key="larger").status == 201
+    assert not IdempotentRequest.objects.filter(key="larger").exists()
+
+
+@pytest.mark.database
+def test_the_rights_that_are_stored_with_an_answer_count(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("versioning.models.idempotency.MAX_BYTES", 10_000)
+    rights = {"rights": {"roles": {f"workspace-{number}": "editor" for number in range(100)}}}
+    answer = StoredAnswer(200, rights, "{}")
+    for number in range(6):
+        IdempotentRequest.objects.begin("key", f"{number}", "digest")
+        IdempotentRequest.objects.end("key", f"{number}", "digest", answer)
+    assert 2 < len(repr(rights)) * IdempotentRequest.objects.count() / 1000 <= 10
+
+
+def test_dry_runs_are_not_kept(alice: Api) -> None:
+    AGENTS.make(alice)
+    dataset = make_dataset(alice)
+    add_item(alice, dataset, input="zero")
+    experiment = {"targetType": "agent", "targetId": "writer", "selector": {"status": "draft"}}
+    for path, body in (
+        (f"{dataset}/experiments", {**experiment, "dryRun": True}),
+        (f"{dataset}/import?dryRun=true", {"input": "one"}),
+    ):
+        for _ in range(2):
+            answer = post(alice, path, body)
+            assert answer.status == 200, answer.body
+            assert "Idempotent-Replayed" not in answer.headers
+        assert not IdempotentRequest.objects.exists(), path
+    first, again = (post(alice, f"{dataset}/import", {"input": "one"}) for _ in range(2))
+    assert (first.body["created"], again.headers["Idempotent-Replayed"]) == (1, "true")
+
+
+def test_a_post_that_finds_what_it_would_make_is_not_kept(alice: Api) -> None:
+    dataset = make_dataset(alice)
+    item = {"input": "one", "externalId": "1"}
+    assert post(alice, f"{dataset}/items", item, key="first").status == 201
+    assert post(alice, f"{dataset}/items", item, key="second").status == 200
+    assert list(IdempotentRequest.objects.values_list("key", flat=True)) == ["first"]
+
+
+def test_answers_that_wait_to_be_stored_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("versioning.models.idempotency.MAX_BYTES", 10_000)
+    monkeypatch.setattr("versioning.models.idempotency.MAX_UNWRITTEN_BYTES", 20_000)
+    monkeypatch.setattr(Unwritten, "every", None)
+    unwritten = Unwritten()
+
+    def add(caller: str, *keys: str, characters: int = 1_000) -> None:
+        for key in keys:
+            unwritten.add(caller, key, "digest", StoredAnswer(201, {}, "\u6f22" * characters))
+
+    def kept(caller: str) -> str:
+        return "".join(key for key in "abcdefg" if unwritten.find(caller, key) is not None)
+
+    add("quiet", "a")
+    add("busy", *"abcdef")
+    assert (kept("quiet"), kept("busy")) == ("a", "ef")
+    add("busy", "f", "f", "f")
+    assert kept("busy") == "ef"
+    add("other", *"abc")
+    add("fourth", *"ab")
+    assert (kept("quiet"), kept("fourth")) == ("a", "ab")
+    assert (kept("busy"), kept("other")) == ("f", "c")
+    add("quiet", "g", characters=4_000)
+    assert unwritten.find("quiet", "g") == ("digest", None)
+    for key in "abcdefg":
+        for caller in ("quiet", "busy", "other", "fourth"):
+            unwritten.remove(caller, key)
+    assert not unwritten._ends and not unwritten._bytes

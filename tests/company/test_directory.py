@@ -262,6 +262,11 @@ REFUSED: list[tuple[str, Any, int, str | None]] = [
     ("PUT Users/{}", named("x"), 400, "mutability"),
     ("GET Users/none", None, 404, None),
     ("GET Users/99999999999999999999", None, 404, None),
+    ("GET Users/a%00b", None, 400, "invalidValue"),
+    ("PATCH Users/%00", patched(OFF), 400, "invalidValue"),
+    ("GET ResourceTypes/%00", None, 400, "invalidValue"),
+    ("POST Users", named("x", externalId="a\u0000"), 400, "invalidSyntax"),
+    ("POST Users", named("x", displayName="a\u0000"), 400, "invalidSyntax"),
     ("GET Groups", None, 404, None),
     ("DELETE Users", None, 405, None),
 ]
@@ -297,7 +302,15 @@ def test_what_is_not_kept_here_is_ignored_as_in_a_whole_user(directory: Director
     assert (status, answer["displayName"]) == (200, "Vera"), answer
 
 
-FILTERS = ["userName", 'userName co "a"', 'id eq "1"', 'userName eq "a" or active eq true']
+FILTERS = [
+    r'userName eq "a\u0000b"',
+    r'externalId eq "\u0000"',
+    'userName eq "a\x00"',
+    "userName",
+    'userName co "a"',
+    'id eq "1"',
+    'userName eq "a" or active eq true',
+]
 
 
 @pytest.mark.parametrize("text", FILTERS)
@@ -308,7 +321,7 @@ def test_other_filters_are_refused(directory: Directory, text: str) -> None:
 
 @pytest.mark.database
 def test_what_no_account_can_have_finds_none(directory: Directory) -> None:
-    for text in (r'userName eq "\ud800"', r'externalId eq "\u0000"', f'userName eq "{"a" * 100_000}"'):
+    for text in (r'userName eq "\ud800"', r'externalId eq "\ud800"', f'userName eq "{"a" * 100_000}"'):
         assert directory.send("GET", "Users", filter=text)[1]["totalResults"] == 0
 
 

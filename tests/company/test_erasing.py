@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from io import StringIO
 from typing import Any
@@ -33,10 +33,12 @@ from tests.support.honest_requests import COMMENT, REVIEW, make_one_of_everythin
 from tests.support.people import command, give_role, person
 from tests.support.unchanged import is_refusal
 from tests.support.window import Window
+from versioning.api.schemas.base import ResponseSchema
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Message
-from versioning.models import AgentVersion, ApiKey, Event, Invitation, Membership, events
+from versioning.models import AgentVersion, ApiKey, Event, IdempotentRequest, Invitation, Membership, events
+from versioning.models.personal_data import PEOPLE_IN_ANSWERS
 
 ADDRESS = "alice@home.example"
 FULL = "Alicia Keen"
@@ -264,6 +266,58 @@ def test_a_name_that_is_an_ordinary_word_is_replaced_only_where_people_are_named
     )
     saved.refresh_from_db()
     assert saved.query == f"author={new}&tag={name}"
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("name", ["admin", "asked", "username"])
+def test_answers_and_mail_that_only_hold_the_word_stay(cast: Cast, name: str) -> None:
+    person(name)
+    IdempotentRequest.objects.all().delete()
+    others = {
+        "agent": {"id": name, "name": name, "authorId": "bob", "metadata": {"owner": name, "tags": [name]}},
+        "key": {"owner": "bob", "role": name, "actions": [name]},
+        "problem": {"problems": [{"code": name, "message": f"The role {name} is gone."}]},
+    }
+    about = {
+        "version": {"id": "x", "authorId": name},
+        "review": {"reviewers": ["bob", name]},
+        "verdict": {"verdicts": [{"by": name, "verdict": "approve"}]},
+        "ping": {"event": {"actor": {"id": name}}},
+        "schedule": {"problems": [{"message": f"The account {name!r} is gone, or switched off."}]},
+    }
+    stored = {key: json.dumps(body) for key, body in {**others, **about}.items()}
+    for key, body in {**stored, "text": f'a text with "{name}"'}.items():
+        IdempotentRequest.objects.create(
+            caller="bob", key=key, digest="x", begun_at=timezone.now(), status=201, body=body
+        )
+    Mail.objects.all().delete()
+    for asked in (name, name.upper(), "bob"):
+        Mail.due(MailKind.FORGOTTEN_PASSWORD, detail={"asked": asked, "other": name}).save()
+    Mail.due(MailKind.NEWS, user=User.objects.get(username="paula"), detail={"events": [name]}).save()
+
+    assert cast.root.post(f"/people/{name}/erase").status == 200
+    assert set(IdempotentRequest.objects.values_list("key", flat=True)) == {*others, "text"}
+    left = [mail.detail.get("asked") for mail in Mail.objects.filter(kind=MailKind.FORGOTTEN_PASSWORD)]
+    assert left == ["bob"] and Mail.objects.filter(kind=MailKind.NEWS).count() == 1
+
+
+def test_members_of_answers_that_hold_people_are_known() -> None:
+    """An erasure finds a person in the answers that are stored for repeated requests."""
+
+    def subclasses(schema: type[ResponseSchema]) -> Iterator[type[ResponseSchema]]:
+        for one in schema.__subclasses__():
+            yield one
+            yield from subclasses(one)
+
+    people = re.compile(r".*By|author(Id)?|owner|username|reviewers|mail|actor|by")
+    names = {
+        canonical
+        for schema in subclasses(ResponseSchema)
+        for name in schema.model_fields
+        if people.fullmatch(canonical := re.sub("_(.)", lambda found: found[1].upper(), name))
+    }
+    assert names - {"actor", "bucketBy", "orderBy"} <= PEOPLE_IN_ANSWERS
+    assert names >= PEOPLE_IN_ANSWERS, "a member that no answer has"
 
 
 def test_superusers_erase_on_a_page_that_asks_for_the_name(cast: Cast) -> None:

@@ -227,6 +227,8 @@ def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
         ("2606:4700::/32", "2606:4700:4700::1111"),
         ("Receiver.example.", PUBLIC),
         ("example", PUBLIC),
+        ("::ffff:93.184.215.14", PUBLIC),
+        ("::ffff:93.184.0.0/112", PUBLIC),
     ],
 )
 def test_what_an_operator_denies_is_refused_although_it_is_allowed(denied: str, address: str) -> None:
@@ -235,6 +237,48 @@ def test_what_an_operator_denies_is_refused_although_it_is_allowed(denied: str, 
     assert checked_addresses(target, [address], allowed, Receivers.read(["ceiver.example", "10.0.0.0/8"]))
     with pytest.raises(Refused):
         checked_addresses(target, [address], allowed, Receivers.read([denied]))
+
+
+@pytest.mark.parametrize(
+    "entry", ["bücher.example", "BÜCHER.example.", "xn--bcher-kva.EXAMPLE", "bücher。example"]
+)
+def test_names_in_other_alphabets_are_the_hosts_of_their_urls(entry: str) -> None:
+    listed = Receivers.read([entry])
+    for url in ("http://bücher.example/", "http://xn--bcher-kva.example/"):
+        host = target_of(url).host
+        assert listed.include(host, ip_address(PUBLIC)) and listed.include_part_of(
+            f"a.{host}", ip_address(PUBLIC)
+        )
+
+
+@pytest.mark.parametrize("host", ["corp.example..", "corp..example", ".corp.example"])
+def test_a_name_with_an_empty_part_is_refused(host: str) -> None:
+    with pytest.raises(Refused, match="has no host that can be looked up"):
+        target_of(f"http://{host}/")
+
+
+@pytest.mark.parametrize("setting", ["EDITOR_WEBHOOK_ALLOW", "EDITOR_WEBHOOK_DENY"])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        *("*.corp.example", "*", ".corp.example", "corp.example..", "corp..example", "corp.example:8443"),
+        *("10.0.0.1:80", "[fd00::1]:80", "10.1", "0x7f.1", "10.1.2.x:1", "corp example"),
+        *(
+            "user@corp.example",
+            "corp.example?",
+            "corp.example#",
+            "bücher.example:80",
+            "a" * 64,
+            "ab--é.example",
+        ),
+    ],
+)
+def test_a_receiver_that_is_not_understood_is_reported_when_the_service_starts(
+    settings: Any, setting: str, entry: str
+) -> None:
+    setattr(settings, setting, [entry])
+    [problem] = check_values()
+    assert problem.msg.startswith(f"{setting}: {entry!r} is no IP address, CIDR or host name")
 
 
 def test_an_invalid_network_is_reported_when_the_service_starts(settings: Any) -> None:

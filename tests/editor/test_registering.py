@@ -15,7 +15,7 @@ from versioning import capabilities
 from versioning.api.base import EditorViewSet
 from versioning.api.urls import added_routes, missing
 from versioning.capabilities import EditorApp
-from versioning.conf import Setting, apply_default, get_editor
+from versioning.conf import Setting, apply_default, declare, declared, get_editor
 from versioning.verbs import Verbs
 
 FAULTS: dict[str, Any] = dict.fromkeys(
@@ -99,6 +99,13 @@ def test_settings_of_applications_are_read_like_those_of_the_project(
     apply_default(Setting("EDITOR_PILOTS", 3, "how many pilots there are"))
     assert settings.EDITOR_PILOTS == 5
     del settings.EDITOR_PILOTS
+
+
+def test_a_setting_of_a_kind_that_cannot_be_read_is_refused_at_the_start() -> None:
+    wrong = Setting("EDITOR_PILOTS", {}, "the pilots by name")
+    with pytest.raises(ValueError, match=r"EDITOR_PILOTS has the kind dict; possible are bool, int, float"):
+        declare(wrong)
+    assert wrong not in declared()
 
 
 def test_verbs_are_typed_while_their_application_is_installed() -> None:

@@ -40,7 +40,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 ) -> None:
     paula = Window.of("paula")
     shown = paula.get(PUBLISH)
-    assert "missing The agent 'writer' was not evaluated over 'Questions' as it would be" in shown.text
+    assert "missing The agent “ Writer ” was not evaluated over “Questions” as it would be" in shown.text
     assert re.search(r"The missing run: 24 answers, about \d[\d,]* tokens\.", shown.text)
     form = form_of(shown)
     sent = paula.post(RUN, **form)

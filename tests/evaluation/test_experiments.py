@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from evaluation.experiments import starting
+from evaluation.models import Experiment
+from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from tests.support.datasets import add_item, make_dataset
 from tests.support.experiments import make_experiment, results, submit
@@ -179,6 +182,103 @@ def test_the_id_can_be_chosen(alice: Api, dataset: str) -> None:
     add_item(alice, other)
     answer = alice.post(f"{other}/experiments", given)
     assert (answer.status, answer.code) == (409, "id_taken")
+
+
+@pytest.mark.database
+def test_an_id_that_is_taken_elsewhere_tells_nothing(cast: Cast, dataset: str) -> None:
+    """An id is unique in a dataset: what a caller may not read makes no difference."""
+    given = {"start": False, "id": "nightly-7"}
+    assert cast.alice.post(f"{dataset}/experiments", given).status == 201
+    own = make_dataset(cast.charlie, "Theirs", workspaceId="elsewhere")
+    add_item(cast.charlie, own, input="one")
+    hidden = cast.charlie.post(f"{dataset}/experiments", given)
+    assert (hidden.status, hidden.code) == (404, "not_found")
+    assert cast.charlie.post(f"{own}/experiments", {**given, "dryRun": True}).status == 200
+    answers = [cast.charlie.post(f"{own}/experiments", given) for _ in range(2)]
+    assert [answer.status for answer in answers] == [201, 200]
+    made = answers[0]
+    assert made.body["id"] == made.body["experimentId"] == "nightly-7"
+    assert made.headers["Location"] == f"/api{own}/experiments/nightly-7"
+    assert cast.charlie.post(
+        f"{own}/experiments", {**given, "targetType": "agent", "targetId": "x"}
+    ).status in {
+        404,
+        409,
+    }
+    [item] = items(cast.charlie, own)
+    experiment = f"{own}/experiments/nightly-7"
+    result = {"itemId": item, "output": "1", "scores": [{"scorerId": "exact", "score": 1}]}
+    answer = cast.charlie.post(f"{experiment}/results", result)
+    assert (answer.status, answer.body["experimentId"]) == (201, "nightly-7"), answer.body
+    label = {"experimentId": "nightly-7", "itemId": item, "name": "good", "value": True}
+    assert cast.charlie.post("/labels", label).body["experimentId"] == "nightly-7"
+    assert len(cast.charlie.get("/labels", experimentId="nightly-7").body["labels"]) == 1
+    [score] = cast.charlie.get("/scores/run/nightly-7").body["scores"]
+    assert score["runId"] == "nightly-7"
+    score = {
+        "scorerId": "people",
+        "runId": "nightly-7",
+        "entityId": item,
+        "score": 0.8,
+        "scorer": {},
+        "entity": {},
+    }
+    assert cast.charlie.post("/scores", {"score": score}).status == 201
+    for address in (experiment, "/experiments/nightly-7"):
+        found = cast.charlie.get(address).body
+        assert (found["workspaceId"], found["datasetId"]) == ("elsewhere", own.rpartition("/")[2])
+    assert cast.alice.get("/experiments/nightly-7").body["workspaceId"] == "acme"
+    assert [one["id"] for one in cast.charlie.get("/experiments").body["experiments"]] == ["nightly-7"]
+    second = cast.charlie.post(f"{own}/experiments", {"start": False, "baseline": "nightly-7"}).body
+    assert second["pairOf"] == "nightly-7"
+    both = {"experimentIdA": "nightly-7", "experimentIdB": second["id"]}
+    assert cast.charlie.post(f"{own}/compare", both).body["baselineId"] == "nightly-7"
+    compared = cast.charlie.get(f"{own}/experiments/{second['id']}/compare", baseline="nightly-7")
+    assert compared.status == 200, compared.body
+    told = [
+        one["detail"]["experimentId"]
+        for one in cast.charlie.get("/events", type="experiment.*").body["events"]
+    ]
+    assert set(told) == {"nightly-7", second["id"]}
+    # Who reads both names the dataset.
+    for address in ("/experiments/nightly-7",):
+        for answer in (cast.root.get(address), cast.root.delete(address), cast.root.post("/labels", label)):
+            assert (answer.status, answer.code) == (409, "ambiguous_id")
+    assert cast.root.get(experiment).body["workspaceId"] == "elsewhere"
+    assert cast.root.delete(f"{dataset}/experiments/nightly-7").status == 200
+    assert cast.root.get("/experiments/nightly-7").body["workspaceId"] == "elsewhere"
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_an_id_that_is_taken_meanwhile_is_not_taken_twice(
+    cast: Cast, dataset: str, monkeypatch: pytest.MonkeyPatch, *, is_elsewhere: bool
+) -> None:
+    """Another request with the id commits between the look-up and the insert."""
+    given = {"start": False, "id": "nightly-7"}
+    find = starting.known_by_id
+    api, other = cast.alice, dataset
+    if is_elsewhere:
+        api, other = cast.charlie, make_dataset(cast.charlie, "Theirs", workspaceId="elsewhere")
+        add_item(api, other, input="one")
+
+    def found_late(*arguments: Any) -> Experiment | None:
+        monkeypatch.setattr(starting, "known_by_id", find)
+        found = find(*arguments)
+        assert api.post(f"{other}/experiments", given).status == 201
+        return found
+
+    monkeypatch.setattr(starting, "known_by_id", found_late)
+    answer = cast.alice.post(f"{dataset}/experiments", given)
+    assert (answer.status, answer.body["id"]) == (201 if is_elsewhere else 200, "nightly-7")
+    assert Experiment.objects.count() == (2 if is_elsewhere else 1)
+
+
+def test_a_chosen_id_is_not_too_long(alice: Api, dataset: str) -> None:
+    """There is room for what tells those of other datasets apart."""
+    for length, status in ((160, 201), (161, 400)):
+        answer = alice.post(f"{dataset}/experiments", {"start": False, "id": "x" * length})
+        assert answer.status == status
+    assert answer.fields == ["id"]
 
 
 def test_scores_are_sent_for_items_and_for_own_runs(alice: Api, dataset: str) -> None:

@@ -1,10 +1,18 @@
-"""What `manage.py check` says about the user model of a project."""
+"""Accounts under the user model of a project, and what `manage.py check` says about it."""
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import User
+from django.test import Client
 
+from tests.conftest import Cast
+from tests.support.people import key_of
+from versioning.domain.access import Action
+from versioning.domain.errors import Invalid
 from versioning.models import accounts
 
 
@@ -25,6 +33,29 @@ class WithSuperusers(Bare):
     def is_superuser(self) -> bool:
         """Nobody is."""
         return False
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("name", ["a\x00b", "a\ud800b"])
+def test_names_that_cannot_be_stored_belong_to_no_account(
+    name: str, cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The field of a project's own user model may have no validators."""
+    monkeypatch.setattr(User._meta.get_field(User.USERNAME_FIELD), "validators", [])
+    assert accounts.account(name) is None
+    assert not accounts.accounts_alike(name).exists() and not accounts.accounts_named({name}).exists()
+    with pytest.raises(Invalid):
+        accounts.new_account(name)
+    refused = cast.alice.post("/workspaces/acme/invitations", {"username": name, "role": "viewer"})
+    assert refused.status == 400
+    directory = key_of("root", actions=[Action.DIRECTORY])
+    query = json.dumps(name)
+    found = Client().get(
+        "/scim/v2/Users",
+        {"filter": f"userName eq {query}"},
+        headers={"authorization": f"Bearer {directory.key}"},
+    )
+    assert found.status_code == (400 if "\x00" in name else 200)
 
 
 def test_a_user_model_has_permissions(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,26 @@ except ProviderFailed as error:
 print(len(before), sorted(loaded() - before))
 """
 
+# What the first request of a process starts under an ASGI server.
+ASGI = """
+import threading
+from django.core.signals import request_started
+from editor_project import asgi
+from versioning.api.openapi import document
+from versioning.runtime.runner import background_loop
+
+def preloading():
+    return [thread for thread in threading.enumerate() if thread.name == "preload"]
+request_started.send(None)
+[thread] = preloading()
+thread.join()
+document._generated = None  # it is made already
+assert document.document()["openapi"]
+assert [made for made, _ in background_loop().providers._made if "127.0.0.1:9" in str(made)]
+request_started.send(None)
+assert not preloading()
+"""
+
 
 def test_modules_for_runs_and_webhooks_are_loaded_on_first_use(tmp_path: Path) -> None:
     template = template_database()
@@ -92,6 +112,14 @@ def test_a_run_after_preloading_imports_nothing_more() -> None:
     assert done.returncode == 0, done.stderr
     number, left = done.stdout.strip().split(" ", 1)
     assert int(number) > 50 and left == "[]"
+
+
+def test_an_asgi_server_loads_what_serve_loads() -> None:
+    providers = {"in-house": {"kind": "openai", "baseUrl": "http://127.0.0.1:9/v1"}}
+    settings = {"EDITOR_PROVIDERS": json.dumps(providers), "DATABASE_URL": "sqlite://:memory:"}
+    command, environment = [sys.executable, "-c", ASGI], os.environ | settings
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_serve_loads_what_runs_need_after_it_has_started(live_service: Service) -> None:

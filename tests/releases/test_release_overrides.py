@@ -12,6 +12,10 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.override_files import define
 from tests.support.people import key_of, person
 from tests.support.served import reference
+from versioning.conf import get_editor
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.serving.resolution import NO_PUBLISHED_OVERRIDE
 
 
 @pytest.fixture
@@ -36,6 +40,32 @@ def test_an_override_in_rows_goes_live_with_its_block(admin: Api, settings: Any,
     assert admin.get("/agents/answers", release=back["id"]).body["instructions"] == "code"
     assert publish(admin, back).status == 200
     assert admin.get("/agents/answers").body["instructions"] == "code"
+
+
+def test_an_override_that_is_not_published_is_read_alike_in_a_release(
+    admin: Api, settings: Any, tmp_path: Path
+) -> None:
+    define(settings, tmp_path, source="database")
+    draft = admin.patch(AGENTS.url("answers"), {"instructions": "two"}).body["latestVersionId"]
+    assert reason_for_latest() == NO_PUBLISHED_OVERRIDE
+    AGENTS.publish(admin, "answers", draft)
+    AGENTS.make(admin, "stored", workspaceId="default")
+    other = make(admin, item(AGENTS, "stored"), workspace="default")["id"]
+    ends = make(admin, item(AGENTS, "answers", action="unpublish"), workspace="default")["id"]
+    assert admin.get(AGENTS.url("answers"), release=ends).body["resolvedVersionId"] == draft
+    assert reason_for_latest(ends) == NO_PUBLISHED_OVERRIDE
+    assert admin.get("/agents/answers", release=ends).body["instructions"] == "code"
+    assert admin.post(f"{AGENTS.url('answers')}/unpublish").status == 200
+    for query in ({}, {"release": other}):
+        assert admin.get(AGENTS.url("answers"), **query).body["resolvedVersionId"] == draft, query
+        assert admin.get("/agents/answers", **query).body["instructions"] == "code"
+        assert reason_for_latest(**query) == NO_PUBLISHED_OVERRIDE
+
+
+def reason_for_latest(release: str | None = None) -> Notice | None:
+    """Return why the latest version of the override stands in for the published one."""
+    selector = PUBLISHED if release is None else Selector.parse({"release": release})
+    return get_editor().agent.get("answers", selector).fallback
 
 
 def test_an_override_file_cannot_be_in_a_release(admin: Api, settings: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import override_settings
+from django.test import AsyncRequestFactory, override_settings
 from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
 from editor_client.parts import UNCHECKED, evaluate
@@ -24,6 +24,7 @@ from tests.support.calls import undone
 from tests.support.evaluation import BLOCK_IDS, agent_configs, block_configs, context_schemas, contexts
 from tests.support.override_files import Folder
 from tests.support.served import FOR_GOLD, ask, published_agent, published_block, reference, text
+from versioning.api.agents import ServedAgentViewSet
 from versioning.conf import get_editor
 from versioning.domain import context_schema as server
 
@@ -218,6 +219,16 @@ def test_an_agent_whose_id_ends_with_the_word_keeps_working(alice: Api) -> None:
     sent = {"REQUEST_URI": "/api/agents/team%2Fparts", "HTTP_AUTHORIZATION": f"Bearer {alice.key}"}
     served = alice.client.get("/api/agents/team/parts", **sent)
     assert (served.status_code, served.json()["instructions"]) == (200, "one")
+    for query in ("form=parts", "requestContext=e30", "form=parts&requestContext=e30"):
+        served = alice.client.get(f"/api/agents/team/parts?{query}", **sent)
+        assert served.status_code == 200, (query, served.content)
+        assert ("instructions" in served.json()) == ("form" not in query)
+    asgi = AsyncRequestFactory().get(
+        "/api/agents/team/parts", headers={"authorization": f"Bearer {alice.key}"}
+    )
+    asgi.scope["raw_path"] = b"/api/agents/team%2Fparts"
+    served = ServedAgentViewSet.as_view({"get": "parts"})(asgi, id="team")
+    assert (served.status_code, served.data["instructions"]) == (200, "one")
     assert alice.get("/stored/agents/team%2Fparts").status == 200
     assert alice.get("/agents/team/parts").status == 404  # the parts of `team`
 

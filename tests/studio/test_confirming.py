@@ -72,7 +72,7 @@ def test_discarding_is_refused_if_a_version_has_a_label(cast: Cast, kind: Kind) 
     cast.alice.put(kind.url("writer", "labels", "next"), {"versionId": history.draft})
     kind.save(cast.edgar, "writer", "more words")
     refused = Window.of("edgar").confirm(page_of(kind, "discard"))
-    assert (refused.status, "'next'" in refused.text) == (400, True)
+    assert (refused.status, "“next”" in refused.text) == (400, True)
     assert len(kind.versions(cast.alice)) == 5
 
 

@@ -184,7 +184,7 @@ def test_the_reason_why_a_label_cannot_be_released_is_shown_next_to_its_field(ca
     answer = paula.post(page, tag=tag, name="canary", released="true")
     assert answer.status_code == 400
     assert (
-        "'rules' does not exist, or you may not read it; the prompt block 'missing'"
+        "“rules” does not exist, or you may not read it; the prompt block “missing”"
         in answer.context["label_error"]
     )
     assert (
@@ -256,7 +256,7 @@ def test_unpublished_blocks_prevent_publishing_and_are_named(cast: Cast) -> None
     paula = Visitor("paula")
     shown = paula.get(page_of(AGENTS, "publish", "user"))
     assert "prompt block “ Tone ” is not published" in words_of(shown)
-    assert "prompt block 'absent' does not exist" in words_of(shown)
+    assert "prompt block “absent” does not exist" in words_of(shown)
     refused = paula.post(page_of(AGENTS, "publish", "user"), version=draft, tag=tag_on(shown))
     assert refused.status_code == 400 and "This cannot be published yet." in words_of(refused)
     assert cast.alice.get(AGENTS.url("user")).body["status"] == "draft"

@@ -10,6 +10,7 @@ import pytest
 from django.utils import translation
 from editor_client.shared import canonical, ids
 
+from schedules.refusals import blocks_in_words
 from studio.translation import translated
 from tests.support.translations import APPS, IGNORED, MESSAGE_AT, ROOT, SHARED
 from versioning.domain.access import Right
@@ -44,15 +45,24 @@ def refusals() -> Iterator[tuple[str, str, str]]:
         "You may not save drafts in the workspace “acme”.",
         "Im Arbeitsbereich „acme“ dürfen Sie nicht: Entwürfe speichern.",
     )
+    yield ids.label_problem("latest") or "", "“latest” is reserved", "„latest“ ist reserviert"
+    with pytest.raises(Invalid) as raised:
+        canonical.parse('{"a\'b": 1, "a\'b": 2}')
+    yield (
+        raised.value.issues[0].message,
+        "holds the key “a'b” twice in one object",
+        "enthält den Schlüssel „a'b“ zweimal in einem Objekt",
+    )
+    yield (
+        blocks_in_words(["tone", "rules"]),
+        "The prompt blocks “tone”, “rules” are not published.",
+        "Die Prompt-Bausteine „tone“, „rules“ sind nicht veröffentlicht.",
+    )
 
 
 def unnamed() -> Iterator[tuple[str, str]]:
-    """Yield messages that name no resource and no workspace, which are the same in English."""
+    """Yield messages that quote nothing, which are the same in English."""
     yield NotFound().message, "Hier ist nichts, was Sie lesen dürfen."
-    yield ids.label_problem("latest") or "", "„latest“ ist reserviert"
-    with pytest.raises(Invalid) as raised:
-        canonical.parse('{"a": 1, "a": 2}')
-    yield raised.value.issues[0].message, "enthält den Schlüssel „a“ zweimal in einem Objekt"
     nested = Invalid([Issue("name", "is required"), Issue("id", "is required")])
     yield nested.message, "name: ist erforderlich (und 1 weitere)"
 
@@ -77,7 +87,7 @@ def test_a_stored_message_can_still_be_translated() -> None:
         "{problem} (and {count} more)", problem=Message("{name!r} is reserved", name="{}"), count=2
     )
     field = MessageField()
-    for stored in (message, "is required"):
+    for stored in (message, "is required", blocks_in_words(["tone", "rules"]), blocks_in_words(["a"] * 30)):
         read = field.from_db_value(field.get_prep_value(stored))
         with translation.override("de"):
             assert (read, translated(read or "")) == (stored, translated(stored))

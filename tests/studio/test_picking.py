@@ -117,7 +117,7 @@ def test_tools_and_models_are_those_that_agents_of_the_workspace_use(
 def test_what_no_run_can_use_is_named_after_a_save_and_before_publishing(cast: Cast, edgar: Person) -> None:
     typed = {"model.provider": "opnai", "model.name": "m"}
     assert edgar.post(AGENTS, edgar.form(AGENTS) | typed).status_code == 302
-    warning = "There is no provider 'opnai'. Do you mean 'openai'?"
+    warning = "There is no provider “opnai”. Do you mean “openai”?"
     assert warning in words_of(edgar.get(AGENTS))
     assert warning in Window.of("paula").get("/studio/versioning/agent/writer/publish/").text
 

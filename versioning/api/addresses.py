@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.conf import settings
+from django.core.handlers.asgi import ASGIRequest
+from django.http import HttpRequest
 from django.urls import get_script_prefix
 
 
@@ -19,10 +18,14 @@ def location(path: str) -> str:
     return f"{root()}/{path}"
 
 
-def has_encoded_end(environ: Mapping[str, Any], word: str) -> bool:
+def has_encoded_end(request: HttpRequest, word: str) -> bool:
     """Return whether a path ends with the word after an encoded slash, so that it is the end of an id.
 
-    False where the server does not pass on the path as it was sent.
+    False where the server does not pass on the path as it was sent: WSGI servers do it in either of two
+    variables, ASGI servers in the scope.
     """
-    sent = str(environ.get("REQUEST_URI") or environ.get("RAW_URI") or "").partition("?")[0]
-    return sent.lower().endswith(f"%2f{word}")
+    if isinstance(request, ASGIRequest):
+        sent = (request.scope.get("raw_path") or b"").decode("latin-1")
+    else:
+        sent = str(request.META.get("REQUEST_URI") or request.META.get("RAW_URI") or "")
+    return sent.partition("?")[0].lower().endswith(f"%2f{word}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from editor_client.shared.instructions import BlockReport
 from rest_framework.request import Request
@@ -44,6 +44,12 @@ class ServedAgentViewSet(EditorViewSet):
     }
     responses = {"list": AgentsById, "retrieve": ResolvedAgentAnswer, "parts": AgentPartsAnswer}
 
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Check what is checked for all views; an agent stored before `parts` was reserved is retrieved."""
+        if self.action == "parts" and has_encoded_end(request._request, "parts"):  # noqa: SLF001
+            self.action = "retrieve"
+        super().initial(request, *args, **kwargs)
+
     def list(self, request: Request) -> Response:
         """Return the published version of every agent that the caller may read, resolved, by id."""
         context = parameters.context(request.query_params)
@@ -75,9 +81,7 @@ class ServedAgentViewSet(EditorViewSet):
 
     def parts(self, request: Request, id: str) -> Response:  # noqa: A002
         """Return the selected agent before evaluation, for clients that evaluate it in any context."""
-        if has_encoded_end(request.META, "parts"):
-            # An agent that was stored before the word was reserved.
-            self.action = "retrieve"
+        if self.action == "retrieve":
             return self.retrieve(request, f"{id}/parts")
         selector = parameters.selector(request.query_params)
         return with_etag(request, _in_parts(selector, id, self.caller, self.depends_on))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from http import HTTPStatus
 from itertools import groupby
 from typing import Any, ClassVar, cast
 from urllib.parse import unquote_plus, unquote_to_bytes
@@ -116,6 +117,8 @@ class EditorViewSet(ViewSet):
     """The errors of single actions in addition to the common ones."""
     paths: ClassVar[Mapping[str, PathParameter]] = {}
     """The parts of the URLs that have an unusual meaning."""
+    is_dry_run = False
+    """Set by a handler that stores nothing this time; no `Idempotency-Key` keeps its answer."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Check the method, then authenticate, then check the limits of the key and the query parameters."""
@@ -165,7 +168,10 @@ class EditorViewSet(ViewSet):
         if idempotency.has_begun(self.request):
             if isinstance(answer, Response):
                 answer.render()
-            idempotency.end(self.request, answer)
+            made_nothing = self.is_dry_run or (
+                self.action in self.created and answer.status_code == HTTPStatus.OK
+            )
+            idempotency.end(self.request, answer, is_kept=not made_nothing)
         return answer
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:

@@ -3,7 +3,7 @@
 The header is that of draft-ietf-httpapi-idempotency-key-header. A successful answer is kept for a day, for
 the key or person that has sent the request, without secrets in it; after a refusal the request may be sent
 again. It is given again to a caller who still has the rights of then. Not kept are streams, answers of
-requests that only read, and all but the newest `MAX_BYTES` of a caller.
+requests that only read or make nothing, and all but the newest `MAX_BYTES` of a caller.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from versioning.api.request_log import without_secrets
 from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.models import storage
-from versioning.models.idempotency import MAX_BYTES, MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
+from versioning.models.idempotency import MAX_LENGTH, UNWRITTEN, IdempotentRequest, StoredAnswer
 
 Json = dict[str, Any]
 
@@ -150,8 +150,8 @@ def has_begun(request: Request) -> bool:
     return _BEGUN in request.META
 
 
-def end(request: Request, answer: HttpResponseBase) -> None:
-    """Store the answer to a request that has begun, or forget the request.
+def end(request: Request, answer: HttpResponseBase, *, is_kept: bool = True) -> None:
+    """Store the answer to a request that has begun, or forget the request if the answer is not to be kept.
 
     If the database cannot do that now, it is done later.
     """
@@ -159,11 +159,10 @@ def end(request: Request, answer: HttpResponseBase) -> None:
         return
     name, key, digest, rights = request.META.pop(_BEGUN)
     stored = None
-    if isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
+    if is_kept and isinstance(answer, HttpResponse) and answer.status_code in _SUCCESS:
         headers: Json = {name: answer[name] for name in _STORED_HEADERS if answer.has_header(name)}
         body = _without_secrets(answer.content.decode())
-        if len(body) <= MAX_BYTES:
-            stored = StoredAnswer(answer.status_code, {**headers, _RIGHTS: rights}, body)
+        stored = StoredAnswer(answer.status_code, {**headers, _RIGHTS: rights}, body)
     try:
         with transaction.atomic():
             IdempotentRequest.objects.end(name, key, digest, stored)

@@ -11,6 +11,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import resolve_url
 from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
@@ -150,8 +151,8 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         case Refusal.TOO_LARGE:
             return errors.too_large(settings.EDITOR_MAX_BODY)
         case Refusal.TOO_LARGE_FOR_ANONYMOUS:
-            path = request.path_info
-            is_page = path.startswith(settings.LOGIN_REDIRECT_URL) and path != settings.LOGIN_URL
+            home, login = map(resolve_url, (settings.LOGIN_REDIRECT_URL, settings.LOGIN_URL))
+            is_page = request.path.startswith(home) and request.path != login
             return (
                 redirect_to_login(request.get_full_path()) if is_page else errors.too_large(ANONYMOUS_LIMIT)
             )

@@ -28,6 +28,7 @@ __all__ = [
     "NoInstructions",
     "NotFound",
     "PartsUnavailable",
+    "Quoted",
     "ResourceId",
     "Unauthorized",
     "Usernames",
@@ -47,6 +48,21 @@ class Usernames(str):
         """Return the user names as one text, separated by commas."""
         given = tuple(names)
         made = super().__new__(cls, ", ".join(given))
+        made.names = given
+        return made
+
+
+class Quoted(str):
+    """Names in a message: in Python's quotation marks for programs; the studio uses those of the language."""
+
+    __slots__ = ("names",)
+
+    names: tuple[str, ...]
+
+    def __new__(cls, names: Iterable[str]) -> Self:
+        """Return the names as one text, separated by commas."""
+        given = tuple(names)
+        made = super().__new__(cls, ", ".join(map(repr, given)))
         made.names = given
         return made
 

@@ -58,6 +58,12 @@ class TooLong(Exception):
 _compiled: BoundedCache[str, Any] = BoundedCache(_CACHE_BYTES)
 
 
+def reason_of(error: re2.error) -> str:
+    """Return why RE2 refuses a pattern; its errors hold bytes."""
+    reason = error.args[0] if error.args else ""
+    return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+
+
 def compile_pattern(pattern: str) -> Any:
     """Return a pattern that takes linear time; raises `PatternRefused`."""
     known = _compiled.get(pattern)
@@ -71,11 +77,10 @@ def compile_pattern(pattern: str) -> Any:
         try:
             found = re2.compile(translated, options)
         except re2.error as error:
-            reason = error.args[0] if error.args else ""
-            text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-            if "too large" in text and memory != MEMORY[-1]:
+            reason = reason_of(error)
+            if "too large" in reason and memory != MEMORY[-1]:
                 continue
-            message = Message("is not a regular expression that takes linear time: {reason}", reason=text)
+            message = Message("is not a regular expression that takes linear time: {reason}", reason=reason)
             raise PatternRefused(message) from None
         break
     _compiled.put(pattern, found, memory)

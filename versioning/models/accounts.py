@@ -15,6 +15,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.checks import CheckMessage, Error, Warning  # noqa: A004  Django calls it that
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from editor_client.shared import canonical
 
 from versioning.domain.errors import Invalid, Message
 
@@ -150,7 +151,12 @@ def is_mail_address(text: str) -> bool:
     return len(text) <= MAX_MAIL and text.rpartition("@")[0].isascii()
 
 
-def _problem_of(username: str) -> str | None:
+def _problem_of(username: str) -> str | Message | None:
+    try:
+        canonical.check(username)  # the field of a project's model may have no validators
+    except ValueError as error:
+        problem: str | Message = error.args[0]
+        return problem
     model = get_user_model()
     field: Any = model._meta.get_field(model.USERNAME_FIELD)
     try:

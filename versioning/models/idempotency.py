@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import threading
 import time
 import uuid
+from collections import Counter, defaultdict
 from typing import Any, ClassVar, Final, NamedTuple
 
 from django.db import DatabaseError, models, transaction
-from django.db.models.functions import Length
+from django.db.models.functions import Cast
 from django.utils import timezone
 
 from versioning.models.connections import give_back
+from versioning.models.search import ByteLength
 
 LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)
 """After this time, a request without an answer is that of a process that was killed."""
 MAX_LENGTH: Final = 255
 MAX_BYTES: Final = 4 * 1024 * 1024
-"""The maximum size of all answers of a caller; the oldest are forgotten."""
+"""The maximum size of all answers of a caller, in the database and in memory; the oldest are forgotten."""
 _ROW_BYTES: Final = 512
-"""The size of an answer besides its body, rounded up."""
-MAX_UNWRITTEN: Final = 1_000
-"""How many ends of requests a process keeps while the database cannot store them."""
+"""The size of an answer besides its headers and its body, rounded up."""
+MAX_UNWRITTEN_BYTES: Final = 8 * MAX_BYTES
+"""The maximum size of what a process keeps, of all callers, while the database cannot store it."""
 
 
 class StoredAnswer(NamedTuple):
@@ -33,6 +36,13 @@ class StoredAnswer(NamedTuple):
     status: int
     headers: dict[str, Any]
     body: str
+
+    @property
+    def size(self) -> int:
+        """The size in bytes, which counts towards `MAX_BYTES`."""
+        return (
+            len(self.body.encode()) + len(json.dumps(self.headers, ensure_ascii=False).encode()) + _ROW_BYTES
+        )
 
 
 class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
@@ -55,9 +65,11 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
     def end(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Store the answer to the request that has begun.
 
-        None forgets the request, so that it may be sent again.
+        None, or an answer larger than `MAX_BYTES`, forgets the request, so that it may be sent again.
         """
         own = self.filter(caller=caller, key=key)
+        if answer is not None and answer.size > MAX_BYTES:
+            answer = None
         if answer is None:
             own.filter(status=0).delete()
         elif not own.update(**answer._asdict()):
@@ -71,7 +83,8 @@ class IdempotentRequestManager(models.Manager["IdempotentRequest"]):
     def _forget_oldest(self, caller: str) -> None:
         """Delete the oldest answers of a caller that together with newer ones exceed `MAX_BYTES`."""
         answered = self.filter(caller=caller).exclude(status=0)
-        size = Length("body") + models.Value(_ROW_BYTES)
+        headers = ByteLength(Cast("headers", models.TextField()))
+        size = ByteLength("body") + headers + models.Value(_ROW_BYTES)
         if (answered.aggregate(total=models.Sum(size))["total"] or 0) <= MAX_BYTES:
             return
         total, forgotten = 0, []
@@ -119,7 +132,8 @@ class Unwritten:
     """Ends of requests that the database could not store, because its disk was full or it was away.
 
     A thread writes them once that is possible. Until then only this process knows the answers; to other
-    processes the requests are in progress.
+    processes the requests are in progress. Those of a caller take at most `MAX_BYTES`, and all together
+    `MAX_UNWRITTEN_BYTES`: then the oldest of the caller with most of them is forgotten.
     """
 
     every: ClassVar[float | None] = 1.0
@@ -131,15 +145,25 @@ class Unwritten:
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._ends: dict[tuple[str, str], tuple[str, StoredAnswer | None]] = {}
+        self._ends: defaultdict[str, dict[str, tuple[str, StoredAnswer | None]]] = defaultdict(dict)
+        """By caller and key, oldest first."""
+        self._bytes: Counter[str] = Counter()
+        """By caller."""
         self._writer: threading.Thread | None = None
 
     def add(self, caller: str, key: str, digest: str, answer: StoredAnswer | None) -> None:
         """Keep the end of a request."""
+        if answer is not None and answer.size > MAX_BYTES:
+            answer = None
         with self._lock:
-            self._ends[caller, key] = digest, answer
-            while len(self._ends) > MAX_UNWRITTEN:
-                del self._ends[next(iter(self._ends))]
+            self._drop(caller, key)
+            self._ends[caller][key] = digest, answer
+            self._bytes[caller] += _ROW_BYTES if answer is None else answer.size
+            while self._bytes[caller] > MAX_BYTES:
+                self._drop(caller, next(iter(self._ends[caller])))
+            while self._bytes.total() > MAX_UNWRITTEN_BYTES:
+                [(largest, _)] = self._bytes.most_common(1)
+                self._drop(largest, next(iter(self._ends[largest])))
             if self._writer is None and self.every is not None:
                 self._writer = threading.Thread(
                     target=self._write_all, args=[self.every], name="idempotent-answers", daemon=True
@@ -149,18 +173,27 @@ class Unwritten:
     def find(self, caller: str, key: str) -> tuple[str, StoredAnswer | None] | None:
         """Return the digest and the answer of a request; without an answer, it is to be forgotten."""
         with self._lock:
-            return self._ends.get((caller, key))
+            return self._ends[caller].get(key) if caller in self._ends else None
 
     def remove(self, caller: str, key: str) -> None:
         """Drop the end of a request that was written otherwise."""
         with self._lock:
-            self._ends.pop((caller, key), None)
+            self._drop(caller, key)
+
+    def _drop(self, caller: str, key: str) -> None:
+        """Drop the end of a request, if it is kept; the lock is held."""
+        if caller not in self._ends or key not in self._ends[caller]:
+            return
+        _, answer = self._ends[caller].pop(key)
+        self._bytes[caller] -= _ROW_BYTES if answer is None else answer.size
+        if not self._ends[caller]:
+            del self._ends[caller], self._bytes[caller]
 
     def write(self) -> bool:
         """Write all that is kept; return whether that was possible."""
         with self._lock:
-            ends = dict(self._ends)
-        for (caller, key), (digest, answer) in ends.items():
+            ends = [(caller, *one) for caller, own in self._ends.items() for one in own.items()]
+        for caller, key, (digest, answer) in ends:
             try:
                 with transaction.atomic():
                     IdempotentRequest.objects.end(caller, key, digest, answer)

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import models
 
-from versioning.domain.errors import Message
+from versioning.domain.errors import Message, Quoted
 
 
 class MessageField(models.TextField):  # type: ignore[type-arg]
@@ -33,6 +33,8 @@ class MessageField(models.TextField):  # type: ignore[type-arg]
 
 
 def _parts_of(value: Any) -> Any:
+    if isinstance(value, Quoted):
+        return {"quoted": list(value.names)}
     if not isinstance(value, Message):
         return value
     return {
@@ -44,4 +46,6 @@ def _parts_of(value: Any) -> Any:
 def _message_of(stored: Any) -> Any:
     if not isinstance(stored, dict):
         return stored
+    if "quoted" in stored:
+        return Quoted(stored["quoted"])
     return Message(stored["template"], **{name: _message_of(one) for name, one in stored["values"].items()})

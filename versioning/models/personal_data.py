@@ -8,7 +8,7 @@ searched.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -32,6 +32,12 @@ _AT_ONCE: Final = 500
 
 PEOPLE_MEMBERS: Final = frozenset({"createdBy", "invitedBy", "owner", "reviewers", "username"})
 """The members of an entry's detail that hold user names; a new one is added here."""
+
+PEOPLE_IN_ANSWERS: Final = PEOPLE_MEMBERS | {
+    *("author", "authorId", "by", "bypassedBy", "changesRequestedBy", "mail", "publishedBy"),
+    *("requestedBy", "resolvedBy", "savedBy", "startedBy", "updatedBy"),
+}
+"""The members of answers of the API that hold user names or mail addresses; a new one is added here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,27 @@ class Erasure:
             member: self.replaced(value) if member in PEOPLE_MEMBERS else value
             for member, value in detail.items()
         }
+
+    def is_about(self, answer: Any) -> bool:
+        """Return whether an answer of the API names the person, in a member that holds people or a sentence.
+
+        A user name may be an ordinary word, so texts that people have written do not count.
+        """
+        if isinstance(answer, list):
+            return any(map(self.is_about, answer))
+        if not isinstance(answer, Mapping):
+            return False
+        for member, value in answer.items():
+            people = value.get("id") if member == "actor" and isinstance(value, Mapping) else None
+            if member in PEOPLE_IN_ANSWERS:
+                people = value
+            if self.replaced(people) != people:
+                return True
+            if member == "message" and isinstance(value, str) and self.replaced_within(value) != value:
+                return True
+            if member != "metadata" and self.is_about(value):
+                return True
+        return False
 
     def replaced_within(self, sentence: str) -> str:
         """Return a sentence of the editor's, or JSON, with the new name wherever the name is quoted."""
@@ -155,6 +182,11 @@ def _deleted(rows: QuerySet[Any]) -> int:
     return rows.delete()[1].get(rows.model._meta.label, 0)
 
 
+def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
+    """Delete rows by their keys, a few at once, and return how many there were."""
+    return sum(_deleted(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE))
+
+
 def _erase_in_log(erasure: Erasure) -> int:
     """Replace who acted, and the people in details; nothing else of an entry changes."""
     entries = unguarded(Event.objects.order_by())
@@ -215,7 +247,17 @@ def _erase_invitations(erasure: Erasure) -> int:
 
 def _erase_repeated_answers(erasure: Erasure) -> int:
     """Delete stored answers that name the person; requests that are repeated are answered anew."""
-    return _deleted(IdempotentRequest.objects.filter(erasure.found_in("body")))
+    quoting = IdempotentRequest.objects.filter(erasure.found_in("body")).only("pk", "body")
+    about = [one.pk for one in quoting.iterator(_AT_ONCE) if erasure.is_about(_json_in(one.body))]
+    return _deleted_by_pk(IdempotentRequest.objects.all(), about)
+
+
+def _json_in(body: str) -> Any:
+    """Return the value of an answer in JSON; None for an answer of another type."""
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
 
 
 def _end_sessions(erasure: Erasure) -> int:
@@ -229,7 +271,7 @@ def _end_sessions(erasure: Erasure) -> int:
         for row in rows.order_by("pk").iterator(_AT_ONCE)
         if store().decode(row.session_data).get("_auth_user_id") == str(erasure.user.pk)
     ]
-    return sum(_deleted(rows.filter(pk__in=own[at : at + _AT_ONCE])) for at in range(0, len(own), _AT_ONCE))
+    return _deleted_by_pk(rows, own)
 
 
 def _erase_in_history_of_account(erasure: Erasure) -> int:

@@ -55,8 +55,7 @@ def ask(
     background.refuse_own_thread()
     catalog = store.providers()
     chosen = background.strict_providers.model("scorer", model, catalog)
-    provider, name = str(model.get("provider")), str(model.get("name"))
-    priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or chosen.system, name=name)
+    priced = PricedModel.of(model, catalog, chosen.system)
     messages: list[ModelMessage] = [ModelRequest(parts=[SystemPromptPart(instructions)])]
     messages += model_history(turns)
     settings = ModelSettings(temperature=0, timeout=seconds)
@@ -68,7 +67,7 @@ def ask(
     try:
         found = background.run(answer())
     except Exception as error:
-        raise failure_of(error, agent_id="scorer", provider=provider, in_request=True) from error
+        raise failure_of(error, agent_id="scorer", provider=priced.provider, in_request=True) from error
     used = found.usage
     cost = Prices(store.prices()).of_messages(priced, [found], used.input_tokens, used.output_tokens)
     return ModelAnswer(storable_text(found.text or ""), used.input_tokens, used.output_tokens, cost)

@@ -110,9 +110,7 @@ class Preparer:
             raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
         catalog = self.catalog()
         model = providers.model(served.id, served.model, catalog)
-        named = served.model or {}
-        provider, name = str(named.get("provider")), str(named.get("name"))
-        priced = PricedModel(provider=provider, kind=catalog.kind_of(provider) or model.system, name=name)
+        priced = PricedModel.of(served.model or {}, catalog, model.system)
         tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
         if instead is not None:
             tools = tuple(answered(tool, instead) for tool in tools)

@@ -18,6 +18,8 @@ from versioning.domain.prices import OwnPrice, plus
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
+    from versioning.domain.provider_catalog import ProviderCatalog
+
 _NAMES: Final = {"azure-responses": "azure", "bedrock": "aws", "xai": "x-ai"}
 """Our names of providers → those of the list, where they differ."""
 _DATE: Final = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])\b")
@@ -32,6 +34,15 @@ class PricedModel:
     kind: str
     """The built-in provider that it is like."""
     name: str
+
+    @classmethod
+    def of(cls, model: Mapping[str, Any], catalog: ProviderCatalog, system: str = "") -> PricedModel:
+        """Return the model that an agent names.
+
+        `system` is the kind of a provider that the catalog does not know, as the agent library calls it.
+        """
+        provider = str(model.get("provider"))
+        return cls(provider=provider, kind=catalog.kind_of(provider) or system, name=str(model.get("name")))
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,10 @@ class Resolved(Generic[R]):
 NEVER_PUBLISHED = Notice(
     code="no_published_version", message="Nothing is published yet; this is the latest version instead."
 )
+NO_PUBLISHED_OVERRIDE = Notice(
+    code="no_published_version",
+    message="No override is published, so the agent in code is served; this is the latest version instead.",
+)
 
 
 def select(
@@ -95,7 +99,8 @@ def select(
     if resource.gone and selector.version_id is None:
         raise NotFound
     if selector.overlay is not None:
-        return _in_overlay(resource, selector, read_overlay(selector.overlay, caller), caller)
+        overlay = read_overlay(selector.overlay, caller)
+        return _in_overlay(resource, selector, overlay, caller, overrides_code=overrides_code)
     if selector.asks_for_draft:
         require_drafts(selector, caller, resource.workspace_id)
     if chosen is not None and selector.status is Status.PUBLISHED:
@@ -106,9 +111,7 @@ def select(
     if version is None and selector.status is Status.PUBLISHED:
         # Only callers who may read drafts get here; for others a resource without a published version is
         # missing.
-        if resource.was_ever_published and not overrides_code:
-            raise Unpublished
-        version, fallback = resource.latest, NEVER_PUBLISHED
+        version, fallback = resource.latest, _fallback(resource, overrides_code=overrides_code)
     if version is None:
         raise NotFound
     found = Resolved(resource=resource, version=version, selector=selector, label=label, fallback=fallback)
@@ -117,15 +120,27 @@ def select(
     return found
 
 
-def _in_overlay(resource: R, selector: Selector, overlay: Overlay, caller: Caller) -> Resolved[R]:
+def _fallback(resource: VersionedResource, *, overrides_code: bool) -> Notice:
+    """Return why the latest version stands in for the published one; raises `Unpublished`."""
+    if overrides_code:
+        return NO_PUBLISHED_OVERRIDE
+    if resource.was_ever_published:
+        raise Unpublished
+    return NEVER_PUBLISHED
+
+
+def _in_overlay(
+    resource: R, selector: Selector, overlay: Overlay, caller: Caller, *, overrides_code: bool
+) -> Resolved[R]:
     """Return the version that would be served; the caller may read the drafts of the overlay."""
     overlaid = overlay.of(resource)
     if overlaid is None:
-        return replace(select(resource, PUBLISHED, caller), selector=selector, overlay=overlay)
-    if overlaid.version_id is None and resource.was_ever_published:
-        raise Unpublished
-    fallback = NEVER_PUBLISHED if overlaid.version_id is None else None
-    version = resource.latest if overlaid.version_id is None else find_version(resource, overlaid.version_id)
+        live = select(resource, PUBLISHED, caller, overrides_code=overrides_code)
+        return replace(live, selector=selector, overlay=overlay)
+    if overlaid.version_id is None:
+        version, fallback = resource.latest, _fallback(resource, overrides_code=overrides_code)
+    else:
+        version, fallback = find_version(resource, overlaid.version_id), None
     return Resolved(resource=resource, version=version, selector=selector, overlay=overlay, fallback=fallback)
 
 

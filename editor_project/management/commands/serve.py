@@ -12,11 +12,10 @@ from django.core.servers.basehttp import get_internal_wsgi_application
 
 from editor_project.server import connections, process
 from editor_project.server.background import BackgroundWorker
+from editor_project.server.preloading import preload_process
 from editor_project.server.worker import Served
 from versioning.api import open_streams
-from versioning.api.openapi import document
-from versioning.conf import get_editor, get_framework
-from versioning.runtime import preload
+from versioning.conf import get_framework
 
 
 class Command(BaseCommand):
@@ -42,7 +41,7 @@ class Command(BaseCommand):
         get_framework()  # before forking
         possible = connections.possible()
         process.run(
-            Served(get_internal_wsgi_application, threads, _streams(possible), _preload),
+            Served(get_internal_wsgi_application, threads, _streams(possible), preload_process),
             bind=bind,
             workers=workers,
             pinned=settings.EDITOR_PIN_WORKERS,
@@ -57,9 +56,3 @@ def _streams(possible: int) -> int:
     if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
         raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
     return min(wanted, most)
-
-
-def _preload() -> None:
-    """Load what runs need, with the clients of the configured providers, and make the OpenAPI document."""
-    preload(get_editor().providers())
-    document.prepare()

@@ -6,6 +6,7 @@ has input and ground truth, `Score.passed` and `Score.value` what came of it.
 
 from evaluation.experiments.models.cells import ENDED, Cell, CellQuerySet, State
 from evaluation.experiments.models.experiments import (
+    MAX_CHOSEN_ID,
     MAX_GROUP,
     MAX_ID,
     MAX_NAME,
@@ -15,11 +16,14 @@ from evaluation.experiments.models.experiments import (
     ExperimentScorer,
     Outcome,
     TargetType,
+    key_in,
+    public_id,
 )
 from evaluation.experiments.models.scores import Label, Score
 
 __all__ = [
     "ENDED",
+    "MAX_CHOSEN_ID",
     "MAX_GROUP",
     "MAX_ID",
     "MAX_NAME",
@@ -34,4 +38,6 @@ __all__ = [
     "Score",
     "State",
     "TargetType",
+    "key_in",
+    "public_id",
 ]

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from django.db.models.fields.related_descriptors import RelatedManager
 
 MAX_ID: Final = 200
+MAX_CHOSEN_ID: Final = 160
+"""The maximum length of an id that a caller chooses, percent-encoded."""
 MAX_NAME: Final = 200
 MAX_GROUP: Final = 200
 """The maximum length of the ids by which callers group experiments."""
@@ -54,6 +56,16 @@ class Outcome(models.TextChoices):
     """It has not ended."""
 
 
+def key_in(dataset_id: UUID, experiment_id: str) -> str:
+    """Return the key of an experiment with a chosen id that is the key of one of another dataset."""
+    return f"{experiment_id}\n{dataset_id.hex}"
+
+
+def public_id(key: str) -> str:
+    """Return the id by which callers know an experiment with this key: it is unique in the dataset."""
+    return key.partition("\n")[0]
+
+
 class ExperimentQuerySet(models.QuerySet["Experiment"]):
     """Queries for experiments."""
 
@@ -70,6 +82,16 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         of_dataset &= all_covered_by(caller, "dataset__target_keys")
         return found.filter(covered_by(caller, "target_id") | of_dataset)
 
+    def in_dataset(self, dataset_id: UUID, experiment_id: str) -> Self:
+        """Filter by the experiment that has an id in a dataset."""
+        return self.filter(pk__in=[experiment_id, key_in(dataset_id, experiment_id)], dataset=dataset_id)
+
+    def keys_of(self, experiment_id: str) -> list[str]:
+        """Return the keys of the experiments with an id, in any dataset; a key is an id, too."""
+        found = self.filter(models.Q(pk=experiment_id) | models.Q(pk__startswith=f"{experiment_id}\n"))
+        keys = found.order_by().values_list("pk", flat=True)
+        return [key for key in keys if experiment_id in {key, public_id(key)}]  # SQLite ignores case
+
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""
         return self.select_for_update(of=("self",), no_key=True).order_by("pk")
@@ -79,6 +101,7 @@ class Experiment(models.Model):
     """One run of a target over the items of one version of a dataset."""
 
     id = models.CharField(primary_key=True, max_length=MAX_ID)
+    """See `public_id`."""
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     dataset = models.ForeignKey(Dataset, null=True, on_delete=models.SET_NULL, related_name="experiments")
     """Null once the dataset is deleted."""
@@ -163,7 +186,12 @@ class Experiment(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name or self.pk
+        return self.name or self.public_id
+
+    @property
+    def public_id(self) -> str:
+        """The id by which callers know it."""
+        return public_id(self.pk)
 
     @property
     def dollars(self) -> Decimal | None:
@@ -235,7 +263,7 @@ class Experiment(models.Model):
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
-        about = {"experimentId": self.pk, "name": self.name, **detail}
+        about = {"experimentId": self.public_id, "name": self.name, **detail}
         events.record(f"experiment.{what}", by=by, workspace_id=self.workspace_id, **about)
 
 
