@@ -26,6 +26,7 @@ from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.uuids import uuid_of
+from versioning.models.text_keys import ByName
 
 MAX_ITEMS: Final = 50
 """How many items of a dataset are offered."""
@@ -89,7 +90,7 @@ class TryScorerPage(ResourcePage):
     def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
         """Return the page."""
         chosen = self._chosen()
-        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by("name")
+        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
         return self.page(
             "evaluation/try.html",
             title=_("Try"),

@@ -7,7 +7,7 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Count, F, Q, Window
+from django.db.models import Count, F, Q, Value, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
@@ -23,6 +23,7 @@ from versioning.domain.config import Config
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot, reference_to_id
 from versioning.models import VersionedResource
+from versioning.models.text_keys import begins
 
 THREADS: Final = 20
 """How many threads a page shows."""
@@ -145,7 +146,8 @@ class Viewpoint:
         own = Q(version_id=version.version_id)
         if version.source != "database":
             return own
-        elsewhere = Q(version_id__startswith=_NOT_IN_ROWS[0]) | Q(version_id__startswith=_NOT_IN_ROWS[1])
+        in_files, in_git = (begins(F("version_id"), Value(one)) for one in _NOT_IN_ROWS)
+        elsewhere = in_files | in_git
         return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
     def _stored(self, comments: Sequence[Comment]) -> set[str]:

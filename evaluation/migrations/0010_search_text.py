@@ -1,0 +1,46 @@
+"""The values of items, in which a search looks."""
+
+import json
+
+from django.db import migrations, models
+
+from evaluation.datasets.models import PURGED_TEXT, searchable_values
+
+BATCH = 500
+
+
+def fill(apps, schema_editor):
+    """Fill the column, some rows at a time; what is deleted or purged is not searched."""
+    manager = apps.get_model("evaluation", "Revision")._default_manager
+    table = schema_editor.quote_name(manager.model._meta.db_table)
+    rows = manager.filter(is_deleted=False, search_text="").exclude(payload_json=PURGED_TEXT).order_by("pk")
+    last = 0
+    while some := list(rows.filter(pk__gt=last).values_list("pk", "payload_json")[:BATCH]):
+        last = some[-1][0]
+        texts = [(searchable_values(json.loads(payload)), pk) for pk, payload in some]
+        with schema_editor.connection.cursor() as cursor:
+            cursor.executemany(f"UPDATE {table} SET search_text = %s WHERE id = %s", texts)  # noqa: S608
+
+
+def fold_searched_texts_of_scorers(apps, schema_editor):
+    """Fold the searched texts of scorers again, as migration 0028 of `versioning` does."""
+    table = schema_editor.quote_name(apps.get_model("evaluation", "ScorerVersion")._meta.db_table)
+    with schema_editor.connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} SET search_text = editor_caseless(search_text)"  # noqa: S608
+            " WHERE search_text <> editor_caseless(search_text)"
+        )
+
+
+class Migration(migrations.Migration):
+    dependencies = [("evaluation", "0009_conditions_of_evidence"), ("versioning", "0028_text_keys")]
+
+    operations = [
+        migrations.AddField(
+            "revision",
+            "search_text",
+            models.TextField(db_default="", default="", editable=False),
+        ),
+        migrations.RunPython(fill, migrations.RunPython.noop),
+        migrations.RunPython(fold_searched_texts_of_scorers, migrations.RunPython.noop),
+    ]
