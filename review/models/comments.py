@@ -49,6 +49,8 @@ class Comment(AboutResource):
     """The place in the configuration, such as `instructions.2.content`; empty for the whole version."""
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
+    start = models.PositiveIntegerField(null=True, editable=False)
+    """How many characters of the field precede the quotation; null if it does not stand in a text."""
     quote = QuoteField(blank=True)
     """The commented text, as it was."""
     body = models.TextField()

@@ -62,6 +62,19 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
     return _on_whole_lines(_merged(found))
 
 
+def moved(before: str, after: str, position: int) -> int:
+    """Return where a position of a text is in another text; of what was removed, where it would be."""
+    old = new = 0
+    for span in spans(before, after, PageBudget()):
+        if span.op is Op.SAME and position < old + len(span.text):
+            return new + position - old
+        if span.op is Op.REMOVED and position < old + len(span.text):
+            return new
+        old += len(span.text) * (span.op is not Op.ADDED)
+        new += len(span.text) * (span.op is not Op.REMOVED)
+    return new
+
+
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
     """Yield the unchanged pieces, and between them the removed and the added ones."""
     runs = common_runs(old, new, budget)
