@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from studio.marks import Shown, marked
+from versioning.domain.graphemes import clusters
 from versioning.models.accounts import accounts_named
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def initials(name: str) -> str:
     """Return the initials of a name or a user name: `GH` of `Grace Hopper` and of `grace.hopper`."""
     words = [word for word in re.split(r"[\s._@+-]+", unicodedata.normalize("NFC", name)) if word]
     first_and_last = words if len(words) <= MAX_INITIALS else [words[0], words[-1]]
-    return "".join(word[0].upper()[0] for word in first_and_last)
+    return "".join(clusters(clusters(word)[0].upper())[0] for word in first_and_last)
 
 
 def colour_of(username: str) -> int:

@@ -5,6 +5,7 @@ import json
 from django.db import migrations, models
 
 from evaluation.datasets.models import PURGED_TEXT, searchable_values
+from versioning.models.text_search.folding import fold_stored
 
 BATCH = 500
 
@@ -23,13 +24,9 @@ def fill(apps, schema_editor):
 
 
 def fold_searched_texts_of_scorers(apps, schema_editor):
-    """Fold the searched texts of scorers again, as migration 0028 of `versioning` does."""
-    table = schema_editor.quote_name(apps.get_model("evaluation", "ScorerVersion")._meta.db_table)
-    with schema_editor.connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} SET search_text = editor_caseless(search_text)"  # noqa: S608
-            " WHERE search_text <> editor_caseless(search_text)"
-        )
+    """Fold the searched texts of scorers again, as those of agents and prompt blocks."""
+    version, document = (apps.get_model("evaluation", name) for name in ("ScorerVersion", "ScorerDocument"))
+    fold_stored(version, document, schema_editor.connection)
 
 
 class Migration(migrations.Migration):

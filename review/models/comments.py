@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
+from versioning.domain.graphemes import clipped
 from versioning.domain.texts import MAX_QUOTE
 from versioning.models import Workspace
 
@@ -74,4 +75,4 @@ class Comment(AboutResource):
         ]
 
     def __str__(self) -> str:
-        return f"{self.author_name}: {self.body[:40]}"
+        return f"{self.author_name}: {clipped(self.body, 40)}"

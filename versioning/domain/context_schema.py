@@ -30,6 +30,7 @@ from versioning.domain import patterns
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.bounded_validation import TooSlow, time_for, time_left, validator_of
 from versioning.domain.errors import Issue, Message
+from versioning.domain.graphemes import clipped
 
 MAX_SCHEMA: Final = 256 * 1024
 """The maximum size of a schema, in bytes of its canonical text."""
@@ -224,7 +225,7 @@ def _reference_problem(reference: str, validator: Any) -> str | None:
 
 def _message(error: ValidationError) -> str:
     message: str = error.message
-    return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE]
+    return clipped(message, _LONGEST_MESSAGE)
 
 
 def _path(start: str, error: ValidationError) -> str:

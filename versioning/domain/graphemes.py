@@ -37,6 +37,15 @@ def boundary_before(text: str, position: int) -> int:
     return before
 
 
+def boundary_after(text: str, position: int) -> int:
+    """Return the first boundary between clusters that is not before a position."""
+    before = boundary_before(text, position)
+    if before >= min(position, len(text)):
+        return before
+    end: int = _CLUSTER.match(text, before).end()
+    return end
+
+
 def clipped(text: str, limit: int) -> str:
     """Return the beginning of a text of at most this many code points, cut between clusters.
 
@@ -48,6 +57,11 @@ def clipped(text: str, limit: int) -> str:
 
 
 def _is_boundary(text: str, position: int) -> bool:
-    """Return whether two characters are surely apart: two of ASCII, except for a line break of two."""
-    pair = text[position - 1 : position + 1]
-    return pair.isascii() and pair != "\r\n"
+    """Return whether two characters are surely apart, without looking at those around them."""
+    before, after = text[position - 1], text[position]
+    return _is_simple(before) and _is_simple(after) and before + after != "\r\n"
+
+
+def _is_simple(character: str) -> bool:
+    """Return whether it is Latin, Greek, Cyrillic or Chinese, and no mark: characters that nothing joins."""
+    return character < "\u0300" or "\u0370" <= character < "\u0483" or "\u4e00" <= character < "\ua000"

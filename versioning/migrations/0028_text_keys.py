@@ -3,8 +3,9 @@
 from django.db import migrations
 
 from versioning.models.text_keys import create_in_postgresql
+from versioning.models.text_search.folding import fold_stored
 
-VERSIONS = ("AgentVersion", "PromptBlockVersion")
+KINDS = (("AgentVersion", "AgentDocument"), ("PromptBlockVersion", "PromptBlockDocument"))
 
 
 def create(apps, schema_editor):
@@ -15,18 +16,8 @@ def create(apps, schema_editor):
 
 def fold(apps, schema_editor):
     """Fold the searched texts again; only those are written that are not in the normal form."""
-    for name in VERSIONS:
-        fold_texts(apps.get_model("versioning", name), schema_editor)
-
-
-def fold_texts(version_model, schema_editor):
-    """Fold the searched texts of the versions of a kind: one statement, which reads each text once."""
-    table = schema_editor.quote_name(version_model._meta.db_table)
-    with schema_editor.connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {table} SET search_text = editor_caseless(search_text)"  # noqa: S608
-            " WHERE search_text <> editor_caseless(search_text)"
-        )
+    for names in KINDS:
+        fold_stored(*(apps.get_model("versioning", name) for name in names), schema_editor.connection)
 
 
 class Migration(migrations.Migration):

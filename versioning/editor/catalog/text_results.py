@@ -19,6 +19,7 @@ from editor_client.shared.text_keys import caseless
 from versioning.domain import excerpts
 from versioning.domain.config import Config
 from versioning.domain.excerpts import Piece
+from versioning.domain.graphemes import clipped
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import TextQuery
@@ -155,7 +156,7 @@ class Results(ABC):
             kind=self.kind,
             entry=entry,
             version=version,
-            name=excerpts.marked(entry.name[: excerpts.LENGTH], self.query, inside=self.is_inside),
+            name=excerpts.marked(clipped(entry.name, excerpts.LENGTH), self.query, inside=self.is_inside),
             id=excerpts.marked(entry.id, self.query, inside=self.is_inside),
             excerpt=shown,
         )
