@@ -83,6 +83,36 @@ def check(value: Any) -> None:
             raise _NotJson(Message("holds a {type}, which JSON cannot express", type=type(item).__name__))
 
 
+def fault(value: Any) -> tuple[str, str] | None:
+    """Return the place of what `check` refuses, such as `input.0.name`, and the reason; None if nothing is.
+
+    The place of a member whose name is refused is that of the object.
+    """
+    reason = _refusal(value)
+    if reason is None:
+        return None
+    place: list[str] = []
+    while isinstance(value, Mapping | list | tuple):
+        members = value.items() if isinstance(value, Mapping) else enumerate(value)
+        found = ((name, item, why) for name, item in members if (why := _refusal(item)) is not None)
+        inner = next(found, None)
+        if inner is None:
+            break
+        name, value, reason = inner
+        place.append(str(name))
+    return ".".join(place), reason
+
+
+def _refusal(value: Any) -> str | None:
+    """Return why `check` refuses a value, or None."""
+    try:
+        check(value)
+    except ValueError as error:
+        reason: str = error.args[0]
+        return reason
+    return None
+
+
 def dump(value: Any, *, indent: int | None = None) -> str:
     """Return the canonical text: keys by code point at every level, UTF-8 unescaped, numbers as given."""
     if indent is None:
