@@ -7,6 +7,7 @@ exports and entity tags. Numbers are compared by value and stored as given.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import math
@@ -58,6 +59,11 @@ def parse(text: bytes | str, *, field: str = "body") -> Any:
     except ValueError as error:  # json.JSONDecodeError, and integers of thousands of digits
         raise Invalid.field(field, Message("is not valid JSON: {reason}", reason=str(error))) from None
     return value
+
+
+def parse_file(content: bytes, *, field: str = "file") -> Any:
+    """Return the value of a JSON file as `parse` does; it may begin with a mark, as some programs write."""
+    return parse(content.removeprefix(codecs.BOM_UTF8), field=field)
 
 
 def check(value: Any) -> None:
