@@ -5,7 +5,7 @@ import json
 from django.db import migrations, models
 
 from evaluation.datasets.models import PURGED_TEXT, searchable_values
-from versioning.models.text_search.folding import fold_stored
+from versioning.models.text_search.folding import compose_tags, fold_stored
 
 BATCH = 500
 
@@ -24,9 +24,10 @@ def fill(apps, schema_editor):
 
 
 def fold_searched_texts_of_scorers(apps, schema_editor):
-    """Fold the searched texts of scorers again, as those of agents and prompt blocks."""
+    """Bring searched texts and tags of scorers into their form, as those of agents and prompt blocks."""
     version, document = (apps.get_model("evaluation", name) for name in ("ScorerVersion", "ScorerDocument"))
     fold_stored(version, document, schema_editor.connection)
+    compose_tags(apps.get_model("evaluation", "ScorerTag"))
 
 
 class Migration(migrations.Migration):

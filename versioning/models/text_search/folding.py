@@ -1,9 +1,14 @@
-"""Fold the searched texts of stored versions again, in migrations, after the rule has changed."""
+"""Bring stored texts into the form in which they are compared, in migrations, after the rule has changed."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any, Final
 
+from django.db.models import F
+from django.db.models.functions import Length
+
+from versioning.models.search import ByteLength
 from versioning.models.text_keys import Caseless
 from versioning.models.text_search.index import text_index
 
@@ -28,3 +33,15 @@ def fold_stored(version_model: Any, document_model: Any, connection: Any) -> Non
     if ids:
         progress = document_model._meta.apps.get_model("versioning", "SearchProgress")
         progress._default_manager.update(is_whole=False)
+
+
+def compose_tags(tag_model: Any) -> None:
+    """Compose the names of tags that are decomposed; a tag that is there in both forms stays once."""
+    rows = tag_model._default_manager.annotate(size=Length("name"), bytes=ByteLength("name"))
+    names = rows.filter(bytes__gt=F("size")).values_list("name", flat=True).distinct().order_by()
+    for name in [one for one in names if not unicodedata.is_normalized("NFC", one)]:
+        composed = unicodedata.normalize("NFC", name)
+        decomposed = tag_model._default_manager.filter(name=name)
+        there = tag_model._default_manager.filter(name=composed).values_list("resource_id", flat=True)
+        decomposed.filter(resource_id__in=list(there)).delete()
+        decomposed.update(name=composed)
