@@ -134,7 +134,7 @@ class ItemViewSet(EditorViewSet):
         "list": (
             *parameters.paging(10, ITEM_ORDERS),
             parameters.query("version", "As of this version of the dataset.", type=_NUMBER),
-            parameters.query("search", "Text in one of the values or in the external id, ignoring case."),
+            parameters.query("search", "Text in a value or the external id, ignoring case; up to 200 characters."),
         ),
     }
     requests = {
