@@ -16,6 +16,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
+from editor_client.shared.text_keys import caseless
 
 from studio.marks import Shown, marked
 from versioning.domain.graphemes import clusters
@@ -171,7 +172,7 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 
 def _comparable(name: str) -> str:
     """Return a name for comparisons, as people would take it for another."""
-    return unicodedata.normalize("NFKC", name).casefold()
+    return caseless(unicodedata.normalize("NFKC", name))
 
 
 def _is_like_another(name: str, username: str) -> bool:

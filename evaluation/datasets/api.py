@@ -134,7 +134,9 @@ class ItemViewSet(EditorViewSet):
         "list": (
             *parameters.paging(10, ITEM_ORDERS),
             parameters.query("version", "As of this version of the dataset.", type=_NUMBER),
-            parameters.query("search", "Text in a value or the external id, ignoring case; up to 200 characters."),
+            parameters.query(
+                "search", "Text in a value or the external id, ignoring case; up to 200 characters."
+            ),
         ),
     }
     requests = {
