@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import random
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from editor_client.shared import canonical
 
 from benchmarks.studio_data import insert, prose
 from evaluation.datasets.digests import EMPTY
-from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
 from evaluation.experiments.counting import recount
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
 from evaluation.experiments.recording import ITEM, TEST, json_of
@@ -83,7 +84,14 @@ def _dataset() -> Dataset:
     ]
     insert(items)
     insert(
-        Revision(item=item, dataset=dataset, version=1, payload_json=_payload(item), digest=EMPTY)
+        Revision(
+            item=item,
+            dataset=dataset,
+            version=1,
+            payload_json=_payload(item),
+            search_text=searchable_values(json.loads(_payload(item))),
+            digest=EMPTY,
+        )
         for item in items[1:]
     )
     insert(

@@ -56,6 +56,7 @@ def main(prefix: str, agents: int, versions: int, of_the_first: int, workspace: 
 def rows(prefix: str, agents: int, versions: int, of_the_first: int) -> Iterator[tuple[object, bool]]:
     """Yield every version, and whether it is the last of its agent."""
     from editor_client.shared import canonical  # noqa: PLC0415
+    from editor_client.shared.text_keys import caseless  # noqa: PLC0415
 
     from versioning.models import AgentVersion  # noqa: PLC0415
 
@@ -77,7 +78,7 @@ def rows(prefix: str, agents: int, versions: int, of_the_first: int) -> Iterator
                 config_json=canonical.dump(config),
                 digest=canonical.digest(config),
                 name=agent_id,
-                search_text=f"{agent_id}\n{config['instructions']}".casefold(),
+                search_text=caseless(f"{agent_id}\n{config['instructions']}"),
                 changed_fields=["instructions"],
                 change_message="Auto-saved after edit",
             )

@@ -6,7 +6,6 @@ worker looks for the account later.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
+from editor_client.shared.text_keys import caseless
 
 from mail import conf
 from mail.models import Mail, MailKind
@@ -34,6 +34,7 @@ from studio.error_pages import framed
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
+from versioning.models.text_keys import equals_caseless
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -83,17 +84,9 @@ def may_set_password(user: User | None) -> bool:
 def accounts_of(asked: str) -> Iterator[User]:
     """Yield the accounts with a user name or a mail address that may set a new password."""
     field, named = address_field(), account(asked)
-    alike = accounts().filter(**{f"{field}__iexact": asked}).order_by("pk") if field else accounts().none()
-    # What a database takes for the same letters may be another address.
-    same = [
-        one for one in alike[:MAX_ACCOUNTS] if _comparable(getattr(one, field or "")) == _comparable(asked)
-    ]
-    found = {one.pk: one for one in (named, *same) if one is not None}
+    alike = accounts().filter(equals_caseless(field, asked)) if field else accounts().none()
+    found = {one.pk: one for one in (named, *alike.order_by("pk")[:MAX_ACCOUNTS]) if one is not None}
     yield from filter(may_set_password, found.values())
-
-
-def _comparable(address: str) -> str:
-    return unicodedata.normalize("NFKC", address).casefold()
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -118,7 +111,7 @@ class ForgottenPasswordPage(View):
         if not asked or len(asked) > MAX_ASKED or not asked.isprintable():
             return self._page(problem=_("Type a user name or a mail address."), status=400)
         address = client_address(request)
-        counted = [subject("forgotten", _comparable(asked))]
+        counted = [subject("forgotten", caseless(asked))]
         counted += [subject("address", f"forgotten {address}")] if address else []
         try:
             SignInAttempts.objects.begin(counted)

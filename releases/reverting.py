@@ -12,6 +12,7 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import MAX_TITLE, Action, State
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Conflict
+from versioning.domain.graphemes import clipped
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -45,7 +46,7 @@ def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Revert
         moved = [one for one in items if one.is_unchanged and one.item.active_before != one.item.version_id]
         release = Release(
             workspace_id=published.workspace_id,
-            title=f"Revert: {published.title}"[:MAX_TITLE],
+            title=clipped(f"Revert: {published.title}", MAX_TITLE),
             created_by_id=caller.user_id,
             reverts=published,
         )

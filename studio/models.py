@@ -17,6 +17,7 @@ from editor_client.shared import canonical
 from versioning.domain.access import Right, roles_with
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Membership
+from versioning.models.text_keys import ByName
 
 PRESENT: Final = datetime.timedelta(minutes=2)
 """How long a person counts as present after the last sign of an open page."""
@@ -73,7 +74,7 @@ class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
 
     def of(self, user_id: Any, kind: str) -> Self:
         """Filter by person and by the slug of a kind (`agent`, `promptBlock`), ordered by name."""
-        return self.filter(user_id=user_id, kind=kind).order_by("name")
+        return self.filter(user_id=user_id, kind=kind).order_by(ByName("name"), "pk")
 
 
 class SavedFilter(models.Model):
@@ -103,7 +104,7 @@ class ExampleQuerySet(models.QuerySet["Example"]):
     def about(self, kind: str, resource_id: str, identity: UUID) -> Self:
         """Filter by resource, ordered by name."""
         found = self.filter(kind=kind, resource_id=resource_id, identity=identity)
-        return found.order_by("name")
+        return found.order_by(ByName("name"), "pk")
 
 
 class Example(models.Model):

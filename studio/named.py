@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from editor_client.shared.text_keys import caseless
 
 from studio.kinds import KINDS_BY_SLUG
 from studio.limits import shortened
@@ -19,6 +20,7 @@ from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.editor.catalog import Catalog
 from versioning.editor.memberships import workspaces_with
+from versioning.models.text_keys import contains_caseless
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +135,10 @@ def named_like(text: str, caller: Caller) -> Q:
     found = Q(pk=None)
     for slug, kind in KINDS_BY_SLUG.items():
         catalog = kind.catalog(caller)
-        newest = Q(catalog.viewer.drafts, latest_version__name__icontains=text)
-        live = Q(~catalog.viewer.drafts, active_version__name__icontains=text)
+        newest = Q(catalog.viewer.drafts, contains_caseless("latest_version__name", text))
+        live = Q(~catalog.viewer.drafts, contains_caseless("active_version__name", text))
         rows = catalog.collection.list(by=caller).filter(newest | live)
-        in_code = [pk for pk, agent in catalog.in_code.items() if text.casefold() in agent.name.casefold()]
+        in_code = [pk for pk, agent in catalog.in_code.items() if caseless(text) in caseless(agent.name)]
         ids = Q(resource_id__in=rows.order_by().values("pk")) | Q(resource_id__in=in_code)
         found |= Q(ids, resource_kind=slug)
     return found

@@ -61,6 +61,8 @@ class Mark:
     """The words as they stand in the text, apart from white space."""
     line: int | None
     """The line of the text in which they begin, from 1; None if they are anywhere in it."""
+    start: int
+    """How many units of UTF-16 precede them in the text, as scripts count."""
     by: str
     """Who says something about them."""
     says: str

@@ -16,8 +16,10 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
+from editor_client.shared.text_keys import caseless
 
 from studio.marks import Shown, marked
+from versioning.domain.graphemes import clusters
 from versioning.models.accounts import accounts_named
 
 if TYPE_CHECKING:
@@ -113,7 +115,7 @@ def initials(name: str) -> str:
     """Return the initials of a name or a user name: `GH` of `Grace Hopper` and of `grace.hopper`."""
     words = [word for word in re.split(r"[\s._@+-]+", unicodedata.normalize("NFC", name)) if word]
     first_and_last = words if len(words) <= MAX_INITIALS else [words[0], words[-1]]
-    return "".join(word[0].upper()[0] for word in first_and_last)
+    return "".join(clusters(clusters(word)[0].upper())[0] for word in first_and_last)
 
 
 def colour_of(username: str) -> int:
@@ -170,7 +172,7 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 
 def _comparable(name: str) -> str:
     """Return a name for comparisons, as people would take it for another."""
-    return unicodedata.normalize("NFKC", name).casefold()
+    return caseless(unicodedata.normalize("NFKC", name))
 
 
 def _is_like_another(name: str, username: str) -> bool:

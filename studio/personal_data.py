@@ -5,15 +5,18 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import parse_qsl, urlencode
 
+from django.db.models import F, Value
+
 from studio.models import SavedFilter
 from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
+from versioning.models.text_keys import contains
 
 
 def _erase_in_filters(erasure: Erasure) -> int:
     """Replace the person in filters that others have saved, such as `author=ada`."""
     changed = 0
     named = urlencode({"": erasure.name})
-    for saved in SavedFilter.objects.filter(query__contains=named).only("pk", "query"):
+    for saved in SavedFilter.objects.filter(contains(F("query"), Value(named))).only("pk", "query"):
         given = parse_qsl(saved.query, keep_blank_values=True)
         query = urlencode(
             [(name, erasure.replaced(value) if name == "author" else value) for name, value in given]

@@ -39,8 +39,9 @@ class VersioningConfig(EditorApp):
     def ready(self) -> None:
         """Load declarations, watch direct changes, and create the code's workspace after migrations."""
         super().ready()
-        from versioning.models import direct_changes  # noqa: PLC0415  the models are there only now
+        from versioning.models import direct_changes, text_keys  # noqa: PLC0415  the models are there only now
 
+        text_keys.connect()
         direct_changes.connect()
         post_migrate.connect(make_code_workspace, sender=self)
 

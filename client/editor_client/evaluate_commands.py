@@ -23,6 +23,7 @@ from editor_client.experiments import (
     ResultRecord,
 )
 from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
 from editor_client.sync import Client
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
@@ -280,7 +281,7 @@ def _asked(result: ResultRecord) -> str:
     """Return the beginning of what was asked, in one line."""
     given = result.input
     text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
-    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}…"
+    return text if len(text) <= MAX_SHOWN else f"{clipped(text, MAX_SHOWN - 1)}…"
 
 
 def markdown(

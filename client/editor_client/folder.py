@@ -67,7 +67,7 @@ class Folder:
         """Return the folder, which need not exist; agreements with another server are ignored."""
         folder = cls(root, server)
         try:
-            state = json.loads((root / STATE).read_text(encoding="utf-8"))
+            state = json.loads((root / STATE).read_text(encoding="utf-8-sig"))
             if state["server"] == server:
                 folder.agreed = {_place(name): Agreement(**one) for name, one in state["files"].items()}
         except FileNotFoundError:
@@ -91,7 +91,7 @@ class Folder:
         """
         path = self.root / place.name
         try:
-            config = canonical.parse(path.read_bytes(), field="it")
+            config = canonical.parse_file(path.read_bytes(), field="it")
         except Invalid as error:
             raise FolderError(f"{path}: {error.message}") from None
         if not isinstance(config, dict):

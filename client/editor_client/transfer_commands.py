@@ -124,7 +124,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
 
 def _apply(client: Client, given: argparse.Namespace) -> int:
     try:
-        plan = checked(canonical.parse(given.apply.read_bytes(), field=given.apply.name))
+        plan = checked(canonical.parse_file(given.apply.read_bytes(), field=given.apply.name))
     except Invalid as error:
         raise Unreadable(str(error)) from None
     report = Application(client, plan).run(given.release)

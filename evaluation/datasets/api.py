@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, get_args
 
-from django.db.models import Q
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -135,7 +134,9 @@ class ItemViewSet(EditorViewSet):
         "list": (
             *parameters.paging(10, ITEM_ORDERS),
             parameters.query("version", "As of this version of the dataset.", type=_NUMBER),
-            parameters.query("search", "Whose content has this text."),
+            parameters.query(
+                "search", "Text in a value or the external id, ignoring case; up to 200 characters."
+            ),
         ),
     }
     requests = {
@@ -171,7 +172,7 @@ class ItemViewSet(EditorViewSet):
         found = Revision.objects.of_version(dataset, number_in(given, "version", None))
         text = given.get("search")
         if text is not None:
-            found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))
+            found = found.with_text(text)
         page = Page.read(given, size=10, fields=ITEM_ORDERS, then="-pk")
         return self.page_of(page, found, weight=ByteLength("payload_json"))
 

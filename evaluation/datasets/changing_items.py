@@ -26,7 +26,14 @@ from evaluation.datasets.items import (
     metadata_problem,
     refuse_by_schemas,
 )
-from evaluation.datasets.models import PURGED_TEXT, Dataset, DatasetVersion, Item, Revision
+from evaluation.datasets.models import (
+    PURGED_TEXT,
+    Dataset,
+    DatasetVersion,
+    Item,
+    Revision,
+    searchable_values,
+)
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.registering import require_callable
@@ -74,13 +81,14 @@ class Batch:
         else:
             self.dataset.items_count += 1
         self.dataset.digest = with_item(self.dataset.digest, str(item.pk), content.digest)
-        return self._revision(item, content.text, content.digest)
+        return self._revision(item, content.text, searchable_values(content.payload), content.digest)
 
     def remove(self, before: Revision) -> None:
         """Delete an item from this version on."""
         self.end(before)
         self.dataset.items_count -= 1
-        self._revision(before.item, before.payload_json, before.digest, is_deleted=True)
+        # What is deleted is not searched.
+        self._revision(before.item, before.payload_json, "", before.digest, is_deleted=True)
 
     def end(self, before: Revision) -> None:
         """End a revision with this version."""
@@ -93,9 +101,17 @@ class Batch:
         self.new_items.append(item)
         return self.put(item, content)
 
-    def _revision(self, item: Item, payload: str, digest: str, **more: bool) -> Revision:
+    def _revision(
+        self, item: Item, payload: str, search_text: str, digest: str, *, is_deleted: bool = False
+    ) -> Revision:
         made = Revision(
-            item=item, dataset=self.dataset, version=self.number, payload_json=payload, digest=digest, **more
+            item=item,
+            dataset=self.dataset,
+            version=self.number,
+            payload_json=payload,
+            search_text=search_text,
+            digest=digest,
+            is_deleted=is_deleted,
         )
         self.new.append(made)
         return made
@@ -286,7 +302,7 @@ def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
             raise NotFound
         for remove in _purging:
             remove(dataset.pk, uuid_of(item_id))
-        revisions.update(payload_json=PURGED_TEXT)
+        revisions.update(payload_json=PURGED_TEXT, search_text="")
         dataset.record("updated", caller, purged=item_id)
 
 

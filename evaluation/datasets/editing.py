@@ -14,7 +14,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet, Value
 from django.db.models.deletion import RestrictedError
 from django.utils import timezone
 from editor_client.shared import canonical
@@ -33,6 +33,7 @@ from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.models.text_keys import ByName, contains
 from versioning.verbs import Verbs
 
 
@@ -121,7 +122,7 @@ def list_readable(
     if target_ids:
         either = Dataset.objects.none()
         for one in target_ids:
-            either |= Dataset.objects.filter(target_keys__contains=f"\n{one}\n")
+            either |= Dataset.objects.filter(contains(F("target_keys"), Value(f"\n{one}\n")))
         found = found.filter(pk__in=either.order_by().values("pk"))
     return found
 
@@ -129,7 +130,8 @@ def list_readable(
 def naming(scorer_id: str, by: Caller) -> Iterator[Dependent]:
     """Yield the datasets whose items a scorer scores by default."""
     text = canonical.dump(scorer_id)
-    for one in Dataset.objects.readable_by(by).filter(settings_json__contains=text).order_by("name", "pk"):
+    naming_it = Dataset.objects.readable_by(by).filter(contains(F("settings_json"), Value(text)))
+    for one in naming_it.order_by(ByName("name"), "pk"):
         if scorer_id in one.settings.get("scorerIds", ()):
             yield Dependent(str(one.pk), one.name, "dataset")
 

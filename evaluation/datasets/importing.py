@@ -10,6 +10,8 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
+from editor_client.shared import canonical
+
 from evaluation.datasets import editing
 from evaluation.datasets.changing_items import Batch, by_external_id, changing_items
 from evaluation.datasets.formats.known import FORMATS
@@ -146,6 +148,8 @@ def _content(item: Mapping[str, Any], item_id: Any, settings: Mapping[str, Any])
     """Return the content of an item; raises `Invalid` and `ItemTooLarge`."""
     if item_id is not None and not isinstance(item_id, str):
         raise Invalid.field("id", Message("must be a text"))
+    if (fault := canonical.fault(item_id)) is not None:
+        raise Invalid.field("id", fault[1])
     raise_for_issues(ItemCreate, item)
     problem = metadata_problem(item.get("metadata"))
     if problem is not None and not _is_purged(item):

@@ -55,7 +55,13 @@ class Content(NamedTuple):
 
 
 def content_of(given: Mapping[str, Any]) -> Content:
-    """Return the members that make up the revision of an item, without null ones; raises `ItemTooLarge`."""
+    """Return the members that make up the revision of an item, without null ones.
+
+    Raises `ItemTooLarge`, and `Invalid` for what JSON cannot hold, whichever way it came.
+    """
+    if (fault := canonical.fault(given)) is not None:
+        place, reason = fault
+        raise Invalid.field(place or "row", reason)
     payload = {name: value for name, value in given.items() if name != "externalId"}
     payload = {name: value for name, value in payload.items() if value is not None or name == "input"}
     text = canonical.dump(payload)

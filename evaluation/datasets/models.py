@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
 from django.utils import timezone
 from editor_client.shared import canonical
+from editor_client.shared.text_keys import caseless
 
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.querysets import all_covered_by, within
+from versioning.models.search import check_length
+from versioning.models.text_keys import contains, contains_caseless
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -29,8 +33,25 @@ PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
 """What an item holds whose content was purged."""
 
 
+_BETWEEN_VALUES: Final = "\x1f"
+
 PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
 """What is stored of it."""
+
+
+def searchable_values(payload: Mapping[str, Any]) -> str:
+    """Return the key of all texts, numbers and truth values in an item, without the names of members."""
+    found: list[str] = []
+    pending: list[Any] = [payload]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, Mapping):
+            pending += reversed([*value.values()])
+        elif isinstance(value, list):
+            pending += reversed(value)
+        elif value is not None:
+            found.append(value if isinstance(value, str) else canonical.dump(value))
+    return caseless(_BETWEEN_VALUES.join(found))
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -141,10 +162,19 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def of_version(self, dataset: Dataset, version: int | None = None) -> Self:
         """Return the items of a dataset, as of one of its versions or now."""
-        found = self.filter(dataset=dataset, is_deleted=False).select_related("item")
+        found = self.filter(dataset=dataset, is_deleted=False).select_related("item").defer("search_text")
         if version is None:
             return found.filter(until=None)
         return found.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
+
+    def with_text(self, text: str) -> Self:
+        """Filter by those that have a text in one of their values, or in the external id of the item.
+
+        Case does not count. Raises `Invalid` if the text is too long.
+        """
+        check_length(text)
+        in_values = contains(F("search_text"), Value(caseless(text)))
+        return self.filter(in_values | contains_caseless("item__external_id", text)) if text else self
 
     def purged(self) -> Self:
         """Filter by those whose content was removed for good."""
@@ -162,6 +192,8 @@ class Revision(models.Model):
     """The version since which it is otherwise."""
     payload_json = models.TextField()
     """The members that callers set, as they sent them."""
+    search_text = models.TextField(default="", db_default="", editable=False)
+    """The key of its values, in which a search looks; empty if it was purged."""
     digest = models.CharField(max_length=64)
     """Of the payload as it was before it was purged."""
     is_deleted = models.BooleanField(default=False)

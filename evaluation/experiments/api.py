@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
+from django.db.models import F, Value
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -26,6 +27,7 @@ from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength
+from versioning.models.text_keys import contains
 
 ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
 RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}
@@ -230,9 +232,9 @@ class ResultViewSet(EditorViewSet):
     def list(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """List the results, in the order in which the items ran."""
         found = Experiments.find(experiment, dataset_id=id, by=self.caller)
-        rows = Cell.objects.over().filter(experiment=found).select_related("revision")
+        rows = Cell.objects.over().filter(experiment=found).with_revisions()
         for tag in request.query_params.getlist("tags"):
-            rows = rows.filter(review_tags__contains=f"\n{tag}\n")
+            rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
         rows = finding.by_scores(found, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:

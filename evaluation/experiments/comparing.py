@@ -10,7 +10,7 @@ from statistics import fmean
 from types import MappingProxyType
 from typing import Any, Final
 
-from django.db.models import Q
+from django.db.models import F, Q, Value
 from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 
@@ -22,6 +22,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.editor.resources import Who
+from versioning.models.text_keys import contains
 
 _LOOKED_AT: Final = 100
 """How many results say which models the provider reported."""
@@ -163,7 +164,8 @@ def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[
 
 
 def _models(experiment: Experiment) -> frozenset[str]:
-    rows = Cell.objects.filter(experiment=experiment, state=State.DONE, detail_json__contains='"models"')
+    with_models = contains(F("detail_json"), Value('"models"'))
+    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
     details = (json.loads(one) for one in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
     return frozenset(str(model) for detail in details for model in detail.get("models", ()))
 
@@ -174,7 +176,7 @@ def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozense
         return {}
     named = Q()
     for tag in tags:
-        named |= Q(payload_json__contains=canonical.dump(tag))
+        named |= contains(F("payload_json"), Value(canonical.dump(tag)))
     rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
     found = {}
     for item_id, payload in rows.values_list("item_id", "payload_json"):
@@ -198,8 +200,8 @@ def _sent(experiment: Experiment) -> dict[str, Hashable]:
         return {}
     sent = Q()
     for member in _MEMBERS:
-        sent |= Q(detail_json__contains=f'"{member}"')
-    rows = Cell.objects.filter(sent, experiment=experiment).select_related("revision")
+        sent |= contains(F("detail_json"), Value(f'"{member}"'))
+    rows = Cell.objects.filter(sent, experiment=experiment).with_revisions()
     return {str(cell.item_id): _asked({member: cell.member(member) for member in _MEMBERS}) for cell in rows}
 
 

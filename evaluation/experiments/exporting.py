@@ -75,7 +75,7 @@ def _some(rows: CellQuerySet) -> Iterator[list[int]]:
 
 def _read(rows: CellQuerySet) -> Iterator[Cell]:
     for some in _some(rows):
-        found = Cell.objects.filter(pk__in=some).select_related("revision").prefetch_related("scores")
+        found = Cell.objects.filter(pk__in=some).with_revisions().prefetch_related("scores")
         yield from _all_of(some, list(found.order_by("pk")))
 
 

@@ -143,7 +143,7 @@ def result(experiment: Experiment, result_id: str) -> Cell:
     """Return a result of an experiment; raises `NotFound`."""
     is_number = result_id.isascii() and result_id.isdecimal() and len(result_id) < 19  # noqa: PLR2004  as bigint has
     rows = Cell.objects.over().filter(experiment=experiment)
-    found = rows.select_related("revision").filter(pk=int(result_id)).first() if is_number else None
+    found = rows.with_revisions().filter(pk=int(result_id)).first() if is_number else None
     if found is None:
         raise NotFound
     return found

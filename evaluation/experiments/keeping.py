@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q, Value
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER as TAGS
 
@@ -22,6 +22,7 @@ from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import VersionedResource
+from versioning.models.text_keys import contains
 
 IN_LOCKS: Final = {AGENT.slug: "agents", PROMPT_BLOCK.slug: "promptBlocks"}
 """The members of a lock with the pins of a kind."""
@@ -90,7 +91,7 @@ def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:
         targets = running.filter(target_type="scorer", target_id=resource_id)
         yield from targets.values_list("version_id", flat=True)
     elif kind in IN_LOCKS:
-        for one in running.filter(lock_json__contains=f"{canonical.dump(resource_id)}:"):
+        for one in running.filter(contains(F("lock_json"), Value(f"{canonical.dump(resource_id)}:"))):
             pin = (one.lock or {}).get(IN_LOCKS[kind], {}).get(resource_id)
             if pin is not None and pin["versionId"] is not None:
                 yield pin["versionId"]

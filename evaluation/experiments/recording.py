@@ -17,6 +17,7 @@ from evaluation.experiments.models import Cell, Experiment, Score
 from evaluation.experiments.summing import summed_up
 from evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.graphemes import boundary_before, clipped
 from versioning.domain.storable import storable_json, storable_text
 
 MAX_STORED_OUTPUT: Final = 32 * 1024
@@ -55,7 +56,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
-    cell.error_message = storable_text(answer.error.message[:MAX_MESSAGE]) if answer.error else ""
+    cell.error_message = storable_text(clipped(answer.error.message, MAX_MESSAGE)) if answer.error else ""
     cell.detail_json = canonical.dump(storable_json(answer.detail)) if answer.detail else ""
     cell.__dict__.pop("detail", None)
     cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
@@ -75,7 +76,7 @@ def json_of(output: Any) -> tuple[str, str, bool]:
     if len(data) <= MAX_STORED_OUTPUT:
         return text, digest, False
     whole = output if isinstance(output, str) else text
-    return canonical.dump(whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")), digest, True
+    return canonical.dump(_beginning_of(whole)), digest, True
 
 
 RESULT: Final = (
@@ -122,10 +123,10 @@ def columns_of(outcome: Outcome) -> dict[str, Any]:
     return {
         "value": outcome.score,
         "passed": outcome.passed,
-        "label": storable_text(outcome.label or "")[:200],
+        "label": clipped(storable_text(outcome.label or ""), 200),
         "reason": storable_text(outcome.reason or ""),
         "error_code": outcome.error.code if outcome.error else "",
-        "error_message": storable_text(outcome.error.message[:MAX_MESSAGE]) if outcome.error else "",
+        "error_message": storable_text(clipped(outcome.error.message, MAX_MESSAGE)) if outcome.error else "",
         "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
     }
 
@@ -137,3 +138,9 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
     experiment.summary_json = canonical.dump(summed_up(experiment))
     experiment.save(update_fields=["outcome", "ended_at", "updated_at", "summary_json"])
     experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name)
+
+
+def _beginning_of(text: str) -> str:
+    """Return as much of a text as may be stored, cut between characters."""
+    kept = text.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")
+    return text[: boundary_before(text, len(kept))]

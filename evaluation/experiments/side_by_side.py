@@ -58,7 +58,7 @@ class SideBySide:
         """Return the items."""
         scores = self._scores()
         shown: dict[UUID, dict[str, Cell]] = {}
-        for cell in self._cells().select_related("revision").order_by("-attempt"):
+        for cell in self._cells().with_revisions().order_by("-attempt"):
             of_item = shown.setdefault(cell.item_id, {})
             if cell.state == State.DONE or of_item.get(cell.experiment_id) is None:
                 of_item[cell.experiment_id] = cell  # the last one is the first attempt with an output

@@ -98,7 +98,7 @@ def cell_of(experiment: Experiment, item_id: str, attempt: int) -> Cell:
         raise NotFound
     if attempt >= experiment.attempts:
         extend(experiment, attempt + 1)
-    return of_item.select_related("revision").get(attempt=attempt)
+    return of_item.with_revisions().get(attempt=attempt)
 
 
 def extend(experiment: Experiment, attempts: int) -> None:

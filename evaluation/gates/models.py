@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q, Value
 from django.utils import timezone
 
 from evaluation.datasets.models import Dataset
@@ -18,6 +18,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.models import Workspace, events
 from versioning.models.querysets import covered_by, within
+from versioning.models.text_keys import contains
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -106,7 +107,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def naming_scorer(self, scorer_id: str) -> Self:
         """Filter by the gates that score with a scorer."""
-        return self.filter(scorer_keys__contains=f"\n{scorer_id}\n")
+        return self.filter(contains(F("scorer_keys"), Value(f"\n{scorer_id}\n")))
 
     def in_turn(self) -> Self:
         """Lock the rows alone, as `locked` does: all who judge what would be live wait for each other."""

@@ -11,8 +11,10 @@ from typing import Any, Final
 from editor_client.shared import canonical
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import placeholders, render, split
+from editor_client.shared.text_keys import caseless
 
 from evaluation.scoring.configs import compiled
+from evaluation.scoring.numbers import AmbiguousNumber, first_number, whole_number
 from evaluation.scoring.outcomes import MISSING, Attempt, NotScorable, ScorerError, parsed, text_of
 from versioning.domain.context_schema import UnusableSchema, value_refusals
 
@@ -42,7 +44,7 @@ def reference(template: Any, attempt: Attempt) -> Any:
 
 
 def _folded(text: str, config: Config) -> str:
-    return text.casefold() if config.get("ignoreCase") else text
+    return caseless(text) if config.get("ignoreCase") else text
 
 
 def equals(config: Config, attempt: Attempt) -> bool:
@@ -120,13 +122,16 @@ def _near(actual: Any, wanted: Any, tolerance: float) -> bool:
 
 
 def numeric(config: Config, attempt: Attempt) -> bool:
-    """Compare the first number of the answer."""
+    """Compare the first number of the answer, as people write numbers; see `evaluation.scoring.numbers`."""
     wanted = reference(config.get("value", GROUND_TRUTH), attempt)
-    number = _decimal(wanted.strip() if isinstance(wanted, str) else wanted)
+    comma = config.get("decimal") == ","
+    number = whole_number(wanted, comma=comma) if isinstance(wanted, str) else _decimal(wanted)
     if number is None:
         raise NotScorable("The reference is no number.")
-    found = _NUMBER.search(attempt.text)
-    actual = None if found is None else _decimal(found[0])
+    try:
+        actual = first_number(attempt.text, comma=comma)
+    except AmbiguousNumber as error:
+        raise NotScorable(f"It is not clear which number {error} is.") from None
     return actual is not None and _within(actual, number, config.get("tolerance", 0))
 
 
@@ -156,7 +161,7 @@ def similarity(config: Config, attempt: Attempt) -> float:
     if max(len(wanted), len(attempt.text)) > MAX_SIMILAR:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
-        return _common_words(Counter(wanted.lower().split()), Counter(attempt.text.lower().split()))
+        return _common_words(Counter(caseless(wanted).split()), Counter(caseless(attempt.text).split()))
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, only for comparisons
 
     return Levenshtein.normalized_similarity(wanted, attempt.text)

@@ -95,10 +95,11 @@ class JsonEquals(Shape):
 
 
 class Numeric(Shape):
-    """The first number of the answer is this one."""
+    """The first number of the answer is this one; `decimal` is the sign between its digits and decimals."""
 
     value: Any = UNCHANGED
     tolerance: NotNegative = UNCHANGED
+    decimal: Literal[".", ","] = UNCHANGED
 
 
 class Similarity(Shape):

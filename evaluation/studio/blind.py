@@ -95,6 +95,6 @@ class BlindPage(OneExperimentPage):
 
     def _answers(self, item: str) -> list[tuple[str, Result]]:
         """Return both answers to an item, with the names of their sides."""
-        rows = Cell.objects.filter(item_id=item, attempt=0).select_related("revision")
+        rows = Cell.objects.filter(item_id=item, attempt=0).with_revisions()
         cells = [rows.get(experiment=one) for one in self._sides(item)]
         return [(side.upper(), Result(cell)) for side, cell in zip(SIDES, cells, strict=True)]

@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
+from editor_client.shared.text_keys import collation_key
 
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.models import Scorer
@@ -27,7 +28,7 @@ def agent_choices(workspace_id: str, by: Caller) -> Choices:
     named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
     if workspace_id == editor.code.workspace_id:
         named = {**{key: one.name for key, one in editor.code.readable_by(by).items()}, **named}
-    return sorted(named.items(), key=lambda one: one[1])
+    return sorted(named.items(), key=lambda one: collation_key(one[1]))
 
 
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
@@ -38,7 +39,7 @@ def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -
     rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
     named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
     offered = {**{one: one for one in held}, **named}
-    return sorted(offered.items(), key=lambda one: one[1])
+    return sorted(offered.items(), key=lambda one: collation_key(one[1]))
 
 
 def published_scorers(ids: Iterable[str]) -> set[str]:

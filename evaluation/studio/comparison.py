@@ -114,7 +114,7 @@ def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem])
     """Yield items with the first answer of each side."""
     ids, budget = [one.item_id for one in items], PageBudget()
     rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
-    found = {(one.experiment_id, str(one.item_id)): Result(one) for one in rows.select_related("revision")}
+    found = {(one.experiment_id, str(one.item_id)): Result(one) for one in rows.with_revisions()}
     for item in items:
         sides = [found.get((one.pk, item.item_id)) for one in (baseline, here)]
         before, after = [side.output if side else "" for side in sides]

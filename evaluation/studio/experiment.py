@@ -124,7 +124,7 @@ class ExperimentPage(OneExperimentPage):
     @staticmethod
     def _results(experiment: Experiment) -> LongList:
         rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
-        rows = rows.select_related("revision").prefetch_related("scores")
+        rows = rows.with_revisions().prefetch_related("scores")
         return LongList(rows, experiment.done_count + experiment.error_count)
 
 

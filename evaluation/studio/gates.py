@@ -24,6 +24,7 @@ from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
+from versioning.models.text_keys import ByName
 
 PER_PAGE: Final = 50
 CONDITIONS: Final = {
@@ -159,7 +160,7 @@ class NewGatePage(WorkspacePage):
         """Return the form, with what can be chosen."""
         form = GateForm(data, **more)
         everyone = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
-        found = Datasets.list(workspace=self.workspace.pk, by=self.caller).order_by("name")
+        found = Datasets.list(workspace=self.workspace.pk, by=self.caller).order_by(ByName("name"), "pk")
         items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
         scorers = scorer_choices(self.workspace.pk, self.caller)
         offer(

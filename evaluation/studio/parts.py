@@ -51,7 +51,17 @@ PARTS: Final[Mapping[str, Sequence[Part]]] = {
         _VALUE,
         _TOLERANCE,
     ),
-    "numeric": (_VALUE, _TOLERANCE),
+    "numeric": (
+        _VALUE,
+        _TOLERANCE,
+        Part(
+            name="decimal",
+            title=_("Decimal sign"),
+            help=_("In the answer and in the value. The other one may stand between groups of three digits."),
+            control="choice",
+            options={".": _("point: 1,234.5"), ",": _("comma: 1.234,5")},
+        ),
+    ),
     "similarity": (
         _VALUE,
         Part(

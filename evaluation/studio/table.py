@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from editor_client.shared import tags
@@ -27,6 +26,7 @@ from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 from versioning.editor.catalog import LongList
+from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
 NEW_ROWS: Final = 3
@@ -141,9 +141,9 @@ class TablePage(DatasetPage):
         """The page of items, in the order in which they were added."""
         version = self._version()
         found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
-        text = self.request.GET.get("q", "").replace("\x00", "")
+        text = self.request.GET.get("q", "").replace("\x00", "")[:MAX_LENGTH]
         if text:
-            found = found.filter(Q(payload_json__icontains=text) | Q(item__external_id__icontains=text))
+            found = found.with_text(text)
         known = self.dataset.items_count if not text and version is None else None
         return Paginator(LongList(found, known), PER_PAGE).get_page(self.request.GET.get("page"))
 

@@ -25,7 +25,9 @@ from versioning.api.run_queue import RunsFull, waits_for_models
 from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.graphemes import clipped
 from versioning.domain.uuids import uuid_of
+from versioning.models.text_keys import ByName
 
 MAX_ITEMS: Final = 50
 """How many items of a dataset are offered."""
@@ -89,7 +91,7 @@ class TryScorerPage(ResourcePage):
     def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
         """Return the page."""
         chosen = self._chosen()
-        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by("name")
+        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
         return self.page(
             "evaluation/try.html",
             title=_("Try"),
@@ -109,7 +111,7 @@ class TryScorerPage(ResourcePage):
     def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
         for one in rows:
-            yield str(one.item_id), written.shown(one.payload.get("input"))[:80]
+            yield str(one.item_id), clipped(written.shown(one.payload.get("input")), 80)
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
+from versioning.domain.graphemes import clipped
 from versioning.domain.texts import MAX_QUOTE
 
+MAX_PLACES: Final = 1_000
+"""How many places of the same words are told apart."""
+_BETWEEN: Final = "\n\0\n"
+"""Separates texts that are compared as one: no text holds NUL."""
 _INDEX: Final = re.compile(r"(0|[1-9][0-9]{0,8})(?:\.|\Z)")
 
 
@@ -61,7 +67,7 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
     lines = value.split("\n") if isinstance(value, str) else []
     if not 1 <= line <= len(lines):
         raise Invalid.field("line", "is not a line of this field: only texts have lines, counted from 1")
-    return quote or lines[line - 1].strip()[:MAX_QUOTE]
+    return quote or clipped(lines[line - 1].strip(), MAX_QUOTE)
 
 
 class Content:
@@ -87,22 +93,105 @@ class Content:
         return _plain(quote) not in self._texts[name]
 
 
-def located(config: Config, name: str, quote: str) -> tuple[str, int | None] | None:
-    """Return the path of the first text in a field that contains some words, and the number of their line.
+class PlaceOfWords(NamedTuple):
+    """Where words begin in a text of a configuration."""
 
-    The line is None for words of several lines. Returns None if no text contains them.
+    path: str
+    """The text, such as `instructions.2.content`."""
+    line: int | None
+    """The number of their line, from 1; None for words of several lines."""
+    start: int
+    """How many characters of the text precede them."""
+
+
+class Hint(NamedTuple):
+    """Where a reader has chosen words: a text, the line in which they begin, and which ones of that line."""
+
+    path: str = ""
+    line: int | None = None
+    earlier: int = 0
+    """How often the same words begin earlier in the line."""
+
+
+def occurrences(config: Config, name: str, quote: str) -> list[PlaceOfWords]:
+    """Return the places of some words in the texts of a field, in order; they may overlap."""
+    words = r"\s+".join(map(re.escape, quote.split()))
+    found: list[PlaceOfWords] = []
+    for path, text in texts(config.get(name), name) if words else ():
+        line, counted = 1, 0
+        for match in islice(re.finditer(f"(?=({words}))", text), MAX_PLACES - len(found)):
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            is_long = "\n" in match[1]
+            found.append(PlaceOfWords(path, None if is_long else line, match.start()))
+    return found
+
+
+def located(config: Config, name: str, quote: str, hint: Hint = Hint()) -> PlaceOfWords | None:  # noqa: B008  immutable
+    """Return the place of some words in a field that a reader has chosen; without a hint, the first one.
+
+    Returns None if no text of the field contains them.
     """
-    wanted = _plain(quote)
-    for path, text in texts(config.get(name), name):
-        if wanted in _plain(text):
-            lines = [number for number, line in enumerate(text.split("\n"), 1) if wanted in _plain(line)]
-            return path, lines[0] if lines else None
-    return None
+    found = occurrences(config, name, quote)
+    if not found:
+        return None
+    text = value_at(config, hint.path) if hint.path else None
+    own = [place for place in found if place.path == hint.path]
+    if not isinstance(text, str) or hint.line is None or not own:
+        return own[0] if own else found[0]
+    begins, ends = _bounds_of_line(text, hint.line)
+    on_line = [place for place in own if begins <= place.start < ends]
+    if on_line:
+        return on_line[min(hint.earlier, len(on_line) - 1)]
+    return min(own, key=lambda place: abs(place.start - begins))
 
 
-def has_words(text: str, quote: str) -> bool:
-    """Return whether a text has the quoted words, with any white space between them."""
-    return _plain(quote) in _plain(text)
+def start_in(text: Any, line: int | None, quote: str) -> int | None:
+    """Return where a quote begins in a text, first in its line; None if the text does not have it."""
+    if not isinstance(text, str) or not quote:
+        return None
+    place = located({"text": text}, "text", quote, Hint("text", line))
+    return None if place is None else place.start
+
+
+def _bounds_of_line(text: str, line: int) -> tuple[int, int]:
+    """Return where a line begins in a text, and where the next one does."""
+    start = 0
+    for _ in range(line - 1):
+        start = text.find("\n", start) + 1 or len(text)
+    return start, text.find("\n", start) + 1 or len(text) + 1
+
+
+def followed(
+    old: Config,
+    new: Config,
+    before: PlaceOfWords,
+    places: list[PlaceOfWords],
+    moved: Callable[[str, str, int], int],
+) -> PlaceOfWords:
+    """Return which of the places of a quote in a newer version are those words that were commented on.
+
+    `moved` returns where a position of a text is in another text. All texts of the field are compared as one,
+    because words can move from one block to another.
+    """
+    names = top(old, before.path), top(new, before.path)
+    old_texts, new_texts = (
+        list(texts(config.get(name), name)) for config, name in zip((old, new), names, strict=True)
+    )
+    starts = dict(_starts(new_texts))
+    old_start = dict(_starts(old_texts)).get(before.path, 0) + before.start
+    expected = moved(_joined(old_texts), _joined(new_texts), old_start)
+    return min(places, key=lambda place: abs(starts[place.path] + place.start - expected))
+
+
+def _joined(named: list[tuple[str, str]]) -> str:
+    return _BETWEEN.join(text for _path, text in named)
+
+
+def _starts(named: list[tuple[str, str]]) -> Iterator[tuple[str, int]]:
+    start = 0
+    for path, text in named:
+        yield path, start
+        start += len(text) + len(_BETWEEN)
 
 
 def top(config: Config, field: str) -> str:

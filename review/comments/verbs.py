@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from review.about import columns_about
-from review.comments.places import checked_quote
+from review.comments.places import checked_quote, start_in, value_at
 from review.comments.subjects import Subject
 from review.models import Comment
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -87,11 +87,13 @@ class Comments(Verbs):
         field: str = "",
         line: int | None = None,
         quote: str = "",
+        start: int | None = None,
         parent: str | None = None,
         by: Who = APPLICATION,
     ) -> Comment:
         """Comment on a version, or on a field, a line or some words in it.
 
+        `start` is where the words begin in the text; by default where they first do in the line or the text.
         With `parent` it is a reply: the id of any comment of the thread. A resolved thread stays resolved.
         Raises `NotFound` if there is no such version, and `Invalid` for an invalid text or place.
         """
@@ -106,6 +108,8 @@ class Comments(Verbs):
             else:
                 version = subject.version(version_id)
                 number, quote = version.number, checked_quote(version.config, field, line, quote)
+                if start is None and field:
+                    start = start_in(value_at(version.config, field), line, quote)
             comment = Comment(
                 **columns_about(subject.target),
                 workspace_id=subject.target.workspace_id,
@@ -113,6 +117,7 @@ class Comments(Verbs):
                 version_number=number,
                 field=field,
                 line=line,
+                start=start,
                 quote=quote,
                 body=body,
                 parent=first,

@@ -10,6 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from review.about import AboutResource, AboutResourceQuerySet
+from versioning.domain.graphemes import clipped
 from versioning.domain.texts import MAX_QUOTE
 from versioning.models import Workspace
 
@@ -49,6 +50,8 @@ class Comment(AboutResource):
     """The place in the configuration, such as `instructions.2.content`; empty for the whole version."""
     line = models.PositiveIntegerField(null=True)
     """The number of the line in the field, from 1."""
+    start = models.PositiveIntegerField(null=True, editable=False)
+    """How many characters of the field precede the quotation; null if it does not stand in a text."""
     quote = QuoteField(blank=True)
     """The commented text, as it was."""
     body = models.TextField()
@@ -72,4 +75,4 @@ class Comment(AboutResource):
         ]
 
     def __str__(self) -> str:
-        return f"{self.author_name}: {self.body[:40]}"
+        return f"{self.author_name}: {clipped(self.body, 40)}"

@@ -25,6 +25,7 @@ from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Membership
 from versioning.models.accounts import name_of, normalized
+from versioning.models.text_keys import ByName
 
 MAX_PEOPLE: Final = 12
 """The maximum number of members that a form lists; others are found by their names."""
@@ -56,7 +57,7 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     ).exclude(**{name: but or ""})
     rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
     most = MAX_PEOPLE + len(chosen)
-    rows = members.select_related("user").order_by(rank, name)[: most + 1]
+    rows = members.select_related("user").order_by(rank, ByName(name), name)[: most + 1]
     found = [
         ReviewerChoice(
             name=row.user.get_username(),

@@ -13,6 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.text_keys import caseless
 
 from studio.people import display_name, reserved_names
 from studio.preferences.language import LANGUAGES
@@ -70,7 +71,7 @@ class NameForm(forms.Form):
         """Refuse what the studio calls the reader or the application."""
         cleaned = super().clean() or {}
         whole = " ".join(" ".join(filter(None, cleaned.values())).split())
-        if unicodedata.normalize("NFKC", whole).casefold() in _reserved_names():
+        if caseless(unicodedata.normalize("NFKC", whole)) in _reserved_names():
             self.add_error(name_fields()[0], _("The studio says this about somebody else."))
         return cleaned
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from django import forms
 from django.db.models import Q
+from django.db.models.fields.json import KeyTextTransform
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,10 +18,11 @@ from studio.named import named_like
 from studio.workspaces.forms import DayField, beginning_of, end_of
 from versioning.domain.access import Caller
 from versioning.domain.events import matching
+from versioning.models.text_keys import contains_caseless
 
 MAX_TEXT: Final = 200
-NAMED: Final = ("resource_id", "detail__username", "detail__owner", "detail__prefix")
-"""The fields in which an event names its objects: resources, members, owners of keys, and keys."""
+_MEMBERS: Final = ("username", "owner", "prefix")
+"""The members in which the detail of an event names its objects: members, owners of keys, and keys."""
 
 
 class ActivityForm(forms.Form):
@@ -64,8 +66,9 @@ class ActivityForm(forms.Form):
         condition = Q()
         if "target" in given:
             target = given["target"]
-            by_id = reduce(or_, (Q(**{f"{name}__icontains": target}) for name in NAMED))
-            condition &= by_id | named_like(target, self.caller)
+            texts = ["resource_id", *(KeyTextTransform(name, "detail") for name in _MEMBERS)]
+            named = reduce(or_, (contains_caseless(text, target) for text in texts))
+            condition &= named | named_like(target, self.caller)
         if "since" in given:
             condition &= Q(created_at__gte=beginning_of(given["since"]))
         if "until" in given:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
+from editor_client.shared.text_keys import collation_key
 
 from studio.activity.forms import ActivityForm
 from studio.activity.lines import lines_of
@@ -66,7 +67,7 @@ class ActivityPage(StudioPage):
             form=form,
             is_narrowed=bool(form.given),
             lines=lines_of(found.events, self.caller, of_one=self.of_one),
-            actors=sorted({event.actor for event in found.events if event.actor}),
+            actors=sorted({event.actor for event in found.events if event.actor}, key=collation_key),
             newest="" if before is None else f"?{query}",
             older=f"?{query}&before={found.next}" if found.has_more else "",
             shows_workspace=self.shows_workspace,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ class FieldChange:
     """The prompt block of a changed reference."""
     left_out: int = 0
     """How many of its differences were left out."""
+    text_path: str = ""
+    """The path of its text in the version after, such as `instructions.2.content`; empty if it is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +109,8 @@ def field_difference(
             left_out += len(found) - number
             break
         title = wording.title_of(name, change, is_list=isinstance(new, list))
-        changes.append(_change(name, title, change, budget, names))
+        path = "" if wording.is_rewritten(before, after) else _path_of_text(name, after, change)
+        changes.append(replace(_change(name, title, change, budget, names), text_path=path))
     return FieldDifference(
         name=name,
         title=words_of(name).title,
@@ -116,6 +119,22 @@ def field_difference(
         note=note,
         left_out=left_out,
     )
+
+
+def _path_of_text(name: str, value: Any, change: JsonChange) -> str:
+    """Return the path of the text that a change shows of the value after it; empty if it shows none."""
+    if change.op is Op.REMOVED:
+        return ""
+    path = [name]
+    for key in change.path:
+        is_item = isinstance(value, list)
+        if not is_item and not (isinstance(value, dict) and key in value):
+            return ""  # the readable form has other members
+        value = value[int(key) - 1] if is_item else value[key]
+        path.append(str(int(key) - 1) if is_item else key)
+    if isinstance(value, dict) and isinstance(value.get("content"), str):
+        return ".".join([*path, "content"])  # of a block, whose text comes first
+    return ".".join(path) if isinstance(value, str) else ""
 
 
 def _op_of(before: Any, after: Any) -> Op:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import regex
 from editor_client.shared import canonical
 
 from studio.diff.alignment import common_runs, gaps
 from studio.diff.spans import Op
 from studio.limits import PageBudget
+from versioning.domain.text_search import IN_WORDS
 
-_WORDS: Final = re.compile(r"\w+")
+_WORDS: Final[Any] = regex.compile(rf"[{IN_WORDS}_]+")
 _ALIKE: Final = 0.5
 """The share of words that two items must have in common to count as one changed or moved item."""
 

@@ -10,10 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, zip_longest
-from typing import Final
+from typing import Any, Final
+
+import regex
 
 from studio.diff.alignment import common_runs, gaps
 from studio.limits import PageBudget
+from versioning.domain.text_search import IN_WORDS, UNSEPARATED
 
 
 class Op(StrEnum):
@@ -37,10 +40,14 @@ class Span:
 
 
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
-# A number, a single character of a script without spaces between words, a word, a gap, or a sign.
-_WORDS: Final = re.compile(
-    r"\d+(?:[.,:]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\n|[^\S\n]+|[^\w\s]"
+# A number, a line break, one character of a script without spaces between words, a word, a gap, or a sign.
+# All are made of whole characters as people see them (`\X`), so that marks stay with their letters.
+_WORDS: Final[Any] = regex.compile(
+    rf"\d+(?:[.,:]\d+)+(?!\p{{M}})|\n"
+    rf"|(?=[{UNSEPARATED}])\X|(?:(?=[[{IN_WORDS}_]--[{UNSEPARATED}]])\X)+|(?:(?=[^\S\n])\X)+|\X",
+    flags=regex.VERSION1,
 )
+_PLAIN_WORDS: Final = re.compile(r"\d+(?:[.,:]\d+)+|\w+|\n|[^\S\n]+|[^\w\s]")
 MAX_BY_WORD: Final = 1_000_000
 """Longer texts are not compared by word, but shown as replaced as a whole."""
 _LEAST_COMMON: Final = 0.3
@@ -62,6 +69,19 @@ def spans(before: str, after: str, budget: PageBudget) -> list[Span]:
     return _on_whole_lines(_merged(found))
 
 
+def moved(before: str, after: str, position: int) -> int:
+    """Return where a position of a text is in another text; of what was removed, where it would be."""
+    old = new = 0
+    for span in spans(before, after, PageBudget()):
+        if span.op is Op.SAME and position < old + len(span.text):
+            return new + position - old
+        if span.op is Op.REMOVED and position < old + len(span.text):
+            return new
+        old += len(span.text) * (span.op is not Op.ADDED)
+        new += len(span.text) * (span.op is not Op.REMOVED)
+    return new
+
+
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
     """Yield the unchanged pieces, and between them the removed and the added ones."""
     runs = common_runs(old, new, budget)
@@ -80,7 +100,7 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
         return as_a_whole
     found = []
     common_length = 0
-    for op, removed, added in _pieces(_WORDS.findall(before), _WORDS.findall(after), budget):
+    for op, removed, added in _pieces(_words(before), _words(after), budget):
         # A gap between two changed words counts as changed: "the cat" became "a dog" in one step.
         if op is Op.SAME and (not removed.isspace() or "\n" in removed):
             found.append(Span(Op.SAME, removed))
@@ -89,6 +109,13 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
             found += [Span(Op.REMOVED, removed), Span(Op.ADDED, added)]
     if common_length < _LEAST_COMMON * min(len(before.strip()), len(after.strip())):
         return as_a_whole
+    return found
+
+
+def _words(text: str) -> list[str]:
+    """Return the words, gaps and signs of a text, which together are the text."""
+    pattern = _PLAIN_WORDS if text.isascii() else _WORDS
+    found: list[str] = pattern.findall(text)
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.http import HttpRequest, JsonResponse
 from django.utils.translation import gettext as _
+from editor_client.shared.text_keys import caseless
 
 from studio.forms.context import ContextControl
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
@@ -157,9 +158,9 @@ class ChoicesPage(ResourcePage):
 
 def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
     """Return the names with the text, those first that begin with it."""
-    sought = text.casefold()
-    matching = [one for one in names if sought in one.casefold()]
-    found = sorted(matching, key=lambda one: not one.casefold().startswith(sought))
+    sought = caseless(text)
+    matching = [one for one in names if sought in caseless(one)]
+    found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
     return [Choice(id=one, preview=shortened(names[one], MAX_PREVIEW)) for one in found[:MAX_CHOICES]]
 
 

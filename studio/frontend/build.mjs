@@ -14,7 +14,7 @@ import { build } from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const [, , folder = join(here, "../static/studio")] = process.argv;
 
-const sources = ["build.mjs", "package-lock.json", "package.json", ...readdirSync(join(here, "src")).map((name) => `src/${name}`)];
+const sources = ["build.mjs", "package-lock.json", "package.json", "../static/studio/text.js", ...readdirSync(join(here, "src")).map((name) => `src/${name}`)];
 const digest = createHash("sha256");
 for (const name of sources.sort()) digest.update(`${name}\n`).update(readFileSync(join(here, name)));
 

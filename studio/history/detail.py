@@ -48,13 +48,15 @@ class Piece:
     """The id of the referenced prompt block; empty for its own text."""
     left_out: int = 0
     """How many characters were left out."""
+    path: str = ""
+    """The path of the text in the configuration, such as `instructions.2.content`; empty if it is none."""
 
 
 def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:
     """Return the value of a field in pieces: instructions by block, other values as a whole."""
     shown = readable(name, value)
     if name != "instructions" or not isinstance(shown, list):
-        return [_text("", as_text(shown), "", budget)]
+        return [_text("", as_text(shown), "", budget, name if isinstance(value, str) else "")]
     pieces = []
     for place, block in enumerate(shown, 1):
         if budget.is_spent:
@@ -68,13 +70,14 @@ def pieces_of(name: str, value: Any, budget: PageBudget) -> list[Piece]:
             pieces.append(Piece(title=title, block_id=block["id"]))
         else:
             rules: Condition = block["rules"]
-            pieces.append(_text(title, block["content"], "" if rules.always else str(rules), budget))
+            condition, path = "" if rules.always else str(rules), f"{name}.{place - 1}.content"
+            pieces.append(_text(title, block["content"], condition, budget, path))
     return pieces
 
 
-def _text(title: str, text: str, condition: str, budget: PageBudget) -> Piece:
+def _text(title: str, text: str, condition: str, budget: PageBudget, path: str) -> Piece:
     taken = budget.take(text)
-    return Piece(title=title, text=taken, condition=condition, left_out=len(text) - len(taken))
+    return Piece(title=title, text=taken, condition=condition, left_out=len(text) - len(taken), path=path)
 
 
 OFFERED_LABELS: Final = 100

@@ -73,11 +73,11 @@ def _fold(section: Section, copies: int) -> str:
     hide = ngettext("Hide %(count)s unchanged line", "Hide %(count)s unchanged lines", section.folded)
     # A browser drops a line break at the beginning of a `pre`: this one, and none of the text.
     count, text = {"count": section.folded}, f"\n{shown(section.text)}"
-    again = f'<pre aria-hidden="true">{text}</pre>' * (copies - 1)
+    again = f'<pre aria-hidden="true" data-line="{section.after}">{text}</pre>' * (copies - 1)
     return (
         f'<details class="diff-fold"><summary><span class="when-closed">{show % count}</span>'
         f'<span class="when-open">{hide % count}</span></summary>'
-        f'<div class="diff-folded"><pre>{text}</pre>{again}</div></details>'
+        f'<div class="diff-folded"><pre data-line="{section.after}">{text}</pre>{again}</div></details>'
     )
 
 

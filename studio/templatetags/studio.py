@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.forms.wording import place_of
+from studio.limits import shortened
 from studio.named import id_if_shared, resource_name, workspace_name
 from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
@@ -23,6 +24,7 @@ from studio.translation import changes_of, message_of, reference_to, title_of, t
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
+register.filter(shortened)
 register.filter(title_of)
 register.filter(reference_to)
 register.filter(message_of)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -19,6 +21,7 @@ from versioning.domain.access import Right, roles_with
 from versioning.models import Membership
 from versioning.models.accounts import name_of
 from versioning.models.querysets import within
+from versioning.models.text_keys import ByName, contains_caseless
 
 MAX_PEOPLE: Final = 20
 MAX_TEXT: Final = 150
@@ -75,8 +78,12 @@ def _first(memberships: Any, text: str) -> Iterable[Person]:
     names = [name_of("user"), *(f"user__{name}" for name in _full_name_fields())]
     sought = Q()
     for word in text.split():
-        sought &= Q(*((f"{name}__icontains", word) for name in names), _connector=Q.OR)
-    rows = memberships.filter(sought, user__is_active=True).select_related("user").order_by(names[0])
+        sought &= reduce(or_, (contains_caseless(name, word) for name in names))
+    rows = (
+        memberships.filter(sought, user__is_active=True)
+        .select_related("user")
+        .order_by(ByName(names[0]), names[0])
+    )
     found: dict[str, Person] = {}
     for row in rows[: 2 * MAX_PEOPLE]:
         user = row.user

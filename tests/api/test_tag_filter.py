@@ -88,3 +88,11 @@ def test_overrides_in_files_have_tags_too(cast: Cast, folder: Folder, settings: 
     get_editor().agent.update("answers", {}, metadata={"tags": ["red"]}, publish=False)
     assert found(cast.root, AGENTS, "red") == ["answers"]
     assert found(cast.root, AGENTS, "blue") == []
+
+
+@pytest.mark.database
+def test_a_tag_is_found_in_either_normal_form(cast: Cast, kind: Kind) -> None:
+    for name, spelling in (("composed", "Caf\u00e9"), ("decomposed", "Cafe\u0301")):
+        kind.make(cast.alice, name, metadata={"tags": [spelling]})
+    for typed in ("Caf\u00e9", "Cafe\u0301"):
+        assert found(cast.alice, kind, typed) == ["composed", "decomposed"]

@@ -156,3 +156,45 @@ def test_without_scripts_the_words_that_comments_quote_are_a_list(enter: Enter, 
     expect(page.locator(".marked li")).to_have_text("Be brief. paula: How brief?")
     page.locator(".marked").get_by_role("link").press("Enter")
     expect(page.locator(f"#comment-{said.body['id']}")).to_be_in_viewport()
+
+
+def test_the_place_of_words_is_that_where_they_were_chosen(enter: Enter, api_of: Everybody) -> None:
+    """`a-not-her` has the letters of `not`, and the line that is pressed is there twice."""
+    api = api_of("edgar")
+    first = PROMPT_BLOCKS.make(api, "twice", "In mails:\nBe brief.")["latestVersionId"]
+    text = "In mails:\nBe brief.\nOn the phone:\nBe brief.\nFind a-not-her; not 👩‍👩‍👧."
+    second = PROMPT_BLOCKS.save(api, "twice", text)["latestVersionId"]
+    for layout in ("inline", "side-by-side"):
+        page = enter(
+            "edgar", f"versioning/promptblock/twice/compare/?from={first}&to={second}&layout={layout}"
+        )
+        lines = page.locator("#field-content .diff-no:visible").and_(page.get_by_text("4", exact=True))
+        lines.last.click()
+        page.keyboard.type(f"Pressed, {layout}")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#field-content .thread", has_text=f"Pressed, {layout}")).to_be_visible()
+    page = enter("edgar", f"versioning/promptblock/twice/versions/{second}/")
+    page.evaluate(
+        """text => {
+            const node = document.querySelector("[data-path=content]").firstChild;
+            getSelection().setBaseAndExtent(node, text.lastIndexOf("not"), node, text.lastIndexOf("not") + 3);
+        }""",
+        text,
+    )
+    page.locator(".comment-here").click()
+    page.keyboard.type("Selected")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#field-content .thread", has_text="Selected")).to_be_visible()
+    comments = api.get("/comments", id="twice").body["comments"]
+    assert {one["body"]: one["line"] for one in comments} == {
+        "Pressed, inline": 4,
+        "Pressed, side-by-side": 4,
+        "Selected": 5,
+    }
+    page = enter("edgar", "versioning/promptblock/twice/change/")
+    marks = page.locator(".prompt-mark")
+    expect(marks).to_have_count(3)  # two of the pressed line, of which one is in the other
+    before = (
+        "e => { const line = e.closest('.cm-line').textContent; return line.indexOf(e.textContent, 10); }"
+    )
+    assert marks.last.evaluate(before) == len("Find a-not-her; ")

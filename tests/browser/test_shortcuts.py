@@ -109,3 +109,33 @@ def test_a_review_is_read_and_answered_with_keys(enter: Enter, api_of: ApiOf) ->
     page.evaluate("document.activeElement.closest('details').dispatchEvent(new Event('toggle'))")
     page.keyboard.press("Enter")
     expect(page.locator(".thread")).to_contain_text("Very.")
+
+
+KEYBOARDS = {"Latin": "sj", "Cyrillic": "ыо", "Greek": "σξ", "Hebrew": "דח", "Arabic": "ست"}
+
+
+def press(page: Page, code: str, key: str, *, modifiers: int = 0) -> None:
+    """Press a key of another keyboard, which Playwright cannot name."""
+    keys = page.context.new_cdp_session(page)
+    for kind in ("rawKeyDown", "keyUp"):
+        event = {"type": kind, "modifiers": modifiers, "key": key, "code": code}
+        keys.send("Input.dispatchKeyEvent", event)
+
+
+def test_keys_are_those_of_the_same_place_on_keyboards_of_other_letters(
+    enter: Enter, api_of: ApiOf, library: Library
+) -> None:
+    for number, (name, (save, following)) in enumerate(KEYBOARDS.items(), 1):
+        page = enter("edgar", "versioning/agent/")
+        press(page, "KeyJ", following)
+        expect(page.locator(".rows-title > a").first).to_be_focused()
+        page = enter("edgar", f"versioning/agent/{library.agent}/change/")
+        page.get_by_label("What you changed, and why").fill(f"With {name}")
+        editor(page.locator(".block").first, "Text").click()
+        page.keyboard.insert_text(str(number))
+        press(page, "KeyS", save, modifiers=2)
+        expect(page.locator("[data-saved-state]")).to_have_text("Saved.")
+    # Where letters are Latin ones, the letter decides: on Dvorak the key of O is at the place of S.
+    page.keyboard.insert_text("x")
+    press(page, "KeyS", "o", modifiers=2)
+    expect(page.locator("[data-saved-state]")).to_have_text("Not saved yet.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -450,3 +451,16 @@ class TestTheCommand:
         outcome = self.command("pull", str(tmp_path), "--url", "http://127.0.0.1:9", "--api-key", "ek_x")
         assert outcome.code == FAILED and outcome.err.count("\n") == 1
         assert "Traceback" not in outcome.err
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(desk: Desk) -> None:
+    desk.agent("marked")
+    assert desk.does("pull").code == DONE
+    path = desk.path("marked")
+    path.write_bytes(codecs.BOM_UTF8 + path.read_bytes())
+    assert desk.does("diff").code == DONE
+    config = {**json.loads(path.read_bytes().removeprefix(codecs.BOM_UTF8)), "description": "new"}
+    path.write_bytes(codecs.BOM_UTF8 + json.dumps(config).encode())
+    assert desk.does("diff").code == DIFFERENT
+    assert desk.does("push").code == DONE
+    assert desk.does("diff").code == DONE

@@ -226,3 +226,21 @@ def test_two_values_are_the_same_exactly_when_their_digests_are(left: Any, right
 def test_any_bytes_are_read_or_refused(text: bytes) -> None:
     with suppress(Invalid):
         canonical.check(canonical.parse(text))
+
+
+def test_the_place_of_what_is_refused_is_named() -> None:
+    deep: Any = "x"
+    for _ in range(canonical.MAX_DEPTH + 2):
+        deep = [deep]
+    for value, place, reason in (
+        ({"a": [1, {"b": "x\0"}]}, "a.1.b", "NUL"),
+        ({"a": {"b\0": 1}}, "a", "NUL"),
+        ({"a": "ok", "b": ["\ud800"]}, "b.0", "surrogate"),
+        ({"a": 1, "b": math.nan}, "b", "finite"),
+        ("\0", "", "NUL"),
+        ({"a": deep}, None, "levels"),
+    ):
+        found = canonical.fault(value)
+        assert found is not None and reason in str(found[1])
+        assert place is None or found[0] == place
+    assert canonical.fault({"a": ["\U0001f600", None, 1.5]}) is None

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from evaluation.scoring.numbers import first_number, whole_number
 from evaluation.scoring.outcomes import Outcome
 from tests.support.api import Api
 from tests.support.scorers import make_scorer, scored, tried
@@ -45,6 +49,24 @@ SCORES: list[tuple[str, dict[str, Any], Any, dict[str, Any], float]] = [
     ("jsonEquals", {}, "prose", {"groundTruth": "prose"}, 0),
     ("numeric", {"tolerance": 0.1}, "about 10.3 km", {"groundTruth": 10.2}, 1),
     ("numeric", {}, "1e3", {"groundTruth": " 1000 "}, 1),
+    ("numeric", {}, "The answer is $1,234.", {"groundTruth": 1234}, 1),
+    ("numeric", {}, "1,234,567.89", {"groundTruth": "1234567.89"}, 1),
+    ("numeric", {}, "\u22125 °C", {"groundTruth": -5}, 1),
+    ("numeric", {}, "GPT-4 says 5", {"groundTruth": 4}, 1),
+    ("numeric", {}, "-$.50", {"groundTruth": "-0.5"}, 1),
+    ("numeric", {}, "12\u202f345 km", {"groundTruth": "12,345"}, 1),
+    ("numeric", {}, "1\u00a0234", {"groundTruth": 1234}, 1),
+    ("numeric", {}, "١٢٣", {"groundTruth": 123}, 1),
+    ("numeric", {}, "1, 2 and 3", {"groundTruth": 1}, 1),
+    ("numeric", {"decimal": ","}, "1.234.567,5 €", {"groundTruth": "1.234.567,5"}, 1),
+    ("numeric", {"decimal": ","}, "1,234", {"groundTruth": 1.234}, 1),
+    ("numeric", {"decimal": "."}, "1,234", {"groundTruth": 1.234}, 0),
+    ("equals", {"ignoreCase": True}, "STRASSE", {"groundTruth": "Straße"}, 1),
+    ("equals", {"ignoreCase": True}, "cafe\u0301", {"groundTruth": "CAF\u00c9"}, 1),
+    ("jsonSchema", {"schema": {"multipleOf": 0.01}}, "19.99", {}, 1),
+    ("jsonSchema", {"schema": {"multipleOf": 0.01}}, "19.999", {}, 0),
+    ("jsonSchema", {"schema": {"multipleOf": 1e-308}}, "1e308", {}, 1),
+    ("jsonSchema", {"schema": {"multipleOf": 2}}, "7", {}, 0),
     ("numeric", {}, "-5 or 5", {"groundTruth": 5}, 0),
     ("numeric", {}, "none", {"groundTruth": 5}, 0),
     ("numeric", {}, "1e999999999999999999999", {"groundTruth": 5}, 0),
@@ -103,6 +125,20 @@ def test_what_lacks_a_reference_is_not_scorable_rather_than_wrong(
 ) -> None:
     found = scored({"type": kind, "config": config}, "5", **attempt)
     assert found == Outcome(not_scorable=found.not_scorable) and found.not_scorable
+
+
+@pytest.mark.parametrize("output", ["12,34", "1.2.3", "It was on 1.2.2026.", "1,2345"])
+def test_digits_that_are_no_clear_number_are_not_scorable(output: str) -> None:
+    found = scored({"type": "numeric", "config": {}}, output, groundTruth=12)
+    assert found == Outcome(not_scorable=found.not_scorable) and "not clear" in str(found.not_scorable)
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-(10**12), max_value=10**12))
+def test_a_number_is_read_as_it_is_written(number: Decimal) -> None:
+    for written in (f"{number}", f"{number:,}", f"about {number:,} €", f"{number:,}".replace(",", "\u202f")):
+        assert first_number(written, comma=False) == number
+    swapped = f"{number:,}".translate(str.maketrans(",.", ".,"))
+    assert first_number(swapped, comma=True) == whole_number(swapped, comma=True) == number
 
 
 def test_a_scorer_that_is_tried_says_all_of_it(alice: Api) -> None:
@@ -192,8 +228,8 @@ def test_a_function_of_the_application_scores(alice: Api, monkeypatch: pytest.Mo
     assert tried(alice, "short", "1234", groundTruth=True)["passed"] is True
     monkeypatch.setattr("evaluation.scoring.scoring.CODE_SECONDS", 0.1)
     failures = {"raise": "function_failed", "exit": "function_failed", "sleep": "timed_out"}
-    for given, code in (failures | {"text": "no_number", "nan": "no_number"}).items():
-        found = tried(alice, "short", "1234", input=given)
+    for item, code in (failures | {"text": "no_number", "nan": "no_number"}).items():
+        found = tried(alice, "short", "1234", input=item)
         assert (found["error"]["code"], found["score"], found["passed"]) == (code, None, None)
     assert tried(alice, "gone", "1")["error"]["code"] == "unknown_function"
 

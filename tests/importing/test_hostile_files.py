@@ -17,6 +17,7 @@ from editor_client.importing.collection import Collection, Unreadable
 from editor_client.importing.formats.table import FILES, collected
 from editor_client.shared import canonical, ids
 
+from tests.importing.conftest import Desk
 from tests.importing.test_langfuse import MOVIES
 from tests.importing.test_plans import SAVED_PROMPT
 from tests.importing.test_prompt_yml import PROMPT
@@ -300,3 +301,22 @@ def test_templates_take_linear_time(tmp_path: Path) -> None:
             started = time.process_time()
             read(source, write(tmp_path, source, content))
             assert time.process_time() - started < 1
+
+
+def test_characters_that_cannot_be_stored_are_named_with_file_and_line(desk: Desk) -> None:
+    desk.write("a.prompty", "---\nname: A\nmodel: {api: chat}\n---\nsystem:\nHello \0 {{name}}\n")
+    desk.write("b.prompty", "---\nname: B\nmodel: {api: chat}\n---\nsystem:\nHello {{name}}\n")
+    plan = desk.plan("prompty", desk.folder)
+    [loss] = [one for one in plan["losses"] if one["code"] == "unstorable"]
+    assert (loss["where"], loss["line"]) == ("a.prompty", 6)
+    assert "Hello \ufffd {{name}}" in json.dumps(plan, ensure_ascii=False)
+    desk.apply()
+
+    tests = [{"vars": {"q": text}} for text in ("a\0b", "\ud800", "x\udc00", "\\u0000", "\U0001f600", "good")]
+    config = {"prompts": ["Say {{q}}"], "providers": ["echo"], "tests": tests}
+    path = desk.write("promptfooconfig.json", json.dumps(config, indent=1))
+    plan = desk.plan("promptfoo", path)
+    assert [one["line"] for one in plan["losses"] if one["code"] == "unstorable"] == [11, 16, 21]
+    inputs = [item["input"]["q"] for item in plan["datasets"][0]["items"]]
+    assert inputs == ["a\ufffdb", "\ufffd", "x\ufffd", "\\u0000", "\U0001f600", "good"]
+    desk.apply()

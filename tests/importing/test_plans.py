@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from typing import Any
 
@@ -180,3 +181,10 @@ def test_a_viewer_is_refused_by_the_server(desk: Desk, prompt: Any, cast: Any) -
     assert desk.does("import", "--apply", file, "--api-key", "ek_none") == 4
     assert desk.client.list_stored_agents(status="all").total == 0
     assert desk.does("import", "--apply", file, "--api-key", cast.edgar.key) == DONE
+
+
+def test_a_plan_may_begin_with_a_byte_order_mark(desk: Desk) -> None:
+    desk.plan("openai", desk.write("a.json", SAVED_PROMPT))
+    file = desk.folder.parent / "plan.json"
+    file.write_bytes(codecs.BOM_UTF8 + file.read_bytes())
+    desk.apply()

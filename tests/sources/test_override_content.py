@@ -50,6 +50,21 @@ valid_ids = st.sampled_from(ALLOWED) | st.text(st.characters(exclude_categories=
 )
 
 
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path) -> None:
+    source = OverrideSource(tmp_path, 10)
+    (tmp_path / FOLDER).mkdir()
+    path = tmp_path / FOLDER / "answers.json"
+    content = file_content(ANSWERS, {"instructions": "override"})
+    versions = []
+    for mark in (b"", "\ufeff".encode()):
+        path.write_bytes(mark + content)
+        versions.append(source.current(ANSWERS))
+    assert None not in versions
+    assert [(one.config, one.digest) for one in versions if one] == [
+        ({"instructions": "override"}, canonical.digest({"instructions": "override"}))
+    ] * 2
+
+
 @given(agent_configs, orders)
 @example(FULL_AGENT, Random(1))
 @example({}, Random(1))

@@ -26,7 +26,7 @@ CONTROLS = {"instructions": "instructions.text", "content": "content"}
 
 
 def test_the_bundle_belongs_to_its_sources() -> None:
-    sources = ["build.mjs", "package-lock.json", "package.json"]
+    sources = ["build.mjs", "package-lock.json", "package.json", "../static/studio/text.js"]
     sources += [f"src/{file.name}" for file in (FRONTEND / "src").iterdir()]
     digest = hashlib.sha256()
     for name in sorted(sources):

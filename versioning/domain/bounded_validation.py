@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from fractions import Fraction
 from functools import cache
 from operator import itemgetter
 from typing import Any, Final
@@ -151,6 +152,14 @@ def _unique_items(validator: Any, is_wanted: Any, instance: Any, schema: Any) ->
             found.add(text)
 
 
+def _multiple_of(validator: Any, divisor: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+    """Divide numbers as they are written: as binary floats, 19.99 is no multiple of 0.01."""
+    if not validator.is_type(instance, "number"):
+        return
+    if (Fraction(str(instance)) / Fraction(str(divisor))).denominator != 1:
+        yield ValidationError(Message("is not a multiple of {number}", number=divisor))
+
+
 def _few(check: Callable[..., Any]) -> Callable[..., Any]:
     """Return the keyword limited to objects and lists with few entries."""
 
@@ -169,6 +178,7 @@ _OWN: Final[Mapping[str, Callable[..., Any]]] = {
     "additionalProperties": _additional_properties,
     "required": _required,
     "uniqueItems": _unique_items,
+    "multipleOf": _multiple_of,
 }
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from versioning.domain.bounded_validation import matches_within
+from versioning.domain.subschemas import subschemas
 
 MAX_STEPS: Final = 100_000
 """How many schemas are looked at for one configuration; the paths after that count as open."""
@@ -144,9 +145,13 @@ class _Search:
 
     def _target(self, reference: str) -> Any:
         """Return the schema at a JSON pointer within this schema; True, which closes nothing, for others."""
-        if reference != "#" and (not reference.startswith("#/") or "%" in reference):
+        # With other addresses, a reference may begin at another schema than the root.
+        return True if self._has_own_ids else self._at(reference)
+
+    def _at(self, reference: Any) -> Any:
+        if not isinstance(reference, str):
             return True
-        if self._has_own_ids:  # then a reference may begin at another schema than the root
+        if reference != "#" and (not reference.startswith("#/") or "%" in reference):
             return True
         found: Any = self._root
         for token in reference[1:].split("/")[1:]:
@@ -170,15 +175,20 @@ class _Search:
     @cached_property
     def _has_own_ids(self) -> bool:
         """Whether a schema within the root has an address of its own."""
-        pending = [value for name, value in self._root.items() if name not in {"$id", "id"}]
+        pending = [inner for _place, inner in subschemas(self._root)]
+        target = self._at(self._root.get("$ref"))
+        pending += [target] if isinstance(target, Mapping) else []
+        seen = {id(self._root)}
         while pending:
-            value = pending.pop()
-            if isinstance(value, list):
-                pending.extend(value)
-            elif isinstance(value, Mapping):
-                if isinstance(value.get("$id"), str) or isinstance(value.get("id"), str):
-                    return True
-                pending.extend(value.values())
+            schema = pending.pop()
+            if id(schema) in seen:
+                continue
+            seen.add(id(schema))
+            if isinstance(schema.get("$id"), str) or isinstance(schema.get("id"), str):
+                return True
+            target = self._at(schema.get("$ref"))
+            pending += [target] if isinstance(target, Mapping) else []
+            pending.extend(inner for _place, inner in subschemas(schema))
         return False
 
 

@@ -32,6 +32,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message
+from versioning.domain.graphemes import clipped
 
 # Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
 # caller can equal them because of the NUL.
@@ -254,7 +255,7 @@ def excerpt_of(config: Config, text_field: str | None = None) -> str:
         line = f"{line} {' '.join(part[: 8 * EXCERPT_LENGTH].split())}".strip()
         if len(line) >= EXCERPT_LENGTH:
             break
-    return line[:EXCERPT_LENGTH].rstrip()
+    return clipped(line, EXCERPT_LENGTH).rstrip()
 
 
 def _issue(error: ErrorDetails) -> Issue:

@@ -30,6 +30,8 @@ from versioning.domain import patterns
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.bounded_validation import TooSlow, time_for, time_left, validator_of
 from versioning.domain.errors import Issue, Message
+from versioning.domain.graphemes import clipped
+from versioning.domain.subschemas import subschemas
 
 MAX_SCHEMA: Final = 256 * 1024
 """The maximum size of a schema, in bytes of its canonical text."""
@@ -171,33 +173,36 @@ def _validator(text: str) -> Any:
     return validator
 
 
-def _unsafe(schema: Any, validator: Any, *, is_stored: bool) -> Issue | None:
-    """Return a part that refers to another document or may take too long, or None."""
-    pending: list[tuple[Any, str]] = [(schema, SCHEMA_FIELD)]
+def _unsafe(schema: Mapping[str, Any], validator: Any, *, is_stored: bool) -> Issue | None:
+    """Return a part that refers to another document or may take too long, or None.
+
+    What a reference leads to is a schema, wherever it stands.
+    """
+    pending: list[tuple[Mapping[str, Any], str]] = [(schema, SCHEMA_FIELD)]
+    seen: set[int] = set()
     keywords: set[str] = set()
     while pending:
         part, place = pending.pop()
-        if isinstance(part, list):
-            pending.extend((item, f"{place}.{index}") for index, item in enumerate(part))
+        if id(part) in seen:
             continue
-        if not isinstance(part, dict):
-            continue
+        seen.add(id(part))
         keywords.update(part)
         for name, value in part.items():
-            reason = _unsafe_member(name, value, validator, is_root=part is schema, is_stored=is_stored)
+            reason = _unsafe_member(name, value, is_root=part is schema, is_stored=is_stored)
+            if name in _REFERENCES and isinstance(value, str):
+                target, reason = _target(value, validator)
+                pending += [(target, f"{place}.{name}")] if isinstance(target, Mapping) else []
             if reason is not None:
                 return Issue(f"{place}.{name}", reason)
-            pending.append((value, f"{place}.{name}"))
+        pending += [(inner, f"{place}.{where}") for where, inner in subschemas(part)]
     if {"unevaluatedProperties", "patternProperties"} <= keywords:
         return Issue(SCHEMA_FIELD, "must not hold both unevaluatedProperties and patternProperties")
     return None
 
 
-def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool, is_stored: bool) -> str | None:
+def _unsafe_member(name: str, value: Any, *, is_root: bool, is_stored: bool) -> str | None:
     if name == "$schema" and isinstance(value, str) and not is_root:
         return Message("is allowed only at the top level")
-    if name in _REFERENCES and isinstance(value, str):
-        return _reference_problem(value, validator)
     found = [value] if name == "pattern" and isinstance(value, str) else []
     if name == "patternProperties" and isinstance(value, dict):
         found = list(value)
@@ -212,19 +217,20 @@ def _unsafe_member(name: str, value: Any, validator: Any, *, is_root: bool, is_s
     return None
 
 
-def _reference_problem(reference: str, validator: Any) -> str | None:
+def _target(reference: str, validator: Any) -> tuple[Any, str | None]:
+    """Return what a reference leads to, or why it leads nowhere."""
     if not reference.startswith("#"):
-        return Message("must refer to something inside this schema")
+        return None, Message("must refer to something inside this schema")
     try:
-        validator._resolver.lookup(reference)  # noqa: SLF001  the library has no other way to ask
+        # The library has no other way to ask.
+        return validator._resolver.lookup(reference).contents, None  # noqa: SLF001
     except Unresolvable:
-        return Message("refers to nothing in this schema")
-    return None
+        return None, Message("refers to nothing in this schema")
 
 
 def _message(error: ValidationError) -> str:
     message: str = error.message
-    return message if len(message) <= _LONGEST_MESSAGE else message[:_LONGEST_MESSAGE]
+    return clipped(message, _LONGEST_MESSAGE)
 
 
 def _path(start: str, error: ValidationError) -> str:

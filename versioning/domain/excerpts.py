@@ -16,7 +16,9 @@ from typing import Any, Final
 
 import regex
 
-from versioning.domain.text_search import FOLDS, IN_WORDS, MAX_WORD, UNSEPARATED, Term, TextQuery, folded
+from versioning.domain import graphemes
+from versioning.domain.graphemes import boundary_before
+from versioning.domain.text_search import IN_WORDS, MAX_WORD, UNSEPARATED, Term, TextQuery, folded
 
 LENGTH: Final = 200
 """The approximate length of an excerpt, in characters."""
@@ -97,11 +99,11 @@ def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
     """Return a part of a text in pieces, cut between words if there is a blank nearby."""
     first = hits[0].start if hits else start
     blank = text.find(" ", start, min(first, start + 20)) if start else -1
-    start = blank + 1 if blank >= 0 else start
+    start = blank + 1 if blank >= 0 else boundary_before(text, start)
     last = hits[-1].end if hits else start
     if end < len(text):
         blank = text.rfind(" ", max(last, end - 20), end)
-        end = blank if blank >= 0 else end
+        end = blank if blank >= 0 else max(last, boundary_before(text, end))
     pieces = _pieces(text[:end], hits, start)
     dots = Piece("…")
     return [*([dots] if start else []), *pieces, *([dots] if end < len(text) else [])]
@@ -126,32 +128,36 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
 
 def _patterns(query: TextQuery, *, inside: bool) -> list[Any]:
     if inside:
-        return [regex.compile(regex.escape(folded(piece))) for piece in query.pieces]
+        return [regex.compile(regex.escape(letters)) for piece in query.pieces if (letters := folded(piece))]
     return [_pattern(term) for term in query.terms]
 
 
 def _all_hits(text: str, patterns: list[Any]) -> Iterator[_Hit]:
-    """Yield the hits of each pattern."""
-    searched, ends = _searched(text)
+    """Yield the hits of each pattern: whole characters, as people see them."""
+    searched, ends, starts = _searched(text)
     for number, pattern in enumerate(patterns):
         for found in pattern.finditer(searched):
             start, end = found.span()
-            if ends is not None:
-                start, end = _original(ends, start), _original(ends, end - 1) + 1
+            if ends:
+                start, end = starts[bisect_right(ends, start)], starts[bisect_right(ends, end - 1) + 1]
             yield _Hit(start, end, number)
 
 
-def _searched(text: str) -> tuple[str, list[int] | None]:
-    """Return the folded text, and the end position of each original character unless they are the same."""
+def _searched(text: str) -> tuple[str, list[int], list[int]]:
+    """Return the folded text; where each of its characters ends in it, and where they begin in the text.
+
+    Both lists are empty if the positions are the same.
+    """
     if text.isascii():
-        return folded(text), None
-    parts = list(map(FOLDS.__getitem__, map(ord, text)))
-    return "".join(parts), list(accumulate(map(len, parts)))
+        return folded(text), [], []
+    clusters = graphemes.clusters(text)
+    parts = list(map(_folded_cluster, clusters))
+    return "".join(parts), list(accumulate(map(len, parts))), [0, *accumulate(map(len, clusters))]
 
 
-def _original(ends: list[int], place: int) -> int:
-    """Return the position in the text of a position in its folded form."""
-    return bisect_right(ends, place)
+@lru_cache(maxsize=2048)
+def _folded_cluster(cluster: str) -> str:
+    return folded(cluster)
 
 
 @lru_cache(maxsize=256)

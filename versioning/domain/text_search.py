@@ -50,8 +50,8 @@ FOLDS: Final = _Folds()
 
 
 def folded(text: str) -> str:
-    """Return a text without case and accents; its length can change."""
-    return text.lower() if text.isascii() else text.translate(FOLDS)
+    """Return a text without case and accents, composed; its length can change."""
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.translate(FOLDS))
 
 
 def words(text: str) -> list[str]:

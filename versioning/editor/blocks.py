@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from django.db.models import F, Value
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
@@ -24,6 +25,7 @@ from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
+from versioning.models.text_keys import contains
 from versioning.serving.assembly import context_notices as notices_of
 from versioning.serving.blocks import Texts, find_blocks
 from versioning.serving.candidates import Blocks
@@ -140,7 +142,7 @@ def context_notices(
         return []
     evaluation = Evaluation(context or {})
     versions = resources.model.version_model.objects
-    with_schema = versions.filter(pk__in=shown, config_json__contains=SCHEMA_FIELD)
+    with_schema = versions.filter(contains(F("config_json"), Value(SCHEMA_FIELD)), pk__in=shown)
     return [
         replace(
             notice,

@@ -34,6 +34,7 @@ from versioning.models.accounts import (
     normalized,
 )
 from versioning.models.invitations import MAX_NAME
+from versioning.models.text_keys import ByName, equals_caseless
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -85,7 +86,9 @@ class Invitations:
     def pending(self, workspace_id: str, *, by: Who = APPLICATION) -> list[PendingInvitation]:
         """Return the invitations to a workspace that are not accepted yet, by user name."""
         workspace = self._workspaces.find(workspace_id, by=by)
-        found = list(workspace.invitations.pending().select_related("invited_by").order_by("username"))
+        found = list(
+            workspace.invitations.pending().select_related("invited_by").order_by(ByName("username"), "pk")
+        )
         acceptable = set(workspace.invitations.acceptable().values_list("pk", flat=True))
         names = {invitation.username for invitation in found}
         accounts = names_with_accounts(names)
@@ -118,7 +121,7 @@ class Invitations:
                 raise Invalid.field("username", "is already a member: change the role in the list")
             if user is not None and not user.is_active:
                 raise Invalid.field("username", "belongs to an account that is switched off")
-            if workspace.invitations.pending().filter(username__iexact=name).exists():
+            if workspace.invitations.pending().filter(equals_caseless("username", name)).exists():
                 raise Invalid.field("username", "is already invited: make a new link in the list")
             invitation = Invitation(workspace=workspace, username=name, role=role, mail=_checked_mail(mail))
             _refuse_too_many(by)
@@ -211,7 +214,8 @@ class Invitations:
             opened = self.find(digest)
             if not Workspace.objects.locked().filter(pk=opened.workspace_id):
                 raise NotFound
-            alike = Invitation.objects.pending().filter(username__iexact=opened.username).order_by("pk")
+            same_name = equals_caseless("username", opened.username)
+            alike = Invitation.objects.pending().filter(same_name).order_by("pk")
             list(alike.select_for_update())  # always in the same order, to prevent deadlocks
             invitation = Invitation.objects.acceptable().filter(digest=digest).first()
             if invitation is None:

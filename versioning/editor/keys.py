@@ -23,6 +23,7 @@ from versioning.models import ApiKey, Membership, Workspace, events
 from versioning.models.accounts import account, accounts
 from versioning.models.keys import MAX_ID_PREFIX
 from versioning.models.querysets import covered_by, within
+from versioning.models.text_keys import ByName
 
 LEFT_OUT: Final[Any] = object()
 """An argument that the request leaves out: None is a value, for no limit."""
@@ -70,7 +71,7 @@ class Keys:
             user__in={key.owner_id for key in keys},
         )
         found: dict[Any, Any] = {}
-        for member in members.select_related("workspace").order_by("workspace__name", "workspace_id"):
+        for member in members.select_related("workspace").order_by(ByName("workspace__name"), "workspace_id"):
             found.setdefault(member.user_id, []).append(member.workspace)
         return {key.pk: found.get(key.owner_id, []) for key in keys}
 

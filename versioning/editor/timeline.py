@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from editor_client.shared.text_keys import collation_key
 
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, title_of
@@ -109,7 +110,7 @@ def authors_of(resource: VersionedResource) -> list[str]:
         found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
     }
     unstored = resource.pointers.from_git if resource.pointers else ()
-    return sorted(names | {one.author_name or "" for one in unstored})
+    return sorted(names | {one.author_name or "" for one in unstored}, key=collation_key)
 
 
 def entry_of(

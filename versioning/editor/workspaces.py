@@ -33,6 +33,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
 from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
 from versioning.models.querysets import within
+from versioning.models.text_keys import ByName
 from versioning.models.versioned import model_of
 from versioning.models.workspaces import OWNED
 
@@ -56,7 +57,7 @@ class Workspaces:
 
     def list(self, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> QuerySet[Workspace]:
         """Return the workspaces in which the caller has the right, by name."""
-        return workspaces_with(right, by=by).order_by("name", "id")
+        return workspaces_with(right, by=by).order_by(ByName("name"), "id")
 
     def find(self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> Workspace:
         """Return a workspace; raises `NotFound` for strangers, `Forbidden` for members without the right."""
@@ -128,7 +129,7 @@ class Workspaces:
     ) -> QuerySet[Membership]:
         """Return the members with their accounts, by name; callers need the right."""
         workspace = self.find(workspace_id, right=right, by=by)
-        return workspace.memberships.select_related("user").order_by(name_of("user"))
+        return workspace.memberships.select_related("user").order_by(ByName(name_of("user")), "pk")
 
     @retry_on_conflict
     def change_role(
@@ -190,7 +191,7 @@ class Workspaces:
         """Return the memberships of the service accounts that the caller administers, by name."""
         found = Membership.objects.filter(is_service=True).select_related("user")
         in_scope = within("workspace", caller_of(by).scope(Right.ADMINISTER))
-        return found.filter(in_scope).order_by(name_of("user"))
+        return found.filter(in_scope).order_by(ByName(name_of("user")), "pk")
 
     @retry_on_conflict
     def create_service_account(

@@ -18,6 +18,7 @@ from django.core.validators import validate_email
 from editor_client.shared import canonical
 
 from versioning.domain.errors import Invalid, Message
+from versioning.models.text_keys import equals_caseless
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -48,8 +49,9 @@ def account(username: str) -> User | None:
 def accounts_alike(username: str) -> QuerySet[User]:
     """Return the accounts with this name in upper or lower case; none for a name that is not valid."""
     name = normalized(username)
-    found = {f"{get_user_model().USERNAME_FIELD}__iexact": name}
-    return accounts().none() if name is None else accounts().filter(**found)
+    if name is None:
+        return accounts().none()
+    return accounts().filter(equals_caseless(get_user_model().USERNAME_FIELD, name))
 
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from django.apps import apps
 from django.contrib.sessions.backends.db import SessionStore
-from django.db.models import F, Model, Q, QuerySet, TextField
+from django.db.models import F, Model, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
 from django.utils import timezone
 
@@ -26,6 +26,7 @@ from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.log import Event
+from versioning.models.text_keys import contains
 from versioning.models.versioned import MODELS
 
 _AT_ONCE: Final = 500
@@ -101,7 +102,7 @@ class Erasure:
         """Return the condition that a text column has the name, or the address, in quotation marks."""
         found = Q()
         for quoted, _new in self._quoted():
-            found |= Q(**{f"{field}__contains": quoted})
+            found |= contains(F(field), Value(quoted))
         return found
 
     def _quoted(self) -> Iterable[tuple[str, str]]:

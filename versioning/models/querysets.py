@@ -8,13 +8,14 @@ from typing import Any, Self, TypeVar
 from django.db import models
 from django.db.models import Case, Exists, F, OuterRef, Q, Value, When
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce, Length, Replace, StrIndex
+from django.db.models.functions import Coalesce, Length, Replace
 from django.db.models.lookups import Exact
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
 from versioning.models.guarded import GuardedQuerySet
+from versioning.models.text_keys import begins
 
 R = TypeVar("R", bound=models.Model)
 
@@ -23,11 +24,6 @@ def within(field: str, workspaces: frozenset[str] | None) -> Q:
     """Return the condition that a workspace is in a caller's scope; None stands for all workspaces."""
     # An empty Q would vanish from a disjunction instead of making it true.
     return ~Q(pk__in=[]) if workspaces is None else Q(**{f"{field}__in": workspaces})
-
-
-def begins(text: Any, sought: Any) -> Q:
-    """Return the condition that one text begins with another exactly; SQLite's LIKE would ignore case."""
-    return Q(Exact(StrIndex(text, sought), 1))
 
 
 def covered_by(caller: Caller, field: str = "pk") -> Q:

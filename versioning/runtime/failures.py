@@ -21,6 +21,7 @@ from pydantic_ai.exceptions import (
 )
 
 from versioning.domain.errors import VersioningError
+from versioning.domain.graphemes import clipped
 from versioning.domain.storable import storable_text
 from versioning.runtime.errors import ProviderFailed, ToolFailed
 
@@ -59,7 +60,7 @@ def redacted(text: str) -> str:
     for pattern in _PATTERNS:
         text = pattern.sub(_HIDDEN, text)
     text = storable_text(text)
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    return text if len(text) <= _LONGEST_REASON else f"{clipped(text, _LONGEST_REASON)}…"
 
 
 logger = logging.getLogger("versioning.runtime")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
+from versioning.domain.graphemes import clipped
 from versioning.sources import git
 from versioning.sources.files import MAX_BYTES
 from versioning.sources.git import GitError, GitTooSlow
@@ -167,7 +168,7 @@ def _touches(log: bytes) -> Iterator[_Touch]:
             parents=tuple(parents.split()),
             author_name=author_name,
             authored_at=_time(seconds),
-            message=message[:MAX_MESSAGE].strip(),
+            message=clipped(message, MAX_MESSAGE).strip(),
             blob=change[3].decode(),
             is_file=change[1] in _REGULAR,
             path=path,

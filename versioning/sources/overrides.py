@@ -199,7 +199,7 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
 def _parsed_config(content: bytes) -> Config | None:
     """Return the configuration in a file, or None if it holds none."""
     try:
-        return _config_of(canonical.parse(content, field="file"))
+        return _config_of(canonical.parse_file(content))
     except Invalid:
         return None
 
@@ -212,7 +212,7 @@ def _config_of(value: Any) -> Config:
 
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
     try:
-        config = _config_of(canonical.parse(stored.content, field="file"))
+        config = _config_of(canonical.parse_file(stored.content))
         others = withheld(agent, config)
         if others:
             raise Invalid.field(others[0], "is not a field that an override of this agent may hold")

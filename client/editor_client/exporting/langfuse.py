@@ -8,6 +8,7 @@ from typing import Any, Final
 from editor_client.exporting.published import SETTINGS, Published, Reader, Text, curly
 from editor_client.importing.collection import shown
 from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
 
 PRODUCTION: Final = "production"
 MAX_NAME: Final = 255
@@ -61,7 +62,7 @@ def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: lis
 
 def _name(resource_id: str, reader: Reader) -> str:
     """Return an id as a name that Langfuse takes."""
-    name = resource_id.replace("|", "-").replace("@", "-")[:MAX_NAME]
+    name = clipped(resource_id.replace("|", "-").replace("@", "-"), MAX_NAME)
     if name in _RESERVED:
         name = f"{name}-prompt"
     if name != resource_id:

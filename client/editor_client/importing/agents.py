@@ -18,6 +18,7 @@ from editor_client.importing.collection import (
 )
 from editor_client.importing.messages import Blocks, Message, chat_prompt, texts_of
 from editor_client.importing.templates import Language, Translator
+from editor_client.shared.clipping import clipped
 from editor_client.shared.configurations import MAX_MESSAGE
 
 TITLES: Final[Mapping[str, str]] = {
@@ -158,7 +159,7 @@ def change_message(collection: Collection, name: str, number: str | None, messag
     system = TITLES.get(collection.system, collection.system)
     text = " ".join(part for part in (system, name, number and f"v{number}") if part)
     said = f"{text}: {message}" if message else text
-    return said if len(said) <= MAX_MESSAGE else f"{said[: MAX_MESSAGE - 1]}…"
+    return said if len(said) <= MAX_MESSAGE else f"{clipped(said, MAX_MESSAGE - 1)}…"
 
 
 def number_of(version: Any, file: str) -> tuple[int, int, str]:

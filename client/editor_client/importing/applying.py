@@ -16,6 +16,7 @@ from editor_client.kinds import KINDS, SEGMENTS
 from editor_client.records import Record
 from editor_client.releases import NewReleaseItem
 from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
 from editor_client.stored import creation, edit
 from editor_client.sync import Client
 
@@ -164,7 +165,7 @@ class Application:
             named = title or f"Import from {source['system']}: {shown(source['path'])}"
             description = f"Imported from {source['system']}. {mark}"
             made = self.client.create_release(
-                workspace, named[:MAX_TITLE], description=description, items=items
+                workspace, clipped(named, MAX_TITLE), description=description, items=items
             )
             self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
         elif made.state == "draft" and len(made.items_) < len(items):

@@ -26,6 +26,13 @@ MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
 MAX_FILES: Final = 2_000
 MAX_CELL: Final = 256 * 1024
+MAX_REPAIRS: Final = 500
+"""How many lines of all files may have characters that are replaced."""
+_NUL: Final = "a NUL character"
+_HALF: Final = "half of a surrogate pair"
+_PAIR_OR_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u([0-9a-fA-F]{4})|\\.|(\0)", re.DOTALL
+)
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -34,6 +41,8 @@ class Documents:
     """The named path: a file, or a folder; what it refers to is read from the same folder alone."""
 
     path: Path
+    repairs: dict[tuple[str, int, str], None] = field(default_factory=dict, repr=False)
+    """The files and lines of what was replaced because JSON and the editor cannot hold it, in order."""
     _read: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
@@ -113,9 +122,30 @@ class Documents:
         if len(content) > MAX_FILE or self._read > MAX_TOTAL:
             raise Unreadable(f"{shown(path.name)} is too large: {MAX_FILE >> 20} MiB are allowed.")
         try:
-            return content.decode("utf-8-sig")
+            text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise Unreadable(f"{shown(path.name)} is not UTF-8.") from None
+        return self._storable(text, path)
+
+    def _storable(self, text: str, path: Path) -> str:
+        """Return a text with U+FFFD for NUL characters and, in JSON, for halves of surrogate pairs."""
+        is_json = path.suffix in {".json", ".jsonl"}
+        if "\0" not in text and not (is_json and "\\u" in text):
+            return text
+        counted, line = 0, 1
+
+        def repaired(found: re.Match[str]) -> str:
+            nonlocal counted, line
+            code = int(found[1], 16) if found[1] and is_json else -1
+            if not found[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
+                return found[0]
+            line, counted = line + text.count("\n", counted, found.start()), found.start()
+            self.repairs[self.name(path), line, _HALF if code > 0 else _NUL] = None
+            if len(self.repairs) > MAX_REPAIRS:
+                raise Unreadable(f"{shown(path.name)} holds many characters that cannot be stored.")
+            return "\ufffd" if found[2] else r"\ufffd"
+
+        return _PAIR_OR_ESCAPE.sub(repaired, text)
 
     def json(self, path: Path) -> Any:
         """Return the value of a JSON file."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from editor_client.shared.clipping import clipped
+
 _SHOWN: Final = 60  # characters of a value that a message shows
 
 
@@ -16,7 +18,7 @@ class _Text(str):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        return super().__repr__() if len(self) <= _SHOWN else f"{self[:_SHOWN]!r}…"
+        return super().__repr__() if len(self) <= _SHOWN else f"{clipped(self, _SHOWN)!r}…"
 
 
 class _List(list[Any]):

@@ -7,6 +7,7 @@ exports and entity tags. Numbers are compared by value and stored as given.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import math
@@ -60,6 +61,11 @@ def parse(text: bytes | str, *, field: str = "body") -> Any:
     return value
 
 
+def parse_file(content: bytes, *, field: str = "file") -> Any:
+    """Return the value of a JSON file as `parse` does; it may begin with a mark, as some programs write."""
+    return parse(content.removeprefix(codecs.BOM_UTF8), field=field)
+
+
 def check(value: Any) -> None:
     """Raise `ValueError` with the reason unless `value` is made of JSON's types and storable.
 
@@ -81,6 +87,36 @@ def check(value: Any) -> None:
             raise _NotJson(Message("holds a number of too many digits"))
         elif item is not None and not isinstance(item, int):
             raise _NotJson(Message("holds a {type}, which JSON cannot express", type=type(item).__name__))
+
+
+def fault(value: Any) -> tuple[str, str] | None:
+    """Return the place of what `check` refuses, such as `input.0.name`, and the reason; None if nothing is.
+
+    The place of a member whose name is refused is that of the object.
+    """
+    reason = _refusal(value)
+    if reason is None:
+        return None
+    place: list[str] = []
+    while isinstance(value, Mapping | list | tuple):
+        members = value.items() if isinstance(value, Mapping) else enumerate(value)
+        found = ((name, item, why) for name, item in members if (why := _refusal(item)) is not None)
+        inner = next(found, None)
+        if inner is None:
+            break
+        name, value, reason = inner
+        place.append(str(name))
+    return ".".join(place), reason
+
+
+def _refusal(value: Any) -> str | None:
+    """Return why `check` refuses a value, or None."""
+    try:
+        check(value)
+    except ValueError as error:
+        reason: str = error.args[0]
+        return reason
+    return None
 
 
 def dump(value: Any, *, indent: int | None = None) -> str:

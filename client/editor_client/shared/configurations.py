@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid, Message
+from editor_client.shared.text_keys import caseless
 
 Config = dict[str, Any]
 
@@ -110,5 +111,5 @@ def searchable(resource_id: str, config: Config, text_field: str) -> Searchable:
 
 
 def searchable_text(resource_id: str, config: Config, text_field: str) -> str:
-    """Return the searched texts as one, case-folded."""
-    return "\n".join(searchable(resource_id, config, text_field)).casefold()
+    """Return the key of the searched texts, in which the key of a text is looked for."""
+    return caseless("\n".join(searchable(resource_id, config, text_field)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -25,8 +26,8 @@ def problem(text: str) -> str | None:
 
 
 def listed_in(text: str) -> list[str]:
-    """Return the words of a comma-separated list, without duplicates; valid tags or not."""
-    words = (word.strip() for word in text.split(","))
+    """Return the words of a comma-separated list, composed and without duplicates; valid tags or not."""
+    words = (word.strip() for word in unicodedata.normalize("NFC", text).split(","))
     return list(dict.fromkeys(word for word in words if word))
 
 
@@ -42,9 +43,10 @@ def asked_for(text: str) -> list[str]:
 
 
 def tags_of(metadata: Mapping[str, Any]) -> list[str]:
-    """Return the tags in the metadata of a resource, without duplicates, in order."""
+    """Return the tags in the metadata of a resource, composed and without duplicates, in order."""
     listed = metadata.get(MEMBER)
     if not isinstance(listed, list):
         return []
-    found = (one for one in listed if isinstance(one, str) and problem(one) is None)
+    texts = (unicodedata.normalize("NFC", one) for one in listed if isinstance(one, str))
+    found = (one for one in texts if problem(one) is None)
     return list(dict.fromkeys(found))[:MAX_TAGS]

@@ -12,6 +12,7 @@ from editor_client.shared.configurations import changed_fields, message_or, sear
 from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
+from editor_client.shared.text_keys import caseless
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
 from editor_client.testing.editor import Editor, id_of
@@ -102,7 +103,7 @@ def _preview(editor: Editor, request: Request) -> Answer:
 def _list(editor: Editor, request: Request) -> Answer:
     kind, query = _kind(request), request.query
     status = query.get("status", "published" if kind.slug == "agent" else "all")
-    text = query.get("search", "").casefold()
+    text = caseless(query.get("search", ""))
     wanted = set(tags.asked_for(query["tag"])) if "tag" in query else set()
     found = []
     for one in editor.all(kind):

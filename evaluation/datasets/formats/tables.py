@@ -12,16 +12,15 @@ import csv
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from editor_client.shared import canonical
 from editor_client.shared.brief import brief
 
 from evaluation.datasets.formats.rows import MEMBERS, Format, IdentifiedItem, Items, Row, row_of
 from evaluation.datasets.items import MAX_ITEM
-from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.errors import Invalid, Message
 from versioning.domain.written import shown, typed
 
 MAX_COLUMNS: Final = 200
@@ -82,7 +81,6 @@ def _item(header: list[str], line: list[str]) -> dict[str, Any]:
         elif cell:
             _put(item, own, name, cell)
     item |= whole
-    _check(item)
     if own:
         given = item.setdefault("input", {})
         if not isinstance(given, dict):
@@ -106,13 +104,6 @@ def _put(item: dict[str, Any], own: dict[str, Any], name: str, cell: str) -> Non
         raise Invalid.field("header", Message("has no name for a column that is not empty"))
     else:
         own[name] = value_in(cell)
-
-
-def _check(item: Mapping[str, Any]) -> None:
-    try:
-        canonical.check(item)
-    except ValueError as error:
-        raise Invalid([Issue("row", error.args[0])]) from None
 
 
 def _write(items: Items) -> Iterator[str]:

@@ -42,6 +42,10 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         """Filter by the cells with a result."""
         return self.filter(state__in=[State.DONE, State.ERROR])
 
+    def with_revisions(self) -> Self:
+        """Read what the items were, too, without the texts that a search reads."""
+        return self.select_related("revision").defer("revision__search_text")
+
     def owners(self) -> list[Owner]:
         """Return the workspaces and queues with due cells that this process may run now."""
         due = self.due().filter(experiment=OuterRef("pk")).values("due_at")[:1]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from review.comments.studio.threads import Thread, ThreadPage, Viewpoint, commentable, where
+from review.comments.places import occurrences, top, value_at
+from review.comments.studio.threads import NOT_IN_ROWS, Thread, ThreadPage, Viewpoint, commentable, where
 from review.comments.verbs import MAX_BODY
+from review.models import Comment
 from studio.forms.wording import words_of
 from studio.limits import shortened
 from studio.panels import Mark, Panel, Slot, VersionOnPage
@@ -49,7 +52,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
-        marks = _marks(shown.version.config, own) if shown.page == EDIT else ()
+        marks = _marks(shown, own) if shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
     context = {
@@ -64,20 +67,53 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     yield Panel(slot=Slot.VERSION, html=html, **FILES)
 
 
-def _marks(config: Config, threads: list[Thread]) -> list[Mark]:
-    """Return the words that open threads quote, where the configuration still has them."""
+def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
+    """Return the words that open threads quote, where the configuration still has them; at most one query."""
+    config = shown.version.config
+    current = [thread for thread in threads if not thread.is_resolved and not thread.is_outdated]
+    written_on = _configs(shown, [thread.comment for thread in current])
     found = []
-    for thread in threads:
-        place = None if thread.is_resolved or thread.is_outdated else where(config, thread.comment)
+    for thread in current:
+        comment = thread.comment
+        place = where(config, comment, written_on.get(comment.version_id))
         if place is not None:
-            path, line = place
-            comment = thread.comment
             author = comment.author_name or _("The application")
             says = shortened(comment.body, EXCERPT)
             address = f"#comment-{comment.pk}"
-            mark = Mark(path=path, words=comment.quote, line=line, by=author, says=says, address=address)
+            mark = Mark(
+                path=place.path,
+                words=comment.quote,
+                line=place.line,
+                start=_in_script(value_at(config, place.path), place.start),
+                by=author,
+                says=says,
+                address=address,
+            )
             found.append(mark)
     return found
+
+
+def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Config]:
+    """Return the configurations of earlier versions with comments whose words have to be followed, by id."""
+    config = shown.version.config
+    wanted = {
+        comment.version_id
+        for comment in comments
+        if comment.version_id != shown.version.version_id
+        and comment.start is not None
+        and len(occurrences(config, top(config, comment.field), comment.quote)) > 1
+    }
+    pointers = shown.resource.pointers
+    found = {one: version.config for one in wanted if pointers and (version := pointers.find(one))}
+    in_rows = wanted - found.keys() if shown.resource.is_stored else ()
+    ids = [UUID(one) for one in in_rows if not one.startswith(NOT_IN_ROWS)]
+    rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
+    return found | {version.version_id: version.config for version in rows}
+
+
+def _in_script(text: str, position: int) -> int:
+    """Return a position in a text as JavaScript counts it: in units of UTF-16."""
+    return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def page_number(request: HttpRequest) -> int:

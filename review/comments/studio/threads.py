@@ -7,13 +7,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from django.db.models import Count, F, Q, Window
+from django.db.models import Count, F, Q, Value, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
-from review.comments.places import Content, has_words, located, top, value_at
+from review.comments.places import Content, Hint, PlaceOfWords, followed, located, occurrences, top
 from review.comments.verbs import is_own
 from review.models import Comment
+from studio.diff.spans import moved
 from studio.forms.wording import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
@@ -23,6 +24,7 @@ from versioning.domain.config import Config
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot, reference_to_id
 from versioning.models import VersionedResource
+from versioning.models.text_keys import begins
 
 THREADS: Final = 20
 """How many threads a page shows."""
@@ -30,7 +32,7 @@ REPLIES: Final = 5
 """How many replies of each, the newest."""
 MAX_SHOWN: Final = 1000
 """The maximum length of a comment among others; more is left out."""
-_NOT_IN_ROWS: Final = ("git-", "file-")
+NOT_IN_ROWS: Final = ("git-", "file-")
 """The prefixes of version ids that no row stores."""
 
 
@@ -145,7 +147,8 @@ class Viewpoint:
         own = Q(version_id=version.version_id)
         if version.source != "database":
             return own
-        elsewhere = Q(version_id__startswith=_NOT_IN_ROWS[0]) | Q(version_id__startswith=_NOT_IN_ROWS[1])
+        in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_ROWS)
+        elsewhere = in_files | in_git
         return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
     def _stored(self, comments: Sequence[Comment]) -> set[str]:
@@ -153,10 +156,10 @@ class Viewpoint:
         wanted = {comment.version_id for comment in comments}
         if self.resource is None or not wanted:
             return set()
-        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(_NOT_IN_ROWS)]
+        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(NOT_IN_ROWS)]
         rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
         pointers = self.resource.pointers
-        kept = {one for one in wanted if one.startswith(_NOT_IN_ROWS) and pointers and pointers.find(one)}
+        kept = {one for one in wanted if one.startswith(NOT_IN_ROWS) and pointers and pointers.find(one)}
         return {str(one) for one in rows} | kept
 
     def _thread(
@@ -199,17 +202,22 @@ def _newest_replies(threads: Sequence[Comment]) -> dict[Any, list[Any]]:
     return by_thread
 
 
-def where(config: Config, comment: Comment) -> tuple[str, int | None] | None:
-    """Return the path of the text that has the words of a comment, and their line; None if none has.
+def where(config: Config, comment: Comment, written_on: Config | None = None) -> PlaceOfWords | None:
+    """Return the place of the words of a comment in a configuration; None if no text has them.
 
-    The text that the comment names goes before others in its field: words may stand in several.
+    `written_on` is the configuration of the version that was commented on, if it is another one: the words
+    are followed from there. If it is unknown, the text and the line that the comment names go first.
     """
     if not comment.quote or not comment.field:
         return None
-    text = value_at(config, comment.field)
-    if isinstance(text, str) and has_words(text, comment.quote):
-        return comment.field, comment.line
-    return located(config, top(config, comment.field), comment.quote)
+    name = top(config, comment.field)
+    places = occurrences(config, name, comment.quote)
+    if comment.start is None or len(places) < 2:  # noqa: PLR2004
+        return located(config, name, comment.quote, Hint(comment.field, comment.line))
+    before = PlaceOfWords(comment.field, comment.line, comment.start)
+    if written_on is None or written_on == config:
+        return min(places, key=lambda place: (place.path != before.path, abs(place.start - before.start)))
+    return followed(written_on, config, before, places, moved)
 
 
 def commentable(version: Snapshot) -> list[tuple[str, str]]:
@@ -220,7 +228,7 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
 
 def version_in_words(comment: Comment) -> str:
     """Return the name of a comment's version for use in a sentence."""
-    if comment.version_id.startswith(_NOT_IN_ROWS):
+    if comment.version_id.startswith(NOT_IN_ROWS):
         return translated(reference_to_id(comment.version_id))
     return _("version {number}").format(number=comment.version_number)
 

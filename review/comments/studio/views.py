@@ -9,7 +9,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from review.comments.places import located
+from review.comments.places import Hint, located
 from review.comments.studio.threads import ShownComment, Viewpoint, commentable
 from review.comments.verbs import MAX_BODY, Comments
 from review.models import Comment
@@ -83,13 +83,21 @@ class CommentsPage(CommentingPage):
             return {"field": name}
         if not name:
             raise Invalid.field("quote", _("Choose the field that has these words."))
-        found = located(version.config, name, quote)
+        found = located(version.config, name, quote, self._hint())
         if found is None:
             message = _("These words are not in “%(field)s”. Copy them from its text.")
             message %= {"field": words_of(name).title}
             raise Invalid.field("quote", message)
-        path, line = found
-        return {"field": path, "line": line, "quote": quote}
+        return {"field": found.path, "line": found.line, "start": found.start, "quote": quote}
+
+    def _hint(self) -> Hint:
+        """Return where the page's script saw the words being chosen."""
+        line, earlier = (self._number(name) for name in ("line", "earlier"))
+        return Hint(self.request.POST.get("path", ""), line, earlier or 0)
+
+    def _number(self, name: str) -> int | None:
+        given = self.request.POST.get(name, "")
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else None
 
     def _again(self, version: Snapshot, error: Invalid) -> HttpResponse:
         given = self.request.POST

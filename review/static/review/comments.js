@@ -1,6 +1,8 @@
 // Comments without leaving the page: what is typed elsewhere stays. Words that are selected in a field, or a
 // line whose number is pressed, become what a new comment on that field is about.
 
+import { clipped } from "../studio/text.js";
+
 const { gettext } = window;
 const regions = () => document.querySelectorAll("[data-comments][id], [data-marked][id]");
 const typedIn = (root) => [...root.querySelectorAll("[data-comment-form] textarea")].filter((box) => box.value !== box.defaultValue);
@@ -105,9 +107,11 @@ const formOf = (node) => {
   return element.closest("[id^='field-']")?.querySelector(":scope > [data-comments] [data-comment-on]") ?? null;
 };
 
-function write(form, words) {
+// `place` is where the words are: a text of the version, the line in which they begin, how often they begin earlier in it.
+function write(form, words, place) {
   unfold(form);
-  form.elements.quote.value = words.trim().slice(0, form.elements.quote.maxLength);
+  form.elements.quote.value = clipped(words.trim(), form.elements.quote.maxLength);
+  for (const name of ["path", "line", "earlier"]) form.elements[name].value = place?.[name] ?? "";
   form.elements.body.focus();
   button.hidden = true;
 }
@@ -127,11 +131,49 @@ button.addEventListener("pointerdown", (event) => event.preventDefault());
 button.addEventListener("click", () => {
   const selection = document.getSelection();
   const form = formOf(selection.anchorNode);
-  if (form) write(form, withoutRemoved(selection.getRangeAt(0).cloneContents()));
+  if (!form) return;
+  const range = selection.getRangeAt(0);
+  const words = withoutRemoved(range.cloneContents());
+  write(form, words, placeOf(range, words));
 });
+
+const plain = (text) => text.trim().split(/\s+/u).join(" ");
+
+// Where a range begins, or null where the page shows no text of the version.
+function placeOf(range, words) {
+  const start = range.startContainer;
+  const element = start.nodeType === Node.ELEMENT_NODE ? start : start.parentElement;
+  const text = element.closest("[data-path]");
+  if (!text) return null;
+  const line = element.closest(".diff-text, [data-line]") ?? (text.querySelector(".diff-text") ? null : text);
+  if (!line) return null;
+  const before = range.cloneRange();
+  before.setStart(line, 0);
+  before.setEnd(range.startContainer, range.startOffset);
+  const space = words.slice(0, words.length - words.trimStart().length);
+  const lines = `${withoutRemoved(before.cloneContents())}${space}`.split("\n");
+  const first = Number(line.dataset.line ?? numberOf(line) ?? 1);
+  if (!first) return null;
+  const own = `${lines.at(-1)}${words.trim()}`;
+  return { path: text.dataset.path, line: first + lines.length - 1, earlier: countOf(plain(own), plain(words)) - 1 };
+}
+
+// The number of a line of a comparison; 0 for a line that was removed.
+function numberOf(line) {
+  const number = line.previousElementSibling;
+  return number?.matches(".diff-no") ? Number(number.textContent) : null;
+}
+
+function countOf(text, words) {
+  let count = 0;
+  for (let at = text.indexOf(words); words && at >= 0; at = text.indexOf(words, at + 1)) count += 1;
+  return count;
+}
 
 function withoutRemoved(fragment) {
   fragment.querySelectorAll("del, .diff-no").forEach((one) => one.remove());
+  // Marks stand for characters that a reader would not see.
+  for (const mark of fragment.querySelectorAll(".invisible")) mark.replaceWith(String.fromCodePoint(parseInt(mark.textContent.slice(2), 16)));
   const rows = fragment.querySelectorAll(".diff-row");
   return rows.length ? [...rows].map((row) => row.textContent).join("\n") : fragment.textContent;
 }
@@ -142,5 +184,6 @@ document.addEventListener("click", (event) => {
   if (!form) return;
   const text = (number.closest("tr") ?? number.parentElement).querySelector(".diff-text:last-child");
   const words = text && withoutRemoved(text.cloneNode(true));
-  if (words?.trim()) write(form, words);
+  const path = number.closest("[data-path]")?.dataset.path;
+  if (words?.trim()) write(form, words, path && { path, line: numberOf(text), earlier: 0 });
 });

@@ -3,6 +3,8 @@
 // What a placeholder is, `client/editor_client/shared/instructions.py` decides; a test holds `read` against
 // it. Everything else stays in the text as it was written, so all of `problems` is advice.
 
+import { clipped } from "../../static/studio/text.js";
+
 const SPACE = /[\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*/y;
 const PATH = /[A-Za-z_][A-Za-z0-9_.]*/y;
 const MAX_PROBLEMS = 200;
@@ -91,7 +93,7 @@ function fallbackReason(fallback, path, otherwise) {
   return { reason: close === fallback.length - 1 ? otherwise : "rest", about: path };
 }
 
-const shortened = (text) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const shortened = (text) => (text.length > 40 ? `${clipped(text, 40)}…` : text);
 
 // Braces without a partner. JSON in a prompt has many braces, so only what is left over is said; and nothing
 // of a brace in quotes, for that is how one writes about braces.

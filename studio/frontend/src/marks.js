@@ -1,11 +1,13 @@
 // Words in the text that something is about, such as a comment: marked, with who says what where one points at them
 // or puts the cursor into them.
 //
-// The page has them as `[data-mark]`: the control of the text, the words, their line, who, what, and where it stands.
+// The page has them as `[data-mark]`: the control of the text, the words, where they begin in it, who, what, and where
+// that stands.
 
 import { EditorState, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, EditorView, hoverTooltip, keymap, showTooltip } from "@codemirror/view";
 
+import { patternOf } from "../../static/studio/text.js";
 import { GO, saying } from "./words.js";
 
 const renewed = StateEffect.define();
@@ -13,16 +15,16 @@ const renewed = StateEffect.define();
 // Lets an editor know that those of the page have changed.
 export const tellMarks = (view) => view.dispatch({ effects: renewed.of(null) });
 
-// With the flag `u` only syntax characters may be escaped: an escaped hyphen is an error.
-const patternOf = (words) => new RegExp(words.trim().split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")).join("\\s+"), "gu");
-
-// The place of the words, with anything between them; of several the one that is nearest to their line.
-function placeOf(doc, { words, line }) {
+// The place of the words, with any space between them; of several the one that is nearest to where they were saved.
+function placeOf(doc, { words, start }) {
   let nearest = null;
   let least = Infinity;
-  for (const { 0: found, index } of words.trim() ? doc.toString().matchAll(patternOf(words)) : []) {
-    const away = Math.abs(doc.lineAt(index).number - line);
-    if (away < least) [nearest, least] = [{ from: index, to: index + found.length }, away];
+  const text = doc.toString();
+  const pattern = patternOf(words, "g");
+  for (let found = words.trim() && pattern.exec(text); found; found = pattern.exec(text)) {
+    const away = Math.abs(found.index - start);
+    if (away < least) [nearest, least] = [{ from: found.index, to: found.index + found[0].length }, away];
+    pattern.lastIndex = found.index + 1; // places may overlap
   }
   return nearest;
 }
@@ -42,8 +44,8 @@ function found(textarea, doc, before = Decoration.none) {
   const known = new Map();
   before.between(0, doc.length, (from, to, { spec }) => { known.set(spec.about.address, { from, to }); });
   const ranges = [];
-  for (const { words, line, by, says, address } of aboutTextarea(textarea)) {
-    const place = known.get(address) ?? placeOf(doc, { words, line: Number(line) || 1 });
+  for (const { words, start, by, says, address } of aboutTextarea(textarea)) {
+    const place = known.get(address) ?? placeOf(doc, { words, start: Number(start) });
     if (place) ranges.push(Decoration.mark({ class: "prompt-mark", about: { by, says, address } }).range(place.from, place.to));
   }
   return Decoration.set(ranges, true);

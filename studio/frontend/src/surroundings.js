@@ -4,6 +4,7 @@ import { diagnosticCount, forEachDiagnostic, setDiagnosticsEffect } from "@codem
 import { openSearchPanel } from "@codemirror/search";
 import { estimateTokenCount } from "tokenx";
 
+import { graphemes } from "../../static/studio/text.js";
 import { FILL, FIND, KEYS, LEAVE, characters, moreProblems, onLine, tokens } from "./words.js";
 
 const WAIT = 300;
@@ -65,7 +66,7 @@ export function surround(textarea) {
   let waiting = null;
   function measure() {
     const text = view.state.doc.toString();
-    size.textContent = `${characters([...text].length)}, ${tokens(rounded(estimateTokenCount(text)))}`;
+    size.textContent = `${characters(graphemes(text).length)}, ${tokens(rounded(estimateTokenCount(text)))}`;
   }
   function soon() {
     clearTimeout(waiting);

@@ -5,6 +5,8 @@
 // element that has it; without one, the field's own datalist is what can be chosen. Without this script the datalist
 // is all there is.
 
+import { caseless } from "./text.js";
+
 const { gettext, interpolate, ngettext } = window;
 const WAIT = 150;
 const MOST = 20;
@@ -107,9 +109,9 @@ class Picker {
   }
 
   listed(text) {
-    const sought = text.toLowerCase();
+    const sought = caseless(text);
     const all = [...this.own?.options ?? []].map((one) => ({ id: one.value, name: one.label }));
-    return all.filter((one) => `${one.id}\n${one.name}`.toLowerCase().includes(sought)).slice(0, MOST);
+    return all.filter((one) => caseless(`${one.id}\n${one.name}`).includes(sought)).slice(0, MOST);
   }
 
   show() {
@@ -162,7 +164,7 @@ class Picker {
     if (!typed || !wasSearching) return;
     await this.search({ opens: false });
     if (this.input.value.trim() !== typed || this.found.some((one) => one.id === typed)) return;
-    const named = this.found.filter((one) => one.name?.toLowerCase() === typed.toLowerCase());
+    const named = this.found.filter((one) => one.name && caseless(one.name) === caseless(typed));
     if (named.length === 1) this.put(named[0]);
   }
 

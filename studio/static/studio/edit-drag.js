@@ -4,6 +4,7 @@
 // As with the arrows, the neighbours move and not the block itself: it would lose the pointer otherwise.
 
 import { announcePlace, changed, rowsOf } from "./edit-rows.js";
+import { clipped } from "./text.js";
 
 const EDGE = 60; // how near to the edge of the window it begins to scroll, in pixels
 const STEP = 12;
@@ -26,7 +27,7 @@ function begin(event, handle) {
 // A block in one line says how its text begins, for one text is told from another by that.
 function sayHowItBegins(row) {
   const text = row.querySelector("textarea.prompt");
-  if (text) row.querySelector(".block-sort").dataset.begins = text.value.trim().split("\n", 1)[0].slice(0, 120);
+  if (text) row.querySelector(".block-sort").dataset.begins = clipped(text.value.trim().split("\n", 1)[0], 120);
 }
 
 // Runs what changes the height of the blocks, and leaves the handle where it was on the screen.

@@ -1,6 +1,7 @@
 // Nobody loses what was typed: a question before leaving, Ctrl+S, and a word on what is not saved.
 
 import { typedInto } from "./unsaved.js";
+import { isLetter } from "./shortcuts.js";
 
 const { gettext } = window;
 const form = document.getElementById("edit-form");
@@ -51,7 +52,7 @@ function setUp() {
     if (event.key === "Enter" && event.target.matches("#edit-form input, #about input")) event.preventDefault();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key.toLowerCase() !== "s" || !(event.ctrlKey || event.metaKey) || event.altKey) return;
+    if (!isLetter(event, "s") || !(event.ctrlKey || event.metaKey) || event.altKey) return;
     event.preventDefault();
     form.requestSubmit(save);
   });

@@ -3,10 +3,10 @@
 // In a field it is selected. An editor in the place of a textarea hears `studio:find` with where it begins and
 // ends, and shows it instead. Elsewhere on the page it is highlighted.
 
+import { patternOf } from "./text.js";
+
 const sought = new URLSearchParams(location.search).get("find").trim();
-// With the flag `u` only syntax characters may be escaped: an escaped hyphen is an error.
-const words = sought.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
-const pattern = new RegExp(words.join("\\s+"), "iu");
+const pattern = patternOf(sought, "i");
 const main = document.getElementById("content") ?? document.body;
 
 const isShown = (element) => element.checkVisibility?.() ?? element.offsetParent !== null;

@@ -1,7 +1,7 @@
 // The search field: "/" leads there from anywhere, and results are suggested while somebody types. Enter without
 // choosing one of them sends the form, as it does without this script.
 
-import { isTaken } from "./shortcuts.js";
+import { isSign, isTaken } from "./shortcuts.js";
 
 const { ngettext, interpolate } = window;
 const form = document.querySelector("form[data-suggestions]");
@@ -98,7 +98,7 @@ list.addEventListener("click", (event) => {
 });
 
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || isTaken(event)) return;
+  if (!isSign(event, "/") || isTaken(event)) return;
   event.preventDefault();
   input.focus();
   input.select();

@@ -35,6 +35,20 @@ const TEXTS = "input:not([type=checkbox], [type=radio]), textarea, select, [cont
 // Whether a key belongs to what has the focus, or to the browser.
 export const isTaken = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || Boolean(event.target.closest?.(TEXTS));
 
+// Whether a key is that of a Latin letter. Where the keyboard writes other letters, such as Cyrillic, Greek, Hebrew or
+// Arabic ones, its place on a Latin keyboard decides; where it writes Latin letters, the letter does, as on Dvorak.
+export function isLetter({ key, code }, letter) {
+  const isOther = /^\P{ASCII}$/u.test(key);
+  return isOther ? code === `Key${letter.toUpperCase()}` : key.toLowerCase() === letter;
+}
+
+// The sign of a key that has another one on a keyboard of other letters: by its place, too.
+const SIGNS = { "/": ["Slash", false], "?": ["Slash", true] };
+export function isSign({ key, code, shiftKey }, sign) {
+  const [place, isShifted] = SIGNS[sign];
+  return key === sign || (/^\P{ASCII}$/u.test(key) && /\p{L}|\p{P}/u.test(key) && code === place && shiftKey === isShifted);
+}
+
 function element(name, attributes, ...children) {
   const one = Object.assign(document.createElement(name), attributes);
   one.append(...children);
@@ -99,14 +113,19 @@ function answer(one) {
   return true;
 }
 
-const ACTS = { "?": showTable, j: () => go("next"), k: () => go("previous") };
+const ACTS = [
+  [(event) => isSign(event, "?"), showTable],
+  [(event) => isLetter(event, "j"), () => go("next")],
+  [(event) => isLetter(event, "k"), () => go("previous")],
+];
 
 document.addEventListener("keydown", (event) => {
   if (isTaken(event) || event.isComposing) return;
   const { key, target } = event;
-  if (Object.hasOwn(ACTS, key)) {
+  const act = ACTS.find(([isMeant]) => isMeant(event));
+  if (act) {
     event.preventDefault();
-    ACTS[key]();
+    act[1]();
   } else if (key === "Enter" && target.matches("[data-step]") && answer(target)) event.preventDefault();
 });
 

@@ -11,7 +11,6 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import Combinable
-from django.db.models.functions import Lower
 from editor_client.shared import ids as valid_ids
 
 from versioning.domain.access import APPLICATION
@@ -25,6 +24,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.compiled_queries import QueriesForCallers, RowsByKeys
 from versioning.models.querysets import VersionedQuerySet
+from versioning.models.text_keys import ByName
 from versioning.serving.answer_cache import AnswerCache
 
 NAME: Final = "name"
@@ -219,7 +219,7 @@ class Found(Sequence[Entry]):
 
 def _shown_name(catalog: Catalog) -> Combinable:
     """Return the name that the caller sees: callers who may read drafts see the draft's name."""
-    latest, active = Lower("latest_version__name"), Lower("active_version__name")
+    latest, active = ByName("latest_version__name"), ByName("active_version__name")
     return catalog.rows.seen_by(catalog.caller, draft=latest, published=active)
 
 

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, Final, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
-from django.db.models.functions import Lower
 from editor_client.shared.tags import tags_of
+from editor_client.shared.text_keys import caseless
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT, Registry
@@ -26,7 +26,8 @@ from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
 from versioning.models.metadata import has_members, with_members
 from versioning.models.querysets import within
-from versioning.models.search import contains, matching, occurs
+from versioning.models.search import matching, occurs
+from versioning.models.text_keys import Caseless, begins, contains
 
 V = TypeVar("V")
 Rows = QuerySet[Any, Any]
@@ -199,9 +200,12 @@ def _in_state(rows: Rows, wanted: str, viewer: Viewer) -> Rows:
 
 
 def named(text: str, viewer: Viewer, matches: Callable[[Any, Any], Q] = contains) -> Q:
-    """Return the condition that a name that the viewer may read contains the text, or matches otherwise."""
+    """Return the condition that a name that the viewer may read contains the text, or matches otherwise.
+
+    Case does not count.
+    """
     in_active, in_latest = (
-        matches(Lower(column), Lower(Value(text)))
+        matches(Caseless(column), Value(caseless(text)))
         for column in ("active_version__name", "latest_version__name")
     )
     return in_active | (viewer.drafts & in_latest)
@@ -226,7 +230,7 @@ VISIBILITY: Criterion[str] = condition(
 )
 
 FOLDER: Criterion[str] = condition(
-    lambda folder, _viewer: Q(id__startswith=folder),
+    lambda folder, _viewer: begins(F("id"), Value(folder)),
     lambda found, folder, _viewer: found.entry.id.startswith(folder),
 )
 """The id starts with this folder."""

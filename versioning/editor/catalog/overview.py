@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Value
+from editor_client.shared.text_keys import collation_key
 
 from versioning.domain.access import Right
 from versioning.editor.catalog.catalog import Catalog
@@ -20,6 +21,7 @@ from versioning.editor.catalog.entries import Entry
 from versioning.editor.catalog.filters import Wanted
 from versioning.models.accounts import name_of
 from versioning.models.querysets import within
+from versioning.models.text_keys import contains
 from versioning.serving.answer_cache import AnswerCache
 from versioning.serving.followed_log import all_but_drafts
 
@@ -87,7 +89,7 @@ def _of_rows(catalog: Catalog) -> Plain:
     visibilities: list[str] = []
     if catalog.collection.kind.has_visibility:
         visibilities = list(rows.values_list("visibility", flat=True).distinct())
-    in_folders = rows.filter(pk__contains="/").values_list("pk", flat=True)
+    in_folders = rows.filter(contains(F("pk"), Value("/"))).values_list("pk", flat=True)
     return (
         dict(rows.values_list("workspace_id").annotate(found=Count("pk"))),
         visibilities,
@@ -103,7 +105,7 @@ def _authors(catalog: Catalog) -> list[str]:
     for readable, version in ((drafts, "latest_version"), (~drafts, "active_version")):
         names = rows.filter(readable).values_list(name_of(f"{version}__author"), flat=True).distinct()
         found.update(name for name in names[:MAX_NAMES] if name)
-    return sorted(found)
+    return sorted(found, key=collation_key)
 
 
 def _labels(rows: QuerySet[Any, Any], drafts: Q) -> list[str]:

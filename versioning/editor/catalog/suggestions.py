@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Case, Q, Value, When
-from django.db.models.functions import Lower
 from editor_client.shared import ids
+from editor_client.shared.text_keys import caseless
 
 from versioning.domain.overrides import CodeAgent
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import named
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, entry_of_code
-from versioning.models.querysets import begins
-from versioning.models.search import MAX_LENGTH, contains, equals
+from versioning.models.search import MAX_LENGTH
+from versioning.models.text_keys import Caseless, begins, contains, equals
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,18 +38,19 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
     if len(text) > MAX_LENGTH:
         return []
 
+    sought = caseless(text)
+
     def called(matches: Callable[[Any, Any], Q]) -> Q:
-        return matches(Lower("pk"), Lower(Value(text))) | named(text, catalog.viewer, matches)
+        return matches(Caseless("pk"), Value(sought)) | named(text, catalog.viewer, matches)
 
     rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
     stored = _stored(catalog, called(contains), limit, *([rank] if text else []))
-    sought = text.casefold()
-    in_code = _in_code(catalog, lambda one: sought in f"{one.id}\n{one.name}".casefold())
+    in_code = _in_code(catalog, lambda one: sought in caseless(f"{one.id}\n{one.name}"))
     return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
 
 
 def _rank(one: Suggestion, sought: str) -> int:
-    texts = [one.id.casefold(), one.name.casefold()]
+    texts = [caseless(one.id), caseless(one.name)]
     return 0 if sought in texts else 1 if any(text.startswith(sought) for text in texts) else 2
 
 

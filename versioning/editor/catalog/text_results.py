@@ -14,10 +14,12 @@ from django.db.models import Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import Exact
 from editor_client.shared.configurations import Searchable, searchable
+from editor_client.shared.text_keys import caseless
 
 from versioning.domain import excerpts
 from versioning.domain.config import Config
 from versioning.domain.excerpts import Piece
+from versioning.domain.graphemes import clipped
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import TextQuery
@@ -25,7 +27,7 @@ from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import TEXT, Unstored, named
 from versioning.editor.catalog.entries import Entry, reads_drafts
 from versioning.models import VersionedResource
-from versioning.models.search import contains
+from versioning.models.text_keys import contains
 from versioning.models.text_search.base import Lines, Place
 from versioning.models.text_search.index import text_index
 
@@ -154,7 +156,7 @@ class Results(ABC):
             kind=self.kind,
             entry=entry,
             version=version,
-            name=excerpts.marked(entry.name[: excerpts.LENGTH], self.query, inside=self.is_inside),
+            name=excerpts.marked(clipped(entry.name, excerpts.LENGTH), self.query, inside=self.is_inside),
             id=excerpts.marked(entry.id, self.query, inside=self.is_inside),
             excerpt=shown,
         )
@@ -245,7 +247,7 @@ class InsideResults(Results):
             pk__in=version_ids
         )
         for part in self.query.pieces:
-            versions = versions.filter(contains("search_text", Value(part.casefold())))
+            versions = versions.filter(contains("search_text", Value(caseless(part))))
         return set(versions.values_list("pk", flat=True))
 
 

@@ -42,4 +42,9 @@ def collected(source: str, path: str) -> Collection:
         if read is None:
             raise Unreadable(f"{source} is read from files; addresses are not followed.")
         return read(path)
-    return FILES[source](Documents(Path(path)))
+    documents = Documents(Path(path))
+    collection = FILES[source](documents)
+    for file, line, what in documents.repairs:
+        message = f"{what[0].upper()}{what[1:]} cannot be stored; U+FFFD stands in its place."
+        collection.lose("unstorable", file, message, line)
+    return collection

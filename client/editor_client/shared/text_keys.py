@@ -1,0 +1,64 @@
+"""Keys by which texts of any language are compared, found and sorted. Pure.
+
+Databases fold case in their own ways: SQLite only for ASCII, PostgreSQL as its locale does. So the rules are
+here, and `versioning.models.text_keys` makes both databases follow them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Final
+
+_ACCENTS: Final = dict.fromkeys(range(0x0300, 0x0370), None)
+# Letters that have no decomposition and are sorted as variants of others, and one that has and is not.
+_SORTED_AS: Final = str.maketrans(
+    {
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "ħ": "h",
+        "\u0131": "i",
+        "ł": "l",
+        "ŧ": "t",
+        "þ": "th",
+    }
+)
+_BEFORE_LETTERS: Final = "\x02"
+_END: Final = "\x01"
+
+
+def caseless(text: str) -> str:
+    """Return the key of a text for comparing and searching without regard to case.
+
+    It is Unicode's canonical caseless form (definition D145), composed: full case folding of the decomposed
+    text. Composed and decomposed spellings of a text have the same key, and so do `Straße` and `STRASSE`.
+    """
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+
+
+def collation_key(text: str) -> str:
+    """Return the key by which people expect names to be sorted; compare keys by code points.
+
+    Punctuation comes first, then digits and letters. Accents count only between names that are otherwise
+    equal, and case only between names with the same accents. It approximates the Unicode collation
+    algorithm, whose tables Python does not have.
+    """
+    if text.isascii():
+        return f"{_sorted_first(text.lower())}{_END}{_END}{text.swapcase()}"
+    folded = unicodedata.normalize("NFKD", caseless(text))
+    letters = folded.replace("и\u0306", "й").translate(_ACCENTS).translate(_SORTED_AS)
+    return f"{_sorted_first(letters)}{_END}{folded}{_END}{text.swapcase()}"
+
+
+def _sorted_first(letters: str) -> str:
+    """Return the text with a mark before each character that is sorted before letters and digits."""
+    if letters.isalnum():
+        return letters
+    return "".join(
+        one if one.isalnum() or unicodedata.category(one)[0] == "M" else _BEFORE_LETTERS + one
+        for one in letters
+    )
