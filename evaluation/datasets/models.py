@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
-from editor_client.shared import canonical
+from editor_client.shared import canonical, dataset_items
 
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from django.db.models.fields.related_descriptors import RelatedManager
 
-MAX_NAME: Final = 200
-PURGED: Final = "__purged"
+MAX_NAME: Final = dataset_items.MAX_NAME
+PURGED: Final = dataset_items.PURGED
 """The member of the metadata of an item whose content was purged."""
 PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
 """What an item holds whose content was purged."""

@@ -16,7 +16,7 @@ from editor_client.importing.collection import (
     Unreadable,
     shown,
 )
-from editor_client.importing.messages import Blocks, Message, chat_prompt, texts_of
+from editor_client.importing.messages import Blocks, Message, chat_prompt, left_of, texts_of
 from editor_client.importing.templates import Language, Translator
 from editor_client.shared.configurations import MAX_MESSAGE
 
@@ -89,6 +89,8 @@ class AgentReader:
         texts = texts_of(messages)
         translator = Translator.of(self.collection, self.language, texts, self.more_names, where=where)
         prompt = chat_prompt(messages, translator, where)
+        if left := left_of(messages):
+            about["extra"] = {**about.get("extra", {}), "messages": left}
         if prompt is None:
             return
         self.dropped_variables = prompt.input_variables

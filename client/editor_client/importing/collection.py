@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from editor_client.shared import canonical, ids
@@ -76,6 +76,8 @@ class Dataset:
     scorer_ids: Sequence[str] = ()
     agent_ids: Sequence[str] = ()
     """The agents whose prompts the items were written for."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What has no place of its own: it becomes `metadata.import`."""
 
 
 @dataclass
@@ -87,14 +89,18 @@ class Collection:
     datasets: list[Dataset] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _listed: set[Loss] = field(default_factory=set)
     _unlisted: int = 0
 
     def lose(self, code: str, where: str, message: str, line: int | None = None) -> None:
         """Note a loss, once; from a certain number on they are only counted."""
         loss = Loss(code=code, where=shown(where), message=message, line=line)
+        if loss in self._listed:
+            return
         if len(self.losses) >= MAX_LOSSES:
             self._unlisted += 1
-        elif loss not in self.losses[-50:]:
+        else:
+            self._listed.add(loss)
             self.losses.append(loss)
 
     def all_losses(self) -> list[Loss]:
@@ -115,6 +121,25 @@ class Collection:
         self._names[kind, renamed] = name
         self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
         return renamed
+
+    def mark(self) -> tuple[int, int]:
+        """Return how much there is, so that `attach` knows what a part of the source has added."""
+        return len(self.resources), len(self.datasets)
+
+    def attach(self, extra: Mapping[str, Any], since: tuple[int, int], where: str) -> None:
+        """Keep what belongs to no single thing with what was added since: a dataset, or the resources."""
+        resources, datasets = since
+        if not extra:
+            return
+        if len(self.datasets) > datasets:
+            one = self.datasets[datasets]
+            self.datasets[datasets] = replace(one, extra=self.fitting({**extra, **one.extra}, where))
+            return
+        kinds = {one.kind for one in self.resources[resources:]}
+        for place in range(resources, len(self.resources)):
+            made = self.resources[place]
+            if made.kind == "agent" or "agent" not in kinds:
+                self.resources[place] = replace(made, extra=self.fitting({**extra, **made.extra}, where))
 
     def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return those members that have a place in the metadata, and note the others as lost."""

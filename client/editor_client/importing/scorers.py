@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,7 +18,7 @@ from editor_client.shared.instructions import placeholders
 
 LEFT_OUT: Final = "scorer"
 TO_BE_FILLED_IN: Final = "scorer_to_be_filled_in"
-MAX_PATTERN: Final = 1_000
+MAX_FUNCTION: Final = 100
 CHOICES: Final = range(2, 11)
 
 
@@ -28,6 +31,8 @@ class Scorers:
     """What their names begin with: the name of the prompt or the file."""
     _made: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
+    _functions: dict[str, str] = field(default_factory=dict)
+    """The names of functions that are to be registered, by the digest of what they stand for."""
 
     def add(
         self, name: str, kind: str, config: Config | None = None, *, source: Any = None, **more: Any
@@ -57,12 +62,30 @@ class Scorers:
         return scorer_id
 
     def to_be_filled_in(self, name: str, source: Any, why: str) -> str:
-        """Return the id of a `code` scorer in the place of one that cannot be translated, and note that."""
-        function = f"{self.folder}/{name}".replace("/", "_").replace("-", "_").replace(" ", "_")
+        """Return the id of a `code` scorer in the place of one that cannot be translated, and note that.
+
+        Each different `source` has a function of its own, which is named as Python allows.
+        """
+        digest = canonical.digest([name, source])
+        if digest in self._functions:
+            function = self._functions[digest]
+        else:
+            function = self._functions[digest] = self._function_name(name)
         scorer_id = self.add(name, "code", {"name": function}, source=source)
         message = f"{shown(why)}: a code scorer stands in its place; register the function {function!r}."
         self.collection.lose(TO_BE_FILLED_IN, f"{self.folder}/{name}", message)
         return scorer_id
+
+    def _function_name(self, name: str) -> str:
+        plain = unicodedata.normalize("NFKD", f"{self.folder}/{name}").encode("ascii", "ignore").decode()
+        base = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")[:MAX_FUNCTION] or "scorer"
+        if not base.isidentifier() or keyword.iskeyword(base):
+            base = f"scorer_{base}"
+        number, found = 1, base
+        while found in self._functions.values():
+            number += 1
+            found = f"{base}_{number}"
+        return found
 
     def judge(
         self,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 
 def merged(base: Any, test: Any) -> Any:
@@ -21,10 +22,19 @@ def merged(base: Any, test: Any) -> Any:
 
 
 def expanded(test: Any) -> Iterator[Any]:
-    """Yield a test case for each combination of the values of variables that are lists."""
+    """Yield a test case for each combination of the values of variables that are lists of texts.
+
+    The first value of a list decides whether it is one; other lists, and empty ones, are values themselves.
+    """
     given = test.get("vars") if isinstance(test, dict) else None
     lists = (
-        {name: one for name, one in given.items() if isinstance(one, list)} if isinstance(given, dict) else {}
+        {
+            name: one
+            for name, one in given.items()
+            if isinstance(one, list) and one and isinstance(one[0], str)
+        }
+        if isinstance(given, dict)
+        else {}
     )
     options = test.get("options") if lists else None
     if not lists or (isinstance(options, dict) and options.get("disableVarExpansion")):
@@ -32,3 +42,59 @@ def expanded(test: Any) -> Iterator[Any]:
         return
     for values in product(*lists.values()):
         yield {**test, "vars": {**test["vars"], **dict(zip(lists, values, strict=True))}}
+
+
+def expected(cell: str) -> dict[str, Any]:
+    """Return the assertion in a cell, such as `contains: x`, `similar(0.8): x`, or a text that is equal."""
+    for prefix in ("javascript:", "fn:", "eval:"):
+        if cell.startswith(prefix):
+            return {"type": "javascript", "value": cell.removeprefix(prefix).strip()}
+    if cell.startswith(("grade:", "llm-rubric:")):
+        return {"type": "llm-rubric", "value": cell.partition(":")[2]}
+    if cell.startswith("python:"):
+        return {"type": "python", "value": cell.removeprefix("python:").strip()}
+    if cell.startswith("file://") and _SCRIPT.search(cell):
+        script = _SCRIPT.search(cell)
+        is_python = script is not None and script[1] == "py"
+        return {"type": "python", "value": cell[7:]} if is_python else {"type": "javascript", "value": cell}
+    match = _EXPECTED.fullmatch(cell)
+    if match is None:
+        return {"type": "equals", "value": cell}
+    kind, value = match["type"], match["value"]
+    found: dict[str, Any] = {"type": f"{match['not'] or ''}{kind}"}
+    if value is not None:
+        found["value"] = value if kind in {"contains-json", "is-json"} else value.strip()
+    if kind in WITH_THRESHOLD:
+        default = 0.8 if kind == "similar" else 0.75
+        found["threshold"] = float(match["threshold"]) if match["threshold"] else default
+    elif match["threshold"]:
+        found["threshold"] = float(match["threshold"])
+    return found
+
+
+WITH_THRESHOLD: Final = frozenset(
+    {
+        *("answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance"),
+        *("cost", "latency", "levenshtein", "perplexity-score", "perplexity", "rouge-n", "similar"),
+        "starts-with",
+    }
+)
+"""The types of assertions to which a cell gives a threshold, where it has none."""
+TYPES: Final = WITH_THRESHOLD | {
+    *("agent-rubric", "bleu", "contains", "contains-all", "contains-any", "contains-html", "contains-json"),
+    *("contains-sql", "contains-xml", "conversation-relevance", "equals", "factuality", "finish-reason"),
+    *("g-eval", "gleu", "guardrails", "icontains", "icontains-all", "icontains-any", "is-html", "is-json"),
+    *("is-refusal", "is-sql", "is-valid-function-call", "is-valid-openai-function-call"),
+    *("is-valid-openai-tools-call", "is-xml", "javascript", "llm-rubric", "meteor", "model-graded-closedqa"),
+    *("model-graded-factuality", "moderation", "pi", "python", "regex", "ruby", "search-rubric"),
+    *("skill-used", "tool-call-f1", "trace-error-spans", "trace-span-count", "trace-span-duration"),
+    *("trajectory:goal-success", "trajectory:step-count", "trajectory:tool-args-match"),
+    *("trajectory:tool-sequence", "trajectory:tool-used", "webhook", "word-count"),
+}
+"""The types of assertions that a cell can name; any other text before a colon is part of what is expected."""
+_SCRIPT: Final = re.compile(r"\.(js|cjs|mjs|ts|cts|mts|py)(?::[\w.]+)?\Z", re.ASCII)
+_EXPECTED: Final = re.compile(
+    rf"(?P<not>not-)?(?P<type>{'|'.join(map(re.escape, sorted(TYPES, reverse=True)))})"
+    r"(?:\((?P<threshold>[0-9]{1,20}(?:\.[0-9]{1,20})?)\))?(?::(?P<value>.*))?",
+    re.DOTALL,
+)
