@@ -78,6 +78,8 @@ class Dataset:
     """The agents whose prompts the items were written for."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What has no place of its own: it becomes `metadata.import`."""
+    stored_name: str = ""
+    """The name in the editor, with the prefix of the import."""
 
 
 @dataclass
@@ -114,7 +116,7 @@ class Collection:
 
         The path of a file is the id as it stands, if it can be one.
         """
-        wanted = name if is_path and ids.problem(name) is None and len(name) <= MAX_ID else id_of(name)
+        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else id_of(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
         renamed = f"{wanted[:150]}-{_short_digest(name)}"
@@ -161,10 +163,15 @@ def id_of(name: str) -> str:
     found = "/".join(part for part in parts if part)
     if not found or any(not part for part in parts):
         plain = unicodedata.normalize("NFC", name.strip())
-        found = plain if ids.problem(plain) is None else found or f"prompt-{_short_digest(name)}"
+        found = plain if id_problem(plain) is None else found or f"prompt-{_short_digest(name)}"
     if len(found) > MAX_ID:
         found = f"{found[:140].rstrip('-/')}-{_short_digest(name)}"
-    return found if ids.problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+    return found if id_problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+
+
+def id_problem(resource_id: str) -> str | None:
+    """Return why a text cannot be the id of a new resource of any kind, or None if it can."""
+    return ids.problem(resource_id, ids.RESERVED_FOR_NEW | ids.RESERVED_FOR_SCORERS)
 
 
 def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:

@@ -77,10 +77,7 @@ class Scorers:
         return scorer_id
 
     def _function_name(self, name: str) -> str:
-        plain = unicodedata.normalize("NFKD", f"{self.folder}/{name}").encode("ascii", "ignore").decode()
-        base = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")[:MAX_FUNCTION] or "scorer"
-        if not base.isidentifier() or keyword.iskeyword(base):
-            base = f"scorer_{base}"
+        base = function_name(f"{self.folder}/{name}")
         number, found = 1, base
         while found in self._functions.values():
             number += 1
@@ -123,3 +120,12 @@ def literal(value: Any) -> str | None:
         return None
     text = value if isinstance(value, str) else canonical.dump(value)
     return None if not text.strip() or any(True for _ in placeholders(text)) else text
+
+
+def function_name(text: str) -> str:
+    """Return a text as the name of a function in Python."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
+    if len(name) > MAX_FUNCTION:
+        name = f"{name[: MAX_FUNCTION - 9]}_{canonical.digest(text)[:8]}"
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"scorer_{name}".rstrip("_")
