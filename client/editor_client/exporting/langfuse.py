@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from editor_client.exporting.published import SETTINGS, Published, Reader, Text, curly
+from editor_client.exporting.published import SETTINGS, Published, Reader, Text, arranged, curly
 from editor_client.importing.collection import shown
 from editor_client.shared import canonical
 
@@ -30,11 +30,12 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         else f"@@@langfusePrompt:name={_name(text.block_id, reader)}|label={PRODUCTION}@@@"
         for text in agent.texts
     ]
-    messages = [{"role": "system", "content": "\n\n".join(parts)}]
-    messages += [
-        {"role": role, "content": curly(Text(content=content), reader, agent.id)}
-        for role, content in agent.messages
+    others = [
+        (number, role, curly(Text(content=content), reader, agent.id))
+        for number, role, content in agent.messages
     ]
+    gap = {"type": "placeholder", "name": "history"}
+    messages = arranged(["\n\n".join(parts)], others, lambda: gap)
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}

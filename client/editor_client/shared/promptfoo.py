@@ -1,11 +1,17 @@
-"""How test cases of promptfoo take over what their defaults say, and what their variables stand for. Pure."""
+"""How test cases of promptfoo are read, and how data is written so that promptfoo runs nothing of it. Pure.
+
+promptfoo fills in templates in nearly every text, those of the environment already when it reads a file. A
+text that begins with `file://` or `package:` is read or run, and the member `$ref` of an object is followed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any, Final
+
+from editor_client.shared import canonical
 
 
 def merged(base: Any, test: Any) -> Any:
@@ -92,9 +98,70 @@ TYPES: Final = WITH_THRESHOLD | {
     *("trajectory:tool-sequence", "trajectory:tool-used", "webhook", "word-count"),
 }
 """The types of assertions that a cell can name; any other text before a colon is part of what is expected."""
+CODE_TYPES: Final = frozenset({"javascript", "python", "ruby", "webhook"})
+"""The types of assertions whose values are run, or called."""
 _SCRIPT: Final = re.compile(r"\.(js|cjs|mjs|ts|cts|mts|py)(?::[\w.]+)?\Z", re.ASCII)
 _EXPECTED: Final = re.compile(
     rf"(?P<not>not-)?(?P<type>{'|'.join(map(re.escape, sorted(TYPES, reverse=True)))})"
     r"(?:\((?P<threshold>[0-9]{1,20}(?:\.[0-9]{1,20})?)\))?(?::(?P<value>.*))?",
     re.DOTALL,
 )
+
+
+# Data in files that promptfoo reads
+
+REFERENCES: Final = ("file://", "package:")
+"""What a text begins with that promptfoo reads or runs."""
+_OPENER: Final = re.compile(r"\{(?=[{%#])")
+_OPENER_OR_END: Final = re.compile(r"\{(?=[{%#]|\Z)")
+_ESCAPE: Final = re.compile(r"\{\{ '(\{|file://|package:)' \}\}")
+
+
+def is_plain(text: str) -> bool:
+    """Return whether promptfoo takes a text as it is, wherever it stands."""
+    return not text.startswith(REFERENCES) and _OPENER.search(text) is None
+
+
+def is_plain_within(value: Any) -> bool:
+    """Return whether promptfoo takes all texts in a value as they are, and follows no reference in it."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str) and not is_plain(one):
+            return False
+        if isinstance(one, Mapping):
+            if "$ref" in one or not all(map(is_plain, one)):
+                return False
+            pending += one.values()
+        elif isinstance(one, list | tuple):
+            pending += one
+    return True
+
+
+def escaped(text: str) -> str:
+    """Return a template that is filled in to be this text, also if a placeholder follows."""
+    template = _OPENER_OR_END.sub("{{ '{' }}", text)
+    for reference in REFERENCES:
+        if text.startswith(reference):
+            return f"{{{{ '{reference}' }}}}{template.removeprefix(reference)}"
+    return template
+
+
+def unescaped(template: str) -> str:
+    """Return the text of a template that `escaped` returned; anything else in a template stays."""
+    return _ESCAPE.sub(lambda match: match[1], template)
+
+
+def pieces(text: str) -> list[str]:
+    """Return a text in pieces that are plain, which the filter `join` puts together."""
+    found = [piece for piece in re.split(r"(?<=\{)(?=[{%#])", text) if piece]
+    for reference in REFERENCES:
+        if text.startswith(reference):
+            place = reference.index(":")
+            found[:1] = [found[0][:place], found[0][place:]]
+    return found
+
+
+def data_text(value: Any) -> str:
+    """Return JSON that is a plain text, as which promptfoo takes it; `canonical.parse` reads it."""
+    return re.sub(r"\{(?=[{%#])", r"\\u007b", canonical.dump(value))

@@ -18,7 +18,7 @@ from editor_client.importing.collection import (
     an_object,
     shown,
 )
-from editor_client.importing.documents import Documents
+from editor_client.importing.documents import Documents, parse_json
 from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import Message, messages_from, texts_of
 from editor_client.importing.promptfoo_asserts import Assertions
@@ -31,7 +31,12 @@ SYSTEM: Final = "promptfoo"
 _NAMES: Final = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
 JOINED: Final = "joined"
 """The member of the metadata that an export writes: the variables whose texts are lists of pieces."""
+JSON: Final = "json"
+"""The member of the metadata of a test that an export writes: the variables whose texts are JSON."""
+METADATA: Final = "metadata"
+"""The member with metadata as JSON, which promptfoo would not take as they are."""
 WRITTEN: Final = "editor"
+"""The member of metadata with what an export says to an import."""
 
 
 def read(documents: Documents) -> Collection:
@@ -211,12 +216,27 @@ class _Configuration:
 
 
 def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:
-    """Return a test with the texts that an export of the editor has written in pieces."""
-    given = dict(test.get("vars", {}))
+    """Return a test with the texts that an export of the editor has written in pieces, or as JSON."""
+    given, metadata = dict(test.get("vars", {})), dict(test.get("metadata", {}))
+    own = an_object(metadata.get(WRITTEN))
+    as_json = own.get(JSON)
     for name in joined:
-        if isinstance(given.get(name), list):
-            given[name] = "".join(map(str, given[name]))
-    return {**test, "vars": given}
+        value = given.get(name)
+        if not isinstance(value, list):
+            continue
+        if value == []:
+            del given[name]
+        elif not all(isinstance(one, str) for one in value):
+            given[name] = value[0] if len(value) == 1 else value
+        else:
+            text = "".join(value)
+            is_json = isinstance(as_json, list) and name in as_json
+            given[name] = parse_json(text, f"vars.{name}") if is_json else text
+    if set(own) & {JSON, METADATA} and not set(own) - {JSON, METADATA}:
+        del metadata[WRITTEN]
+        if isinstance(own.get(METADATA), str):
+            metadata = {**an_object(parse_json(own[METADATA], WRITTEN)), **metadata}
+    return {**test, "vars": given, "metadata": metadata}
 
 
 def _without_join(message: Message, joined: Sequence[str]) -> Message:
