@@ -19,7 +19,7 @@ LOGIC: Final = "template_logic"
 _PATH: Final = re.compile(PATH)
 _BETWEEN: Final = " .-"
 """What a name in another system can have besides letters that ours cannot have."""
-_LITERAL: Final = re.compile(r"'[^'\\{}]*+'|\"[^\"\\{}]*+\"|'\{'")
+_LITERAL: Final = re.compile(r"'[^'\\{}]*+'|\"[^\"\\{}]*+\"|'[{}]'")
 """A text that Jinja and Nunjucks print as it is; exports for promptfoo write `{{ '{' }}` for a brace."""
 _WORDS: Final = frozenset(
     {"else", "this", "loop", "self", "super", "caller", "true", "false", "none", "null", "undefined"}

@@ -112,14 +112,15 @@ _EXPECTED: Final = re.compile(
 
 REFERENCES: Final = ("file://", "package:")
 """What a text begins with that promptfoo reads or runs."""
-_OPENER: Final = re.compile(r"\{(?=[{%#])")
-_OPENER_OR_END: Final = re.compile(r"\{(?=[{%#]|\Z)")
-_ESCAPE: Final = re.compile(r"\{\{ '(\{|file://|package:)' \}\}")
+_TAG: Final = re.compile(r"\{(?=[{%#])|(?<=#)\}")
+"""The braces that make a tag of a template, or an end of one, which is an error without a beginning."""
+_TAG_OR_END: Final = re.compile(r"\{(?=[{%#]|\Z)|(?<=#)\}")
+_ESCAPE: Final = re.compile(r"\{\{ '([{}]|file://|package:)' \}\}")
 
 
 def is_plain(text: str) -> bool:
     """Return whether promptfoo takes a text as it is, wherever it stands."""
-    return not text.startswith(REFERENCES) and _OPENER.search(text) is None
+    return not text.startswith(REFERENCES) and _TAG.search(text) is None
 
 
 def is_plain_within(value: Any) -> bool:
@@ -140,7 +141,7 @@ def is_plain_within(value: Any) -> bool:
 
 def escaped(text: str) -> str:
     """Return a template that is filled in to be this text, also if a placeholder follows."""
-    template = _OPENER_OR_END.sub("{{ '{' }}", text)
+    template = _TAG_OR_END.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
     for reference in REFERENCES:
         if text.startswith(reference):
             return f"{{{{ '{reference}' }}}}{template.removeprefix(reference)}"
@@ -154,7 +155,7 @@ def unescaped(template: str) -> str:
 
 def pieces(text: str) -> list[str]:
     """Return a text in pieces that are plain, which the filter `join` puts together."""
-    found = [piece for piece in re.split(r"(?<=\{)(?=[{%#])", text) if piece]
+    found = [piece for piece in re.split(r"(?<=\{)(?=[{%#])|(?<=#)(?=\})", text) if piece]
     for reference in REFERENCES:
         if text.startswith(reference):
             place = reference.index(":")
@@ -164,4 +165,4 @@ def pieces(text: str) -> list[str]:
 
 def data_text(value: Any) -> str:
     """Return JSON that is a plain text, as which promptfoo takes it; `canonical.parse` reads it."""
-    return re.sub(r"\{(?=[{%#])", r"\\u007b", canonical.dump(value))
+    return _TAG.sub(lambda match: f"\\u{ord(match[0]):04x}", canonical.dump(value))

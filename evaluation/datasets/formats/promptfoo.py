@@ -21,6 +21,7 @@ from editor_client.shared.promptfoo import (
     data_text,
     escaped,
     expanded,
+    is_plain,
     is_plain_within,
     merged,
     unescaped,
@@ -165,7 +166,8 @@ def _test(item: IdentifiedItem) -> Json:
         test["vars"] = given
     else:
         test["vars"] = {}
-        name = item.get("externalId") or item.get("id")
+        names = (item.get(name) for name in ("externalId", "id"))
+        name = next((one for one in names if one and is_plain(one)), "")
         test["description"] = f"Item {name}: promptfoo would run a part of it, so that it has no variables."
     if any(isinstance(one, list) for one in given.values()):
         test["options"] = {**_options(test), "disableVarExpansion": True}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.importing import credentials, models
-from editor_client.importing.agents import About, AgentReader, change_message, number_of
+from editor_client.importing.agents import About, AgentReader, Extras, change_message, number_of
 from editor_client.importing.cases import Cases
 from editor_client.importing.collection import (
     Collection,
@@ -152,7 +152,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
     """Make a prompt block of a text that others refer to."""
     snapshots: list[Snapshot] = []
     published: int | None = None
-    extra: dict[str, Any] = {}
+    extras = Extras(collection, name)
     for version in prompts.versions[name]:
         where = f"{name} v{version['version']}"
         about = _about(version, where, collection)
@@ -164,7 +164,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
         if about["live"]:
             published = len(snapshots)
         kept = {key: about[key] for key in ("model", "settings") if about.get(key)}
-        extra = {**about["extra"], **kept}
+        extras.add(about["number"], {**about["extra"], **kept})
         message = change_message(collection, name, about["number"], about["message"])
         config = {"name": name.strip(), "content": content}
         snapshots.append(
@@ -178,7 +178,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
                 name=name,
                 snapshots=snapshots,
                 published=published,
-                extra=collection.fitting(extra, name),
+                extra=collection.fitting(extras.all(), name),
                 tags=_tags(prompts.versions[name]),
             )
         )
