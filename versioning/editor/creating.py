@@ -108,6 +108,8 @@ def check_new(
         message=message,
         by=caller_of(by),
     )
+    if resources.all.filter(pk=record["id"]).exists():
+        raise _taken(record["id"])
     return NewIdentity(record["id"], record["workspace_id"])
 
 

@@ -72,14 +72,13 @@ class Cases:
     def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
         """Return metadata as the editor takes it, with what has no place elsewhere as the member `import`."""
         kept, more = dict(metadata), dict(left)
-        refused = dataset_items.metadata_problem(kept)
-        names = [] if refused is None else [refused.field.removeprefix("metadata.")]
-        if more or names:
-            names += [IMPORT] if IMPORT in kept else []
-        for name in names:
+        while (refused := dataset_items.metadata_problem(kept)) is not None:
+            name = refused.field.removeprefix("metadata.")
             more.setdefault("metadata", {})[name] = kept.pop(name)
-            why = f"{shown(name)!r} cannot be a member of the metadata of an item"
-            said = f": it {refused.message}" if refused is not None and name != IMPORT else ""
-            lost = f"{why}{said}. The member {IMPORT!r} has it."
+            lost = f"{shown(name)!r} of the metadata {refused.message}: the member {IMPORT!r} has it."
+            self.collection.lose("metadata", self.name, lost)
+        if more and IMPORT in kept:
+            more.setdefault("metadata", {})[IMPORT] = kept.pop(IMPORT)
+            lost = f"The member {IMPORT!r} of the metadata has what the editor has no place for, and itself."
             self.collection.lose("metadata", self.name, lost)
         return {**kept, IMPORT: more} if more else kept

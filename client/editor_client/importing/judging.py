@@ -37,11 +37,14 @@ class Judge:
     """The ids of scorers that became code scorers, because the server refuses them as they were."""
     _is_allowed: bool = field(default=True, init=False)
 
-    def mended(self, one: Resource) -> tuple[Resource, Refusal | None]:
-        """Return a resource as the server accepts it, each change noted; or why it accepts none of it."""
+    def mended(self, one: Resource, *, is_there: bool) -> tuple[Resource, Refusal | None]:
+        """Return a resource as the server accepts it, each change noted; or why it accepts none of it.
+
+        `is_there` is whether the id is known to be taken.
+        """
         for place in range(len(one.snapshots)):
             for _ in range(len(one.snapshots[place].config) + 1):
-                issues, refusal = self._problems(one, one.snapshots[place])
+                issues, refusal = self._problems(one, one.snapshots[place], is_there=is_there)
                 if refusal is not None:
                     return one, refusal
                 if not issues:
@@ -52,7 +55,9 @@ class Judge:
                 one = changed
         return one, None
 
-    def _problems(self, one: Resource, snapshot: Snapshot) -> tuple[list[Issue], Refusal | None]:
+    def _problems(
+        self, one: Resource, snapshot: Snapshot, *, is_there: bool
+    ) -> tuple[list[Issue], Refusal | None]:
         """Return what the server refuses of a version, or why there is no resource of this id."""
         if not self._is_allowed:
             return [], None
@@ -68,9 +73,11 @@ class Judge:
             self.client.perform(creation_check(KINDS[SEGMENTS[one.kind]], fields))
         except ValidationFailed as error:
             return list(error.issues) or [Issue("body", error.message)], None
-        except Conflict:
-            # The id is checked last: everything else can be saved, and `planning` knows whose id it is.
-            return [], None
+        except Conflict:  # the id is checked last: everything else can be saved
+            taken = Refusal(
+                "conflict", "The id is taken by something that you may not read; choose a --prefix."
+            )
+            return [], None if is_there else taken
         except Forbidden as error:
             self._is_allowed = False
             self.collection.lose("forbidden", one.name, f"This key cannot apply the plan: {error.message}")

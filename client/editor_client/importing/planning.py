@@ -194,7 +194,7 @@ def _plan_resource(client: Client, one: Resource, judge: Judge) -> Action:
     if not reason:
         action, reason, first = _decision(one, collection.system, there, versions)
     if action in {"create", "update"}:
-        one, refusal = judge.mended(one)
+        one, refusal = judge.mended(one, is_there=there is not None)
         versions = _versions(one, collection)
         action, reason, first = _decision(one, collection.system, there, versions)
         if refusal is not None and action in {"create", "update"}:
