@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from editor_client.exporting.published import SETTINGS, Published, Reader, Text, arranged, curly
-from editor_client.importing.collection import shown
+from editor_client.importing.collection import id_of, shown
+from editor_client.importing.formats.langfuse import OWN
 from editor_client.shared import canonical
 
 PRODUCTION: Final = "production"
@@ -44,7 +45,12 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         reader.lose("left_out", agent.id, "Left out: description.")
     if agent.cases or agent.scorers:
         reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
-    return _prompt(_name(agent.id, reader), "chat", messages, config, list(agent.tags))
+    label = agent.id
+    if agent.name != label and id_of(agent.name) == label:
+        label = agent.name  # of which the same id is made
+    elif agent.name != label:
+        config[OWN] = {"name": agent.name}
+    return _prompt(_name(label, reader), "chat", messages, config, list(agent.tags))
 
 
 def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: list[str]) -> dict[str, Any]:

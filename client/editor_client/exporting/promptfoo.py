@@ -17,7 +17,14 @@ from editor_client.exporting.published import (
     with_question,
 )
 from editor_client.importing.collection import shown
-from editor_client.importing.formats.promptfoo import JOINED, JSON, METADATA, WRITTEN
+from editor_client.importing.formats.promptfoo import (
+    JOINED,
+    JSON,
+    METADATA,
+    NAMES,
+    SOURCE,
+)
+from editor_client.importing.promptfoo_tests import DIGEST, EXTERNAL_ID, WRITTEN
 from editor_client.importing.yaml_text import yaml_files
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
@@ -50,22 +57,35 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
     agents = list(agents)
     variables = Variables.of(agents, reader)
     prompts, providers, tests = [], [], []
+    written: set[str] = set()
     for agent in agents:
         label = _plain_name(agent.id, agent.id, reader)
         raw = canonical.dump(_messages(agent, variables, reader))
         prompts.append({"label": label, "raw": raw})
         if provider := _provider(agent, label, reader):
             providers.append(provider)
-        found = (_test(case, agent, variables, reader) for case in agent.cases)
+        # A test is for all prompts, as an item is for all targets of its dataset.
+        new = [case for case in agent.cases if case.item.id not in written]
+        written |= {case.item.id for case in new}
+        found = (_test(case, agent, variables, reader) for case in new)
         tests += [test for test in found if test is not None]
-    names = {case.dataset for agent in agents for case in agent.cases}
-    title = _plain_name(names.pop(), TITLE, reader) if len(names) == 1 else TITLE
+    datasets = {case.dataset.name: case.dataset for agent in agents for case in agent.cases}
+    own: dict[str, Any] = {JOINED: sorted(variables.joined)} if variables.joined else {}
+    if names := {one.id: one.name for one in agents if one.name != one.id and is_plain(one.name)}:
+        own[NAMES] = names
+    title = TITLE
+    if len(datasets) == 1:
+        [(name, dataset)] = datasets.items()
+        title = _plain_name(name, TITLE, reader)
+        source = ((dataset.metadata or {}).get("origin") or {}).get("name")
+        if isinstance(source, str) and source != title and is_plain(source):
+            own[SOURCE] = source
     value: dict[str, Any] = {"description": title, "prompts": prompts}
     if providers:
         value["providers"] = providers
     value["tests"] = tests or [{"vars": {INPUT: ""}}]
-    if variables.joined:
-        value["metadata"] = {WRITTEN: {JOINED: sorted(variables.joined)}}
+    if own:
+        value["metadata"] = {WRITTEN: own}
     return str(yaml_files().dump(value))
 
 
@@ -224,14 +244,18 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
     if metadata and (not is_plain_within(metadata) or WRITTEN in metadata):
         own[METADATA] = data_text(metadata)
         metadata = {}
-    if own:
-        metadata[WRITTEN] = own
-    if metadata:
-        test["metadata"] = metadata
     scorers = [(one, agent.scorers[one]) for one in case.scorer_ids if one in agent.scorers]
     found = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
     if asserts := [one for one in found if one is not None]:
         test["assert"] = asserts
+    if metadata:
+        test["metadata"] = metadata
+    external_id = item.external_id
+    if external_id and is_plain(external_id) and len(asserts) < len(case.scorer_ids):
+        # What is left out is no change of the item, as long as the test stays as it is.
+        own |= {EXTERNAL_ID: external_id, DIGEST: canonical.digest(test)}
+    if own:
+        test["metadata"] = {**metadata, WRITTEN: own}
     return test
 
 

@@ -59,8 +59,7 @@ class Case:
 
     item: ItemRecord
     scorer_ids: Sequence[str]
-    dataset: str
-    """The name of the dataset."""
+    dataset: DatasetRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +167,7 @@ class Reader:
         items = self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
         for item in items:
             scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
-            yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset.name)
+            yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
 
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:

@@ -34,10 +34,18 @@ class Cases:
     _seen: dict[str, int] = field(default_factory=dict, init=False)
     _size: int = field(default=0, init=False)
 
-    def add(self, given: Mapping[str, Any], *, left: Mapping[str, Any] | None = None, **members: Any) -> None:
+    def add(
+        self,
+        given: Mapping[str, Any],
+        *,
+        left: Mapping[str, Any] | None = None,
+        external: str | None = None,
+        **members: Any,
+    ) -> None:
         """Add an item with these values of variables; of the further `members` those that are not None.
 
-        `left` is what the editor has no place for; it becomes the member `import` of the metadata.
+        `left` is what the editor has no place for: the member `import` of the metadata. `external` is the
+        external id, which is otherwise made of the content.
         """
         asked = self.dropped[0] if len(self.dropped) == 1 else "input"
         item: dict[str, Any] = {"input": given.get(asked, dict(given))}
@@ -48,13 +56,19 @@ class Cases:
         }
         if context:
             item["requestContext"] = context
-        self._add(item, members, left or {})
+        self._add(item, members, left or {}, external)
 
     def add_input(self, given: Any, *, left: Mapping[str, Any] | None = None, **members: Any) -> None:
         """Add an item whose input is known."""
         self._add({"input": given}, members, left or {})
 
-    def _add(self, item: dict[str, Any], members: Mapping[str, Any], left: Mapping[str, Any]) -> None:
+    def _add(
+        self,
+        item: dict[str, Any],
+        members: Mapping[str, Any],
+        left: Mapping[str, Any],
+        external: str | None = None,
+    ) -> None:
         item |= {name: value for name, value in members.items() if value is not None}
         if metadata := self._metadata(item.pop("metadata", {}), left):
             item["metadata"] = metadata
@@ -67,7 +81,7 @@ class Cases:
             lost = f"An item of more than {MAX_ITEM >> 10} KiB is left out."
             self.collection.lose("too_large", self.name, lost)
             return
-        self.items.append({**item, "externalId": external_id(item, self._seen)})
+        self.items.append({**item, "externalId": external or external_id(item, self._seen)})
 
     def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
         """Return metadata as the editor takes it, with what has no place elsewhere as the member `import`."""

@@ -78,6 +78,8 @@ class Dataset:
     """The agents whose prompts the items were written for."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What has no place of its own: it becomes `metadata.import`."""
+    source_name: str = ""
+    """The name in the source, which `metadata.origin` keeps, if it is another one."""
     stored_name: str = ""
     """The name in the editor, with the prefix of the import."""
 

@@ -33,7 +33,7 @@ def plan_dataset(
     there = find_dataset(client, dataset.stored_name, workspace_id)
     origin = {
         "system": collection.system,
-        "name": dataset.name,
+        "name": dataset.source_name or dataset.name,
         "version": None,
         "source": source,
         "digest": canonical.digest(dataset.items),

@@ -13,6 +13,7 @@ from editor_client.importing import credentials
 from editor_client.importing.collection import Collection, Unreadable, an_object, objects, shown
 from editor_client.importing.documents import Documents, csv_rows
 from editor_client.importing.members import Members
+from editor_client.shared import canonical
 from editor_client.shared.promptfoo import expanded, expected, merged
 
 MAX_TESTS: Final = 10_000
@@ -21,6 +22,12 @@ _TESTS: Final = frozenset({".csv", ".json", ".jsonl", ".yaml", ".yml"})
 _VALUES: Final = frozenset({".txt", ".md", ".json", ".yaml", ".yml"})
 _KNOWN: Final = ("vars", "assert", "metadata", "options", "threshold", "description")
 _INDEX: Final = re.compile(r"__expected([1-9][0-9]{0,3})?")
+WRITTEN: Final = "editor"
+"""The member of metadata with what an export says to an import."""
+EXTERNAL_ID: Final = "externalId"
+"""Its member with the external id of the item that a test was written of."""
+DIGEST: Final = "digest"
+"""Its member with the digest of the test as it was written."""
 Test = dict[str, Any]
 """A test with those members that are known; `left` has the others."""
 
@@ -94,6 +101,8 @@ class Tests:
             else:
                 found[name] = members.mapping(name)
         left |= members.left()
+        if external_id := _written_of(test):
+            found["externalId"] = external_id
         found = {name: value for name, value in found.items() if value}
         return {**found, "left": left} if left else found
 
@@ -310,6 +319,17 @@ _COLUMNS: Final = frozenset(
     {"config", "description", "metadata", "metric", "prefix", "providerOutput", "suffix", "threshold"}
 )
 """The names, after two underscores, of columns that are no variables."""
+
+
+def _written_of(test: Mapping[str, Any]) -> str:
+    """Return the external id of the item that an export has written a test of; empty if it was changed."""
+    metadata = an_object(test.get("metadata"))
+    own = an_object(metadata.get(WRITTEN))
+    rest = {name: value for name, value in metadata.items() if name != WRITTEN}
+    plain = {name: value for name, value in test.items() if name != "metadata"}
+    plain |= {"metadata": rest} if rest else {}
+    found = own.get(EXTERNAL_ID)
+    return found if isinstance(found, str) and own.get(DIGEST) == canonical.digest(plain) else ""
 
 
 def _means(column: str) -> bool:

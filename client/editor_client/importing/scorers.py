@@ -29,6 +29,8 @@ class Scorers:
     collection: Collection
     folder: str
     """What their names begin with: the name of the prompt or the file."""
+    title: str = ""
+    """What their names for people begin with, if that is something else."""
     _made: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
     _functions: dict[str, str] = field(default_factory=dict)
@@ -47,7 +49,8 @@ class Scorers:
         scorer_id = self.collection.id_for(full, "scorer")
         extra = {} if source is None else {"source": credentials.without(source, self.collection, full)}
         snapshot = Snapshot(
-            config={"name": full, **content}, message=change_message(self.collection, full, None)
+            config={"name": full.replace(self.folder, self.title or self.folder, 1), **content},
+            message=change_message(self.collection, full, None),
         )
         self.collection.resources.append(
             Resource(

@@ -36,6 +36,8 @@ _BOOKKEEPING: Final = (
     *("lastUpdatedAt",),
 )
 """Members that every version has, and that say nothing about a prompt; a graph follows from the text."""
+OWN: Final = "editor"
+"""The member of a config in which an export says the name of an agent with another id."""
 _COMPUTED: Final = {PRODUCTION, "latest"}
 
 
@@ -120,6 +122,8 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
         members.skip("labels")
     message = members.text("commitMessage")
     config = members.members("config")
+    if set(an_object(config.peek(OWN))) == {"name"}:
+        config.skip(OWN)
     settings = models.settings_in(config)
     provider, named = config.take("provider"), config.take("model")
     model = models.model_from(named, collection, where, provider=provider)
@@ -135,7 +139,9 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
 
 
 def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
-    reader = AgentReader(collection, name, "curly")
+    own = an_object(an_object(prompts.versions[name][-1].get("config")).get(OWN))
+    title = own.get("name") if set(own) == {"name"} else ""
+    reader = AgentReader(collection, name, "curly", title=a_text(title))
     for version in prompts.versions[name]:
         where = f"{name} v{version['version']}"
         prompt = version["prompt"]

@@ -23,7 +23,7 @@ from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import Message, messages_from, texts_of
 from editor_client.importing.promptfoo_asserts import Assertions
 from editor_client.importing.promptfoo_prompts import EXECUTED, Prompt, Prompts
-from editor_client.importing.promptfoo_tests import Tests
+from editor_client.importing.promptfoo_tests import DIGEST, EXTERNAL_ID, WRITTEN, Tests
 from editor_client.importing.scorers import Scorers
 from editor_client.importing.templates import renamed, variables
 
@@ -35,8 +35,10 @@ JSON: Final = "json"
 """The member of the metadata of a test that an export writes: the variables whose texts are JSON."""
 METADATA: Final = "metadata"
 """The member with metadata as JSON, which promptfoo would not take as they are."""
-WRITTEN: Final = "editor"
-"""The member of metadata with what an export says to an import."""
+NAMES: Final = "names"
+"""The member of the metadata that an export writes: the names of agents, by the labels of their prompts."""
+SOURCE: Final = "source"
+"""The member with the name that the dataset had in the source that it was imported from."""
 
 
 def read(documents: Documents) -> Collection:
@@ -61,6 +63,8 @@ class _Configuration:
         self.collection = collection
         self.name = a_text(config.get("description")).strip() or "promptfoo"
         self.members = Members(config, collection, self.name)
+        self.titles: dict[str, str] = {}
+        self.source = self.name
         self.left: dict[str, Any] = {}
         """What belongs to the whole configuration, and has no place in the editor."""
 
@@ -72,6 +76,8 @@ class _Configuration:
         metadata = self.members.members("metadata")
         written = metadata.members(WRITTEN)
         joined = [name for name in written.listed(JOINED) if isinstance(name, str)]
+        self.titles = {name: one for name, one in written.mapping(NAMES).items() if isinstance(one, str)}
+        self.source = written.text(SOURCE) or self.name
         source = Tests(self.documents, self.collection, templates)
         tests = [_with_joined(test, joined) for test in source.read(self.members)]
         given = sorted({name for test in tests for name in test.get("vars", {})})
@@ -106,7 +112,8 @@ class _Configuration:
             )
             model, settings, extra = (None, {}, {}) if place is None else self._model(providers[place][0])
             used.add(place)
-            reader = AgentReader(self.collection, prompt.name, "jinja2", more_names=given)
+            title = self.titles.get(prompt.name, "")
+            reader = AgentReader(self.collection, prompt.name, "jinja2", title=title, more_names=given)
             messages = [_without_join(one, joined) for one in self._messages(prompt)]
             more = {**extra, **nested(prompt=prompt.left)}
             reader.add(messages, model=model, settings=settings, extra=more)
@@ -168,7 +175,7 @@ class _Configuration:
         readers: list[tuple[AgentReader, list[Message]]],
         given: list[str],
     ) -> None:
-        scorers = Scorers(self.collection, f"{self.name}/scorers")
+        scorers = Scorers(self.collection, f"{self.name}/scorers", title=f"{self.source}/scorers")
         used = {
             name for _, found in readers for text in texts_of(found) for name in variables(text, "jinja2")
         }
@@ -195,6 +202,7 @@ class _Configuration:
                 metadata[name] = value
             cases.add(
                 clean,
+                external=test.get("externalId"),
                 left=left,
                 groundTruth=judged.ground_truth,
                 metadata=metadata,
@@ -203,7 +211,13 @@ class _Configuration:
         agents = [reader.id for reader, _ in readers if reader.is_made]
         running = self._running_scorers(cases.items)
         self.collection.datasets.append(
-            Dataset(name=self.name, items=cases.items, agent_ids=agents, scorer_ids=running)
+            Dataset(
+                name=self.name,
+                source_name=self.source,
+                items=cases.items,
+                agent_ids=agents,
+                scorer_ids=running,
+            )
         )
 
     def _running_scorers(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -232,7 +246,8 @@ def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, An
             text = "".join(value)
             is_json = isinstance(as_json, list) and name in as_json
             given[name] = parse_json(text, f"vars.{name}") if is_json else text
-    if set(own) & {JSON, METADATA} and not set(own) - {JSON, METADATA}:
+    known = {JSON, METADATA, EXTERNAL_ID, DIGEST}
+    if set(own) & known and not set(own) - known:
         del metadata[WRITTEN]
         if isinstance(own.get(METADATA), str):
             metadata = {**an_object(parse_json(own[METADATA], WRITTEN)), **metadata}
