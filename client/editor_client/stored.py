@@ -287,6 +287,16 @@ def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
     return Call.to("POST", f"/stored/{kind.segment}", read, body=fields, changes=True)
 
 
+def creation_check(kind: Kind[Any, Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
+    """Describe the call that checks the fields of a new resource as its creation would; nothing is stored."""
+    path = f"/stored/{kind.segment}"
+    return Call.to("POST", path, _nothing, query=query(dry_run=True), body=fields)
+
+
+def _nothing(_answer: Answer) -> None:
+    return None
+
+
 def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base = None) -> Call[R]:
     """Describe the call that saves an edit; the fields have their JSON names."""
     return stored._change("PATCH", stored._record, body=changes, base=base)  # noqa: SLF001

@@ -16,7 +16,7 @@ from editor_client.exporting.published import Reader
 from editor_client.importing.applying import Application
 from editor_client.importing.collection import Unreadable, shown
 from editor_client.importing.formats.table import SOURCES, collected
-from editor_client.importing.planning import checked, make_plan
+from editor_client.importing.planning import UNMADE, checked, make_plan
 from editor_client.importing.yaml_text import MissingExtra
 from editor_client.shared import canonical, ids
 from editor_client.shared.errors import Invalid
@@ -119,7 +119,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
     planned = [*plan["resources"], *plan["datasets"]]
-    return UNDONE if any(one["action"] == "conflict" for one in planned) else DONE
+    return UNDONE if any(one["action"] in UNMADE for one in planned) else DONE
 
 
 def _apply(client: Client, given: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.utils import timezone
+from editor_client.shared.dataset_items import metadata_problem
 
 from evaluation.datasets.digests import with_item, without_item
 from evaluation.datasets.editing import (
@@ -23,7 +24,6 @@ from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
     content_of,
-    metadata_problem,
     refuse_by_schemas,
 )
 from evaluation.datasets.models import (

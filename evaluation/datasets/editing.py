@@ -18,10 +18,11 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.deletion import RestrictedError
 from django.utils import timezone
 from editor_client.shared import canonical
+from editor_client.shared.dataset_items import name_problem
 
 from evaluation.datasets.digests import EMPTY
 from evaluation.datasets.items import SCHEMAS, refuse_by_schemas, schema_problems
-from evaluation.datasets.models import MAX_NAME, Dataset, DatasetQuerySet, Revision
+from evaluation.datasets.models import Dataset, DatasetQuerySet, Revision
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -249,8 +250,8 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
     """Set the members; raises `Invalid`."""
     if "name" in changes:
         name = changes["name"].strip()
-        if not name or len(name) > MAX_NAME:
-            raise Invalid.field("name", Message("must have 1 to {limit} characters", limit=MAX_NAME))
+        if problem := name_problem(name):
+            raise Invalid.field("name", problem)
         dataset.name = name
     given = {name: value for name, value in changes.items() if name in SETTINGS}
     settings = {name: value for name, value in {**dataset.settings, **given}.items() if value is not None}

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid5
 
 from editor_client.shared import canonical
+from editor_client.shared.dataset_items import metadata_problem
 
 from evaluation.datasets import editing
 from evaluation.datasets.changing_items import Batch, by_external_id, changing_items
@@ -21,7 +22,6 @@ from evaluation.datasets.items import (
     Content,
     ItemTooLarge,
     content_of,
-    metadata_problem,
     schema_refusals,
 )
 from evaluation.datasets.models import PURGED_PAYLOAD, PURGED_TEXT, Dataset, Item, Revision

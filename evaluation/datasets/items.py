@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from editor_client.shared import canonical
-from editor_client.shared.tags import MEMBER
+from editor_client.shared import canonical, dataset_items
 
-from evaluation.datasets.models import PURGED
 from versioning.domain.context_schema import UnusableSchema, schema_problem, value_refusals
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message, VersioningError
 
-MAX_ITEMS: Final = 10_000
-"""The maximum number of items of a dataset."""
-MAX_ITEM: Final = 256 * 1024
-"""The maximum size of an item, in bytes of its canonical JSON."""
+MAX_ITEMS: Final = dataset_items.MAX_ITEMS
+MAX_ITEM: Final = dataset_items.MAX_ITEM
+MAX_EXTERNAL_ID: Final = dataset_items.MAX_EXTERNAL_ID
 MAX_BATCH: Final = 1_000
-MAX_EXTERNAL_ID: Final = 200
 SCHEMAS: Final = {
     "inputSchema": "input",
     "groundTruthSchema": "groundTruth",
@@ -114,16 +110,3 @@ def schema_problems(settings: Mapping[str, Any]) -> Iterator[Issue]:
         problem = None if settings.get(name) is None else schema_problem(settings[name], field=name)
         if problem is not None:
             yield problem
-
-
-def metadata_problem(metadata: Any) -> Issue | None:
-    """Return what is wrong with the metadata of an item, or None.
-
-    Only a purge says of an item that its content was removed.
-    """
-    if isinstance(metadata, Mapping) and PURGED in metadata:
-        return Issue(f"metadata.{PURGED}", Message("cannot be set"))
-    tags = metadata.get(MEMBER) if isinstance(metadata, Mapping) else None
-    if tags is None or (isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)):
-        return None
-    return Issue(f"metadata.{MEMBER}", Message("must be a list of texts"))

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q, Value
 from django.utils import timezone
-from editor_client.shared import canonical
+from editor_client.shared import canonical, dataset_items
 from editor_client.shared.text_keys import caseless
 
 from versioning.domain.access import Caller, Right
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from django.db.models.fields.related_descriptors import RelatedManager
 
-MAX_NAME: Final = 200
-PURGED: Final = "__purged"
+MAX_NAME: Final = dataset_items.MAX_NAME
+PURGED: Final = dataset_items.PURGED
 """The member of the metadata of an item whose content was purged."""
 PURGED_PAYLOAD: Final = {"input": None, "metadata": {PURGED: True}}
 """What an item holds whose content was purged."""

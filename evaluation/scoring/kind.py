@@ -97,7 +97,7 @@ SCORER: Final = ResourceKind(
     schema=ConfigSchema(edit=ScorerFields, whole=ScorerConfig, problems=config_problems),
     studio_words="evaluation.studio.words.SCORER",
     views="evaluation.scoring.api.ScorerViews",
-    own_words=frozenset({"try", "agreement"}),
+    own_words=ids.RESERVED_FOR_SCORERS,
     list_member="scorerDefinitions",
     judges_with_model=lambda config: config.get("type") == "llm-judge",
 )

@@ -22,8 +22,12 @@ from versioning.api.openapi.document import document
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
 RECORDED = [route for route in ROUTES if route != "GET /events/stream"]
-DRY_RUN = ("POST /datasets/{}/experiments", {"dryRun": True, "targetType": "agent", "targetId": "calm"})
-"""The same operation once more, for its other answer."""
+EXPERIMENT = {"dryRun": True, "targetType": "agent", "targetId": "calm"}
+DRY_RUNS: list[tuple[str, dict[str, Any], dict[str, str]]] = [
+    ("POST /datasets/{}/experiments", EXPERIMENT, {}),
+    *((f"POST /stored/{kind}", {}, {"dryRun": "true"}) for kind in ("agents", "prompt-blocks", "scorers")),
+]
+"""The same operations once more, for their other answers: the route, members of the body, the query."""
 UNSENT = {
     "POST /stored/agents/{}/change-request": {
         "200": {"url": "https://git.example.org/agents/pull/7", "ref": "editor/writer", "id": "7"}
@@ -45,7 +49,7 @@ def recorded(cast: Cast, versions: dict[Kind, list[str]]) -> dict[str, Any]:
     """Send an honest request to every route, undo what it did, and return the examples by operation."""
     described, fixer = operations(document()), Fixer()
     examples: dict[str, Any] = {}
-    for route, changes in [*((route, {}) for route in RECORDED), DRY_RUN]:
+    for route, changes, query in [*((route, {}, {}) for route in RECORDED), *DRY_RUNS]:
         method, _, path = route.partition(" ")
         request, api = honest(route, versions), cast.root if route in FOR_SUPERUSERS else cast.alice
         address = path.format(*existing(route, versions).values())
@@ -53,7 +57,7 @@ def recorded(cast: Cast, versions: dict[Kind, list[str]]) -> dict[str, Any]:
         body = {**request.get("body", {}), **changes} if takes_json else None
         if route not in {*STREAMS, *NEVER_SUCCEEDING}:
             with transaction.atomic():
-                answer = api.request(method, address, body, query=request["query"])
+                answer = api.request(method, address, body, query={**request["query"], **query})
                 transaction.set_rollback(True)
             assert answer.status in {200, 201, 202}, (route, answer.body)
             answers = {} if answer.body is None else {str(answer.status): answer.body}

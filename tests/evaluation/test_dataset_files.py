@@ -259,7 +259,7 @@ WRONG: list[tuple[Any, ...]] = [
     ("promptfoo", "a: 1", "body"),
     ("promptfoo", "a: [", "body"),
     ("promptfoo", "a: 1\n---\nb: 1", "body"),
-    ("promptfoo", f"tests: [{{vars: {{a: {list(range(101))}, b: {list(range(101))}}}}}]", "tests"),
+    ("promptfoo", f"tests: [{{vars: {{a: {list('ab' * 51)}, b: {list('ab' * 51)}}}}}]", "tests"),
 ]
 
 

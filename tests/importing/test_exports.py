@@ -125,7 +125,7 @@ def test_literal_text_stays_literal_in_promptfoo(desk: Desk) -> None:
     make(desk, instructions="Say {{ this }} and {% that %}.")
     desk.does("export", "promptfoo", "bot")
     raw = yaml.safe_load(desk.out)["prompts"][0]["raw"]
-    assert json.loads(raw)[0]["content"] == "{% raw %}Say {{ this }} and {% that %}.{% endraw %}"
+    assert json.loads(raw)[0]["content"] == "Say {{ '{' }}{ this }} and {{ '{' }}% that %}."
 
 
 def test_messages_that_were_imported_are_exported(desk: Desk) -> None:

@@ -64,6 +64,7 @@ def test_a_chat_prompt_with_versions_and_labels(desk: Desk) -> None:
         "credential",
         "model_provider",
         "label",
+        "unknown_member",
     }
     assert "sk-1234" not in str(plan)
     agent = desk.client.get_stored_agent("team/movie-critic")

@@ -40,7 +40,7 @@ def prompt(desk: Desk) -> Any:
 def test_a_plan_changes_nothing_and_an_import_makes_nothing_live(desk: Desk, prompt: Any) -> None:
     plan = desk.plan("openai", prompt)
     assert actions(plan) == {f"agent {AGENT}": "create"}
-    assert losses(plan) == {"input_message"}
+    assert losses(plan) == {"input_message", "unknown_member"}
     assert desk.client.list_stored_agents(status="all").total == 0
     desk.apply("--release", "From OpenAI")
     agent = desk.client.get_stored_agent(AGENT)
@@ -116,7 +116,7 @@ def test_examples_become_blocks_and_the_question_is_the_input(desk: Desk) -> Non
     first = {"version": "1", "messages": messages, "config": {"reasoning": {"effort": "low"}}}
     versions = [first, {"version": "2", "messages": messages[:1]}]
     plan = desk.plan("openai", desk.write("prompt.json", {**SAVED_PROMPT, "versions": versions}))
-    assert losses(plan) == {"message_as_block", "input_message", "earlier_version"}
+    assert losses(plan) == {"message_as_block", "input_message", "earlier_version", "unknown_member"}
     blocks = {f"promptBlock {AGENT}/messages/{place}": "create" for place in ("2-user", "3-assistant")}
     assert actions(plan) == {**blocks, f"agent {AGENT}": "create"}
 

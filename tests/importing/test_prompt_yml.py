@@ -46,7 +46,7 @@ evaluators:
 
 def test_a_prompt_comes_with_its_tests(desk: Desk) -> None:
     plan = desk.imports("prompt-yml", desk.write("summarize.prompt.yml", PROMPT))
-    assert losses(plan) == {"input_message", "judge_template", "scorer"}
+    assert losses(plan) == {"input_message", "judge_template", "scorer", "unknown_member"}
     agent = desk.client.get_stored_agent("summarize").details(status="draft")
     assert (agent.name, agent.description) == ("Text Summarizer", "Summarizes input text concisely")
     assert agent.instructions == [{"type": "text", "content": "You are a summarizer for {{ audience }}."}]

@@ -136,6 +136,7 @@ def test_the_scorers_of_tests(desk: Desk, folder: Any) -> None:
         "tags": ["a", "b"],
         "description": "From a table",
         "assert": {"contains": "there"},
+        "import": {"options": {"prefix": "P"}},
     }
     assert rows[1]["groundTruth"] == "yes"
     again = desk.imports("promptfoo", folder)
@@ -211,6 +212,6 @@ def test_defaults_that_multiply_are_refused(desk: Desk, monkeypatch: pytest.Monk
 
 
 def test_too_many_tests_are_refused(desk: Desk) -> None:
-    wide = {f"v{number}": list(range(10)) for number in range(12)}
+    wide = {f"v{number}": [str(value) for value in range(10)] for number in range(12)}
     path = desk.write("promptfooconfig.json", {"prompts": ["Hi"], "tests": [{"vars": wide}]})
     assert "10000 tests" in desk.refuses("promptfoo", path)

@@ -55,6 +55,7 @@ CONTEXT = query(
 UNUSED_CONTEXT = query("requestContext", "Taken everywhere; nothing depends on it here.")
 KIND = query("kind", "Only about resources of this kind.", enum=[kind.slug for kind in KINDS])
 RESOURCE_ID = query("id", "Only about the resource of this id.")
+DRY_RUN = query("dryRun", "`true` checks the request and stores nothing.", enum=["true", "false"])
 WORKSPACE = query("workspaceId", "Only of this workspace.")
 """Filters lists by workspace."""
 KIND_OF_RESOURCE = query("kind", "The kind of the resource.", enum=KIND.enum, required=True)

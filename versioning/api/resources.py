@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from editor_client.shared import ids
+from pydantic import BaseModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,7 +16,7 @@ from versioning.api.filters import ResourceFilter
 from versioning.api.paging import Page
 from versioning.api.schemas.base import Json, RequestSchema, body_of
 from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.records import Clone, TakeDownOptions
+from versioning.api.schemas.records import Clone, NotCreated, TakeDownOptions
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
@@ -45,6 +46,7 @@ class RecordViewSet(EditorViewSet):
     kind: ClassVar[ResourceKind]
     filters: ClassVar[type[ResourceFilter]] = ResourceFilter
     created = frozenset({"create", "clone"})
+    unmade: ClassVar[Mapping[str, type[BaseModel]]] = {"create": NotCreated}
     actions = {
         **dict.fromkeys(("export", "favorite", "unfavorite"), Action.READ),
         **dict.fromkeys(("unpublish", "destroy"), Action.PUBLISH),
@@ -58,6 +60,7 @@ class RecordViewSet(EditorViewSet):
         **dict.fromkeys(("update", "unpublish"), (409,)),
     }
     query: ClassVar[Mapping[str, Parameters]] = {
+        "create": (parameters.DRY_RUN,),
         "retrieve": parameters.SELECTOR,
         "destroy": (parameters.IF_UNUSED, *parameters.take_down_options()),
         "dependents": (parameters.DEPENDENTS_STATUS,),
@@ -98,6 +101,8 @@ class RecordViewSet(EditorViewSet):
     def create(self, request: Request) -> Response:
         """Create a resource with its first version."""
         config, arguments = split(self.create_schema(request).read(request))
+        if request.query_params.get("dryRun") == "true":
+            return Response(NotCreated.dump(self.collection.check_new(config, **arguments, by=self.caller)))
         return self._made(self.collection.create(config, **arguments, by=self.caller))
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002

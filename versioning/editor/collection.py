@@ -53,6 +53,7 @@ class Collection(Resources[R]):
     dependents_count = impact.dependents_count
 
     create = creating.create
+    check_new = creating.check_new
     clone = creating.clone
     update = saving.update
     edit = saving.edit

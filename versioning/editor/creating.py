@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from django.db import IntegrityError
 from editor_client.shared import ids
@@ -31,6 +31,13 @@ from versioning.serving.resolution import Resolved
 R = TypeVar("R", bound=VersionedResource)
 
 
+class NewIdentity(NamedTuple):
+    """What a new resource would be known by."""
+
+    id: str
+    workspace_id: str
+
+
 @retry_on_conflict
 def create(
     resources: Resources[R],
@@ -54,7 +61,72 @@ def create(
     """
     by = caller_of(by)
     options, named = gate.split_options(named)
-    ownership, changes = resources.ownership, merged_fields(fields, named)
+    record, publish = _record_of_new(
+        resources,
+        merged_fields(fields, named),
+        id=id,
+        workspace=workspace,
+        visibility=visibility,
+        metadata=metadata,
+        publish=publish,
+        message=message,
+        by=by,
+    )
+    with _refusing_taken(resources, record["id"]):
+        resource = _insert(resources, record, by, publish=publish, options=options)
+    version = resource.latest_version
+    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+
+
+def check_new(
+    resources: Resources[R],
+    fields: Fields | None = None,
+    *,
+    id: str | None = None,  # noqa: A002  the wire name
+    workspace: str | None = None,
+    visibility: str | None = None,
+    metadata: Fields | None = NOTHING,
+    publish: bool | None = None,
+    message: str | None = None,
+    by: Who = APPLICATION,
+    **named: Any,
+) -> NewIdentity:
+    """Return the id and the workspace that `create` would use, and raise what it would raise.
+
+    Nothing is stored. What the checks of the gate raise is left to publishing. A taken id is raised last, so
+    that a caller knows by `IdTaken` that everything else can be saved.
+    """
+    _, named = gate.split_options(named)
+    record, _ = _record_of_new(
+        resources,
+        merged_fields(fields, named),
+        id=id,
+        workspace=workspace,
+        visibility=visibility,
+        metadata=metadata,
+        publish=publish,
+        message=message,
+        by=caller_of(by),
+    )
+    if resources.all.filter(pk=record["id"]).exists():
+        raise _taken(record["id"])
+    return NewIdentity(record["id"], record["workspace_id"])
+
+
+def _record_of_new(
+    resources: Resources[R],
+    changes: Fields,
+    *,
+    id: str | None,  # noqa: A002  the wire name
+    workspace: str | None,
+    visibility: str | None,
+    metadata: Fields | None,
+    publish: bool | None,
+    message: str | None,
+    by: Caller,
+) -> tuple[dict[str, Any], bool]:
+    """Return what a new resource begins with, after all checks, and whether it is published."""
+    ownership = resources.ownership
     resource_id = id_of_new(id, changes)
     by.require_covered(resource_id)
     if ownership.hides(resource_id, by):
@@ -62,18 +134,16 @@ def create(
         raise _taken(resource_id)
     config = ownership.schema_of(resource_id).edited({}, changes)
     check_id(resource_id, given=id, own_words=resources.kind.own_words)
+    record: dict[str, Any] = {"id": resource_id, "config": config, "metadata": merged_metadata({}, metadata)}
+    record["message"] = message_or(INITIAL_MESSAGE, message)
     # Errors after this line reveal what exists, so they are only for callers who may save there.
     workspace_id = workspace_for(by, ownership.home_of(resource_id, workspace))
+    record["workspace_id"] = workspace_id
     ownership.refuse_changes(resource_id, changes)
-    resources.backend.refuse_taken(resource_id)
-    record: dict[str, Any] = {"metadata": merged_metadata({}, metadata), "workspace_id": workspace_id}
     record |= _visibility_of_new(resources, resource_id, visibility, workspace_id, by)
     publish = _publishes_new(resources, resource_id, workspace_id, by, asked=publish)
-    record |= {"id": resource_id, "config": config, "message": message_or(INITIAL_MESSAGE, message)}
-    with _refusing_taken(resources, resource_id):
-        resource = _insert(resources, record, by, publish=publish, options=options)
-    version = resource.latest_version
-    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+    resources.backend.refuse_taken(resource_id)
+    return record, publish
 
 
 @contextmanager

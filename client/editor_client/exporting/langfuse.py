@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from editor_client.exporting.published import SETTINGS, Published, Reader, Text, curly
-from editor_client.importing.collection import shown
+from editor_client.exporting.published import SETTINGS, Published, Reader, Text, arranged, curly
+from editor_client.importing.collection import id_of, shown
+from editor_client.importing.formats.langfuse import OWN
 from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
 
@@ -31,11 +32,12 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         else f"@@@langfusePrompt:name={_name(text.block_id, reader)}|label={PRODUCTION}@@@"
         for text in agent.texts
     ]
-    messages = [{"role": "system", "content": "\n\n".join(parts)}]
-    messages += [
-        {"role": role, "content": curly(Text(content=content), reader, agent.id)}
-        for role, content in agent.messages
+    others = [
+        (number, role, curly(Text(content=content), reader, agent.id))
+        for number, role, content in agent.messages
     ]
+    gap = {"type": "placeholder", "name": "history"}
+    messages = arranged(["\n\n".join(parts)], others, lambda: gap)
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
@@ -44,7 +46,12 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         reader.lose("left_out", agent.id, "Left out: description.")
     if agent.cases or agent.scorers:
         reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
-    return _prompt(_name(agent.id, reader), "chat", messages, config, list(agent.tags))
+    label = agent.id
+    if agent.name != label and id_of(agent.name) == label:
+        label = agent.name  # of which the same id is made
+    elif agent.name != label:
+        config[OWN] = {"name": agent.name}
+    return _prompt(_name(label, reader), "chat", messages, config, list(agent.tags))
 
 
 def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: list[str]) -> dict[str, Any]:

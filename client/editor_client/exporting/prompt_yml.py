@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.exporting.published import Published, Reader, Text, curly
+from editor_client.exporting.published import Published, Reader, Text, curly, with_question
 from editor_client.importing.collection import shown
 from editor_client.importing.yaml_text import yaml_files
 
@@ -30,13 +30,12 @@ def write(agent: Published, reader: Reader) -> str:
     if more := sorted(set(agent.settings) - set(_SETTINGS)):
         reader.lose("setting", agent.id, f"Left out: {', '.join(map(shown, more))}.")
     value |= {name: agent.extra[name] for name in ("responseFormat", "jsonSchema") if name in agent.extra}
-    messages = [{"role": "system", "content": curly(text, reader, agent.id)} for text in agent.texts]
-    messages += [
-        {"role": role, "content": curly(Text(content=content), reader, agent.id)}
-        for role, content in agent.messages
+    systems = [curly(text, reader, agent.id) for text in agent.texts]
+    others = [
+        (number, role, curly(Text(content=content), reader, agent.id))
+        for number, role, content in agent.messages
     ]
-    if all(one["role"] != "user" for one in messages):
-        messages.append({"role": "user", "content": INPUT})
+    messages = with_question(systems, others, INPUT)
     value["messages"] = messages
     if rows := [row for case in agent.cases if (row := _row(case.item, reader, agent.id))]:
         value["testData"] = rows

@@ -59,6 +59,7 @@ class Case:
 
     item: ItemRecord
     scorer_ids: Sequence[str]
+    dataset: DatasetRecord
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +70,8 @@ class Published:
     name: str
     description: str | None
     texts: Sequence[Text]
-    messages: Sequence[tuple[str, str]]
-    """Role and text of the messages that were imported with it."""
+    messages: Sequence[tuple[int, str, str]]
+    """Number, role and text of the messages that were imported with it."""
     model: Mapping[str, Any] | None
     settings: Mapping[str, Any]
     extra: Mapping[str, Any]
@@ -140,7 +141,7 @@ class Reader:
             if found is not None and found["content"].strip():
                 yield Text(content=found["content"], block_id=block.get("id"))
 
-    def _messages(self, agent_id: str) -> list[tuple[str, str]]:
+    def _messages(self, agent_id: str) -> list[tuple[int, str, str]]:
         """Return the messages that an import made prompt blocks of, in their order."""
         prefix = f"{agent_id}/messages/"
         found = []
@@ -148,7 +149,7 @@ class Reader:
             match = _MESSAGE.fullmatch(block.id.removeprefix(prefix))
             if match and block.content:
                 found.append((int(match[1]), match[2], block.content))
-        return [(role, content) for _, role, content in sorted(found)]
+        return sorted(found)
 
     def _one_of(self, value: Any, name: str, agent_id: str) -> Any:
         """Return a value, of variants the first."""
@@ -165,7 +166,8 @@ class Reader:
     def _cases_in(self, dataset: DatasetRecord) -> Iterator[Case]:
         items = self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
         for item in items:
-            yield Case(item=item, scorer_ids=item.scorer_ids or dataset.scorer_ids or ())
+            scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
+            yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
 
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:
@@ -187,6 +189,45 @@ def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callab
         write(*next(named)) if is_placeholder else plain(piece)
         for piece, is_placeholder in split(text.content)
     )
+
+
+def arranged(
+    systems: Sequence[str],
+    others: Sequence[tuple[int, str, str]],
+    fill: Callable[[], dict[str, str] | None],
+) -> list[dict[str, str]]:
+    """Return messages in the order of the prompt that they were imported from, so that they stay the same.
+
+    `others` have their numbers there. The texts of the system come where there is room, and then what `fill`
+    returns: a message that an import leaves out.
+    """
+    placed = {number: {"role": role, "content": content} for number, role, content in others}
+    pending = [{"role": "system", "content": content} for content in systems]
+    found: list[dict[str, str]] = []
+    number = 1
+    while placed or pending:
+        if number in placed:
+            found.append(placed.pop(number))
+        elif pending:
+            found.append(pending.pop(0))
+        elif (message := fill()) is not None:
+            found.append(message)
+        number += 1
+    return found
+
+
+def with_question(
+    systems: Sequence[str], others: Sequence[tuple[int, str, str]], question: str
+) -> list[dict[str, str]]:
+    """Return messages with that of the user which is the input: in the first gap, or at the end.
+
+    Where there are other messages of a user and no gap, there is none.
+    """
+    questions = iter([{"role": "user", "content": question}])
+    found = arranged(systems, others, lambda: next(questions, None))
+    if all(one["role"] != "user" for one in found):
+        found.extend(questions)
+    return found
 
 
 def curly(text: Text, reader: Reader, where: str) -> str:

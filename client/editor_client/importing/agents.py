@@ -16,7 +16,7 @@ from editor_client.importing.collection import (
     Unreadable,
     shown,
 )
-from editor_client.importing.messages import Blocks, Message, chat_prompt, texts_of
+from editor_client.importing.messages import Blocks, Message, chat_prompt, left_of, texts_of
 from editor_client.importing.templates import Language, Translator
 from editor_client.shared.clipping import clipped
 from editor_client.shared.configurations import MAX_MESSAGE
@@ -52,6 +52,29 @@ class About(TypedDict, total=False):
 
 
 @dataclass
+class Extras:
+    """What has no place in the versions of a resource: of the newest, and of earlier ones that differ."""
+
+    collection: Collection
+    name: str
+    _newest: Mapping[str, Any] = field(default_factory=dict, init=False)
+    _number: str | None = field(default=None, init=False)
+    _earlier: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
+
+    def add(self, number: str | None, extra: Mapping[str, Any]) -> None:
+        """Add what a version has, which is newer than those before it."""
+        if lost := {name: value for name, value in self._newest.items() if extra.get(name) != value}:
+            message = f"Of an earlier version left out: {', '.join(lost)}. metadata.import has what it says."
+            self.collection.lose("earlier_version", self.name, message)
+            self._earlier[self._number or ""] = lost
+        self._newest, self._number = extra, number
+
+    def all(self) -> dict[str, Any]:
+        """Return what `metadata.import` keeps."""
+        return {**self._newest, **({"earlierVersions": self._earlier} if self._earlier else {})}
+
+
+@dataclass
 class AgentReader:
     """Collects the versions of one prompt."""
 
@@ -71,7 +94,10 @@ class AgentReader:
     _snapshots: list[Snapshot] = field(default_factory=list, init=False)
     _blocks: dict[str, list[Snapshot]] = field(default_factory=dict, init=False)
     _published: int | None = field(default=None, init=False)
-    _extra: dict[str, Any] = field(default_factory=dict, init=False)
+    _extras: Extras = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._extras = Extras(self.collection, self.name)
 
     @property
     def id(self) -> str:
@@ -90,6 +116,8 @@ class AgentReader:
         texts = texts_of(messages)
         translator = Translator.of(self.collection, self.language, texts, self.more_names, where=where)
         prompt = chat_prompt(messages, translator, where)
+        if left := left_of(messages):
+            about["extra"] = {**about.get("extra", {}), "messages": left}
         if prompt is None:
             return
         self.dropped_variables = prompt.input_variables
@@ -115,13 +143,7 @@ class AgentReader:
                 labels=about.get("labels", ()),
             )
         )
-        extra = dict(about.get("extra", {}))
-        if lost := [name for name, value in self._extra.items() if extra.get(name) != value]:
-            message = (
-                f"Of an earlier version left out: {', '.join(lost)}. The metadata holds what the newest has."
-            )
-            self.collection.lose("earlier_version", self.name, message)
-        self._extra = extra
+        self._extras.add(number, about.get("extra", {}))
 
     def finish(self, extra: Mapping[str, Any] | None = None, tags: Sequence[str] = ()) -> None:
         """Put the agent and its blocks into the collection, if any version had a text."""
@@ -141,7 +163,7 @@ class AgentReader:
                 name=self.name,
                 snapshots=self._snapshots,
                 published=self._published,
-                extra=collection.fitting({**self._extra, **(extra or {})}, self.name),
+                extra=collection.fitting({**(extra or {}), **self._extras.all()}, self.name),
                 tags=tags,
             )
         )

@@ -10,8 +10,8 @@ from editor_client.comparison import Remote, changes, fetch, handle
 from editor_client.errors import EditorError, Forbidden, Unauthorized, Unreachable
 from editor_client.folder import Place
 from editor_client.importing.collection import Config, shown
-from editor_client.importing.datasets import apply_dataset
-from editor_client.importing.planning import origin_of
+from editor_client.importing.datasets import Changed, apply_dataset
+from editor_client.importing.planning import UNMADE, origin_of
 from editor_client.kinds import KINDS, SEGMENTS
 from editor_client.records import Record
 from editor_client.releases import NewReleaseItem
@@ -41,20 +41,26 @@ class Application:
     client: Client
     plan: Mapping[str, Any]
     report: Report = field(default_factory=Report)
+    _unmade: set[str] = field(default_factory=set, init=False)
+    """The ids of what could not be made."""
 
     def run(self, title: str | None = None) -> Report:
         """Make the drafts and the release; what was made before is left as it is."""
         items: list[NewReleaseItem] = []
         for action in self.plan["resources"]:
-            if action["action"] == "conflict":
+            if action["action"] in UNMADE:
                 self._problem(action, action["reason"])
             elif action["action"] in MADE:
+                made: list[NewReleaseItem] = []
                 try:
-                    items += self._resource(action)
+                    made = self._resource(action)
                 except (Unauthorized, Unreachable):
                     raise
                 except EditorError as error:
                     self._refused(action, error)
+                items += made
+                if not made:
+                    self._unmade.add(action["id"])
         for planned in self.plan["datasets"]:
             self._dataset(planned)
         if items:
@@ -139,16 +145,30 @@ class Application:
 
     def _dataset(self, planned: Mapping[str, Any]) -> None:
         about = {"kind": "dataset", "id": planned["name"]}
-        if planned["action"] == "conflict":
+        if planned["action"] in UNMADE:
             self._problem(about, planned["reason"])
         elif planned["action"] in MADE:
             try:
-                if apply_dataset(self.client, planned, self.plan["workspaceId"]):
+                unmade = self._unmade_scorers(planned)
+                if apply_dataset(self.client, planned, self.plan["workspaceId"], unmade):
                     self.report.lines.append(f"saved: {_named(about)}, {len(planned['items'])} items")
             except (Unauthorized, Unreachable):
                 raise
+            except Changed as error:
+                self._problem(about, str(error))
             except EditorError as error:
                 self._refused(about, error)
+
+    def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
+        """Return the scorers of a dataset that could not be made, and note that it does without them."""
+        named = {
+            *planned["settings"].get("scorerIds", ()),
+            *(one for item in planned["items"] for one in item.get("scorerIds", ())),
+        }
+        for one in sorted(unmade := self._unmade & named):
+            about = {"kind": "dataset", "id": planned["name"]}
+            self._problem(about, f"made without the scorer {shown(one)}, which was not made")
+        return unmade
 
     # The release
 

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from editor_client.importing.collection import Collection, Unreadable, external_id, shown
 from editor_client.importing.documents import MAX_TOTAL
-from editor_client.shared import canonical
+from editor_client.shared import canonical, dataset_items
 
-MAX_ITEMS: Final = 10_000
-"""The maximum number of items of a dataset."""
-MAX_ITEM: Final = 250 * 1024
-"""The maximum size of an item: the editor takes 256 KiB, with what is added to it."""
+MAX_ITEMS: Final = dataset_items.MAX_ITEMS
+MAX_ITEM: Final = dataset_items.MAX_ITEM - 6 * 1024
+"""The maximum size of an item, with what is added to it."""
+IMPORT: Final = "import"
+"""The member of metadata with what the editor has no place for."""
 
 
 @dataclass
@@ -33,8 +34,19 @@ class Cases:
     _seen: dict[str, int] = field(default_factory=dict, init=False)
     _size: int = field(default=0, init=False)
 
-    def add(self, given: Mapping[str, Any], **members: Any) -> None:
-        """Add an item with these values of variables; of the further `members` those that are not None."""
+    def add(
+        self,
+        given: Mapping[str, Any],
+        *,
+        left: Mapping[str, Any] | None = None,
+        external: str | None = None,
+        **members: Any,
+    ) -> None:
+        """Add an item with these values of variables; of the further `members` those that are not None.
+
+        `left` is what the editor has no place for: the member `import` of the metadata. `external` is the
+        external id, which is otherwise made of the content.
+        """
         asked = self.dropped[0] if len(self.dropped) == 1 else "input"
         item: dict[str, Any] = {"input": given.get(asked, dict(given))}
         context = {
@@ -44,14 +56,22 @@ class Cases:
         }
         if context:
             item["requestContext"] = context
-        self._add(item, members)
+        self._add(item, members, left or {}, external)
 
-    def add_input(self, given: Any, **members: Any) -> None:
+    def add_input(self, given: Any, *, left: Mapping[str, Any] | None = None, **members: Any) -> None:
         """Add an item whose input is known."""
-        self._add({"input": given}, members)
+        self._add({"input": given}, members, left or {})
 
-    def _add(self, item: dict[str, Any], members: Mapping[str, Any]) -> None:
+    def _add(
+        self,
+        item: dict[str, Any],
+        members: Mapping[str, Any],
+        left: Mapping[str, Any],
+        external: str | None = None,
+    ) -> None:
         item |= {name: value for name, value in members.items() if value is not None}
+        if metadata := self._metadata(item.pop("metadata", {}), left):
+            item["metadata"] = metadata
         size = len(canonical.dump(item).encode())
         self._size += size
         if len(self.items) >= MAX_ITEMS or self._size > MAX_TOTAL:
@@ -61,4 +81,18 @@ class Cases:
             lost = f"An item of more than {MAX_ITEM >> 10} KiB is left out."
             self.collection.lose("too_large", self.name, lost)
             return
-        self.items.append({**item, "externalId": external_id(item, self._seen)})
+        self.items.append({**item, "externalId": external or external_id(item, self._seen)})
+
+    def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
+        """Return metadata as the editor takes it, with what has no place elsewhere as the member `import`."""
+        kept, more = dict(metadata), dict(left)
+        while (refused := dataset_items.metadata_problem(kept)) is not None:
+            name = refused.field.removeprefix("metadata.")
+            more.setdefault("metadata", {})[name] = kept.pop(name)
+            lost = f"{shown(name)!r} of the metadata {refused.message}: the member {IMPORT!r} has it."
+            self.collection.lose("metadata", self.name, lost)
+        if more and IMPORT in kept:
+            more.setdefault("metadata", {})[IMPORT] = kept.pop(IMPORT)
+            lost = f"The member {IMPORT!r} of the metadata has what the editor has no place for, and itself."
+            self.collection.lose("metadata", self.name, lost)
+        return {**kept, IMPORT: more} if more else kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from editor_client.shared import canonical, ids
@@ -76,6 +76,12 @@ class Dataset:
     scorer_ids: Sequence[str] = ()
     agent_ids: Sequence[str] = ()
     """The agents whose prompts the items were written for."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """What has no place of its own: it becomes `metadata.import`."""
+    source_name: str = ""
+    """The name in the source, which `metadata.origin` keeps, if it is another one."""
+    stored_name: str = ""
+    """The name in the editor, with the prefix of the import."""
 
 
 @dataclass
@@ -87,14 +93,18 @@ class Collection:
     datasets: list[Dataset] = field(default_factory=list)
     losses: list[Loss] = field(default_factory=list)
     _names: dict[tuple[str, str], str] = field(default_factory=dict)
+    _listed: set[Loss] = field(default_factory=set)
     _unlisted: int = 0
 
     def lose(self, code: str, where: str, message: str, line: int | None = None) -> None:
         """Note a loss, once; from a certain number on they are only counted."""
         loss = Loss(code=code, where=shown(where), message=message, line=line)
+        if loss in self._listed:
+            return
         if len(self.losses) >= MAX_LOSSES:
             self._unlisted += 1
-        elif loss not in self.losses[-50:]:
+        else:
+            self._listed.add(loss)
             self.losses.append(loss)
 
     def all_losses(self) -> list[Loss]:
@@ -108,13 +118,32 @@ class Collection:
 
         The path of a file is the id as it stands, if it can be one.
         """
-        wanted = name if is_path and ids.problem(name) is None and len(name) <= MAX_ID else id_of(name)
+        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else id_of(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
         renamed = f"{wanted[:150]}-{_short_digest(name)}"
         self._names[kind, renamed] = name
         self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
         return renamed
+
+    def mark(self) -> tuple[int, int]:
+        """Return how much there is, so that `attach` knows what a part of the source has added."""
+        return len(self.resources), len(self.datasets)
+
+    def attach(self, extra: Mapping[str, Any], since: tuple[int, int], where: str) -> None:
+        """Keep what belongs to no single thing with what was added since: a dataset, or the resources."""
+        resources, datasets = since
+        if not extra:
+            return
+        if len(self.datasets) > datasets:
+            one = self.datasets[datasets]
+            self.datasets[datasets] = replace(one, extra=self.fitting({**extra, **one.extra}, where))
+            return
+        kinds = {one.kind for one in self.resources[resources:]}
+        for place in range(resources, len(self.resources)):
+            made = self.resources[place]
+            if made.kind == "agent" or "agent" not in kinds:
+                self.resources[place] = replace(made, extra=self.fitting({**extra, **made.extra}, where))
 
     def fitting(self, extra: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return those members that have a place in the metadata, and note the others as lost."""
@@ -136,10 +165,15 @@ def id_of(name: str) -> str:
     found = "/".join(part for part in parts if part)
     if not found or any(not part for part in parts):
         plain = unicodedata.normalize("NFC", name.strip())
-        found = plain if ids.problem(plain) is None else found or f"prompt-{_short_digest(name)}"
+        found = plain if id_problem(plain) is None else found or f"prompt-{_short_digest(name)}"
     if len(found) > MAX_ID:
         found = f"{found[:140].rstrip('-/')}-{_short_digest(name)}"
-    return found if ids.problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+    return found if id_problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+
+
+def id_problem(resource_id: str) -> str | None:
+    """Return why a text cannot be the id of a new resource of any kind, or None if it can."""
+    return ids.problem(resource_id, ids.RESERVED_FOR_NEW | ids.RESERVED_FOR_SCORERS)
 
 
 def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from editor_client.importing.collection import Collection, Unreadable, shown
@@ -20,20 +21,31 @@ class FrontMatter(NamedTuple):
     body: str
     line: int
     """The line on which the body begins."""
+    comments: str = ""
+    """The lines of comments before the head, such as a licence."""
 
 
-def parted(text: str, name: str) -> FrontMatter:
-    """Return the parts of a file; one without a head is a body. Raises `Unreadable`."""
+def parted(text: str, name: str, *, with_comments: bool = False) -> FrontMatter:
+    """Return the parts of a file; one without a head is a body. Raises `Unreadable`.
+
+    Empty lines may stand before the head; `with_comments`, lines that begin with `#`, too.
+    """
     lines = text.replace("\r\n", "\n").split("\n")
-    if lines[0].rstrip() != "---":
+    is_before: Callable[[str], bool] = lambda line: (  # noqa: E731
+        not line.strip() or (with_comments and line.startswith("#"))
+    )
+    start = next((number for number, line in enumerate(lines) if not is_before(line)), None)
+    if start is None or lines[start].rstrip() != "---":
         return FrontMatter({}, "\n".join(lines), 1)
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), None)
+    end = next((number for number in range(start + 1, len(lines)) if lines[number].rstrip() == "---"), None)
     if end is None:
         raise Unreadable(f"{shown(name)} begins with `---`, and the head has no end.")
-    head = parse_yaml("\n".join(["", *lines[1:end]]), name)  # with the lines of the file
+    # with the lines of the file
+    head = parse_yaml("\n".join(["" for _ in range(start + 1)] + lines[start + 1 : end]), name)
     if head is not None and not isinstance(head, dict):
         raise Unreadable(f"{shown(name)} has a head that is no object.")
-    return FrontMatter(head or {}, "\n".join(lines[end + 1 :]), end + 2)
+    comments = "\n".join(lines[:start]).strip()
+    return FrontMatter(head or {}, "\n".join(lines[end + 1 :]), end + 2, comments)
 
 
 def note_unresolved(text: str, collection: Collection, where: str, first_line: int = 1) -> None:

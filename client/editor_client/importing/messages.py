@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from editor_client.importing import credentials
 from editor_client.importing.collection import Collection, shown
+from editor_client.importing.members import Members
 from editor_client.importing.templates import Language, Translator, only_variables
 from editor_client.shared.instructions import placeholders
 
@@ -49,6 +50,10 @@ class Message:
     placeholder: str = ""
     parts: Sequence[Part] = ()
     """The parts, if the text has references."""
+    left: Mapping[str, Any] = field(default_factory=dict)
+    """What the editor has no place for."""
+    is_dropped: bool = False
+    """Whether it is no message with a text, so that only what is left of it is kept."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,22 +71,39 @@ def messages_from(value: Any, collection: Collection, where: str) -> list[Messag
     """Return the messages in a list of `{role, content}`; what is no message, or no text, is noted."""
     found = []
     for number, one in enumerate(value if isinstance(value, list) else [value], 1):
-        place = f"{where}, message {number}"
-        if not isinstance(one, dict):
-            collection.lose("message", place, "It is no message, and is left out.")
+        members = Members(one, collection, f"{where}, message {number}")
+        if members.peek("type") == "placeholder":
+            name = members.text("name")
+            members.skip("type")
+            left = members.left(code="message")
+            found.append(Message(role="placeholder", text=None, placeholder=name, left=left))
             continue
-        if one.get("type") == "placeholder":
-            found.append(Message(role="placeholder", text=None, placeholder=str(one.get("name", ""))))
-            continue
-        text = _text_of(one.get("content", one.get("text")), collection, place)
-        role = one.get("role")
-        if dropped := sorted(set(one) - {"role", "content", "text", "type", "name", "id", "status"}):
-            collection.lose("message", place, f"Left out: {', '.join(map(shown, dropped))}.")
-        if text is None or not isinstance(role, str):
-            collection.lose("message", place, "It has no role or no text, and is left out.")
-        else:
-            found.append(Message(role=role.lower(), text=text))
+        found.append(_message(members))
     return found
+
+
+def _message(members: Members) -> Message:
+    role, kind = members.text("role").lower(), members.peek("type")
+    if kind in ("message", "chatmessage"):
+        members.skip("type")
+    text, lost = _text_of(members.take("content", members.peek("text")), members.collection, members.where)
+    if "text" in members and members.peek("text") == text:
+        members.skip("text")
+    members.skip("id", "status")
+    left = members.left(code="message")
+    if lost:
+        left["content"] = credentials.without(lost, members.collection, members.where)
+    if text is None or not role:
+        members.collection.lose("message", members.where, "It has no role or no text, and is left out.")
+        if text is not None:
+            left["content"] = credentials.without(text, members.collection, members.where)
+        return Message(role=role, text=None, left=left, is_dropped=True)
+    return Message(role=role, text=text, left=left)
+
+
+def left_of(messages: Sequence[Message]) -> dict[str, Any]:
+    """Return what is left of messages, by their numbers."""
+    return {str(number): dict(one.left) for number, one in enumerate(messages, 1) if one.left}
 
 
 def texts_of(messages: Sequence[Message]) -> list[str]:
@@ -95,7 +117,7 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     collection, language = translator.collection, translator.language
     numbered = [(number, one) for number, one in enumerate(messages, 1) if one.text is not None]
     for one in messages:
-        if one.text is None:
+        if one.text is None and not one.is_dropped:
             name = shown(one.placeholder)
             collection.lose("placeholder", where, f"The place for messages {name!r} is left out.")
     system = [entry for entry in numbered if entry[1].role in INSTRUCTING and str(entry[1].text).strip()]
@@ -185,19 +207,25 @@ def _translated(text: str, translator: Translator, where: str, line: int) -> str
     return translator.text(credentials.without(text, translator.collection, where), where, line)
 
 
-def _text_of(content: Any, collection: Collection, where: str) -> str | None:
-    """Return the text of a message; of parts the texts, the others are noted."""
+def _text_of(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
+    """Return the text of a message, and the parts of it that are no texts, which are noted."""
     if isinstance(content, str) or content is None:
-        return content
+        return content, []
     parts = content if isinstance(content, list) else [content]
-    texts = []
+    texts, lost = [], []
     for part in parts:
         text = part.get("text") if isinstance(part, dict) else part
+        more = sorted(set(part) - {"text", "type"}) if isinstance(part, dict) else []
         if isinstance(text, str):
             texts.append(text)
-        else:
+        if not isinstance(text, str) or more:
             kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-            collection.lose("content", where, f"A part of the type {shown(kind)!r} is left out.")
+            what = f": {', '.join(map(shown, more))}" if isinstance(text, str) else ""
+            message = f"Of a part of the type {shown(kind)!r} the editor takes the text alone{what}."
+            if not isinstance(text, str):
+                message = f"A part of the type {shown(kind)!r} is left out."
+            collection.lose("content", where, f"{message} metadata.import has it.")
+            lost.append(part)
     if len(texts) > 1:
         collection.lose("content", where, "Its parts are joined by line breaks.")
-    return "\n".join(texts) if texts else None
+    return "\n".join(texts) if texts else None, lost

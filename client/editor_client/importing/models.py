@@ -8,6 +8,8 @@ from typing import Any, Final
 
 from editor_client.importing import credentials
 from editor_client.importing.collection import Collection, Config, shown
+from editor_client.importing.members import Members
+from editor_client.shared.providers import BUILT_IN
 
 SETTINGS: Final[Mapping[str, str]] = {
     "temperature": "temperature",
@@ -30,52 +32,92 @@ _PROVIDERS: Final = (
     (re.compile(r"gemini-"), "google"),
     (re.compile(r"(?:mistral|ministral|codestral)-"), "mistral"),
 )
-_PREFIX: Final = re.compile(
-    r"(?!ft:)(?:([A-Za-z][\w-]*)/|"
-    r"(openai|anthropic|google|vertex|mistral|azure|bedrock|ollama|groq|openrouter|cohere|deepseek|xai)"
-    r"(?::(?:chat|responses|messages|completion))?:)(?=[^/])"
+TRANSLATED: Final[Mapping[str, str]] = {
+    # Genkit
+    "googleai": "google",
+    "google-genai": "google",
+    "vertexai": "google-cloud",
+    "google-vertex": "google-cloud",
+    # promptfoo
+    "alicloud": "alibaba",
+    "aliyun": "alibaba",
+    "dashscope": "alibaba",
+    "azureopenai": "azure",
+    "hf": "huggingface",
+    "llamaapi": "meta",
+    "moonshot": "moonshotai",
+    "palm": "google",
+    "togetherai": "together",
+    "vertex": "google-cloud",
+    # LangChain, MLflow, Prompty, GitHub Models and others
+    "azure_openai": "azure",
+    "azure-openai": "azure",
+    "aws_bedrock": "bedrock",
+    "amazon-bedrock": "bedrock",
+    "gemini": "google",
+    "google_genai": "google",
+    "google_vertexai": "google-cloud",
+    "mistral-ai": "mistral",
+    "mistralai": "mistral",
+    "together_ai": "together",
+    "fireworks_ai": "fireworks",
+}
+"""Our names of providers that have another name elsewhere."""
+_NO_CHAT: Final = frozenset(
+    {"assistant", "embedding", "embeddings", "image", "moderation", "realtime", "tts"}
 )
+"""Segments of promptfoo's providers that are followed by the name of something else than a model of texts."""
+_WAYS: Final = frozenset({"chat", "responses", "messages", "completion", "text", "text-generation"})
+"""Segments of promptfoo's providers that say how the model is asked, which is a matter of the provider."""
+_PREFIX: Final = re.compile(r"(?!ft:)([A-Za-z][A-Za-z0-9_-]*)([/:])(?=[^/])")
 _NO_NAME: Final = re.compile(r"://|\s|[\x00-\x1f\x7f-\x9f]")
 
 
-def settings_from(
-    given: Mapping[str, Any], collection: Collection, where: str
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the settings of the model, and the members that are none; credentials are in neither."""
+def settings_in(members: Members) -> dict[str, Any]:
+    """Take the settings of a model; a member that is none, or has a value that is none, is left."""
     settings: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for name, value in credentials.without(dict(given), collection, where).items():
+    for name in members.names():
         ours = SETTINGS.get(_snake(name))
-        fitting = None if ours is None else _fitting(ours, value)
-        if ours is None:
-            others[name] = value
-        elif fitting is None and value is not None:
-            collection.lose("setting", where, f"{shown(name)} is {shown(value)}, which is no value for it.")
-            others[name] = value
-        elif fitting is not None:
-            settings[ours] = fitting
-    return settings, others
+        fitting = None if ours is None else _fitting(ours, members.peek(name))
+        if ours is None or fitting is None or ours in settings:
+            continue
+        members.skip(name)
+        settings[ours] = credentials.without(fitting, members.collection, members.where)
+    return settings
 
 
 def model_from(
     name: Any, collection: Collection, where: str, *, provider: Any = None
 ) -> dict[str, Any] | None:
-    """Return the model by provider and name; None, which is noted, if they are not known."""
+    """Return the model by provider and name; None, which is noted, if they are not known.
+
+    Providers that have another name in the source are translated.
+    """
     if not isinstance(name, str) or not name.strip():
         return None
-    text = name.strip()
+    text, reason = name.strip(), ""
     if not isinstance(provider, str) or not provider.strip():
-        provider, text = _split(text)
-        if not provider:
+        provider, text, reason = _split(text)
+        if not provider and not reason:
             provider = next((one for pattern, one in _PROVIDERS if pattern.match(text)), None)
             if provider is not None:
                 message = f"The source names no provider of {shown(text)}; it is taken to be {provider}."
                 collection.lose("model_provider", where, message)
-    if not provider or _NO_NAME.search(text) or not text:
-        message = f"The model {shown(name)!r} is left out: its provider is not known, or it is no name."
-        collection.lose("model", where, message)
+    if not provider or _NO_NAME.search(text) or not text or reason:
+        reason = reason or "its provider is not known, or it is no name"
+        collection.lose("model", where, f"The model {shown(name)!r} is left out: {reason}.")
         return None
-    return {"provider": provider.strip(), "name": text}
+    provider = provider.strip()
+    provider = TRANSLATED.get(provider.lower(), provider)
+    if provider not in BUILT_IN:
+        message = f"The provider {shown(provider)!r} of {shown(text)} is none of those that are built in."
+        collection.lose("model_provider", where, message)
+    return {"provider": provider, "name": text}
+
+
+def without_place(name: Any, model: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what `metadata.import` keeps of the name of a model: all of it, if there is no model."""
+    return {"model": name} if model is None and name not in (None, "") else {}
 
 
 def with_model(config: Config, model: dict[str, Any] | None, settings: Mapping[str, Any]) -> Config:
@@ -86,10 +128,23 @@ def with_model(config: Config, model: dict[str, Any] | None, settings: Mapping[s
     return {**config, **more}
 
 
-def _split(text: str) -> tuple[str | None, str]:
-    """Return the provider in `openai/gpt-4o` or `openai:chat:gpt-4o`, if there is one, and the name."""
+def _split(text: str) -> tuple[str | None, str, str]:
+    """Return the provider in `openai/gpt-4o` or `openai:chat:gpt-4o`, the name, and why it is no model.
+
+    A prefix with a colon is a provider if it is a known one: names of models can have colons, too.
+    """
     match = _PREFIX.match(text)
-    return (match[1] or match[2], text[match.end() :]) if match else (None, text)
+    if match is None:
+        return None, text, ""
+    provider, separator, name = match[1], match[2], text[match.end() :]
+    if separator == "/":
+        return provider, name, ""
+    if provider.lower() not in BUILT_IN | TRANSLATED.keys():
+        return None, text, ""
+    way, colon, rest = name.partition(":")
+    if way in _NO_CHAT:
+        return provider, name, "it is none for chats"
+    return provider, rest if colon and way in _WAYS else name, ""
 
 
 def _snake(name: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from editor_client.comparison import Remote, fetch
@@ -16,17 +18,22 @@ from editor_client.importing.collection import (
     Resource,
     Snapshot,
     Unreadable,
+    id_problem,
     shown,
 )
 from editor_client.importing.datasets import plan_dataset
+from editor_client.importing.fetching import is_address
+from editor_client.importing.judging import Judge, metadata_of
 from editor_client.kinds import SEGMENTS
-from editor_client.shared import canonical, ids
+from editor_client.shared import canonical, dataset_items, ids
 from editor_client.shared.instructions import placeholders, referenced_blocks, split
 from editor_client.sync import Client
 
 FORMAT: Final = "editor-import-plan/1"
 ORDER: Final = ("scorer", "promptBlock", "agent")
 """What is referred to is made before what refers to it."""
+UNMADE: Final = frozenset({"conflict", "refused"})
+"""The actions that make nothing, although something would have to be made."""
 Action = dict[str, Any]
 
 
@@ -35,24 +42,33 @@ def make_plan(
 ) -> dict[str, Any]:
     """Return the plan, as JSON: what would be made, what is equal already, and every loss.
 
-    `prefix` is put before all ids. Raises `Unreadable` if the workspace is not clear, or an id is not valid
+    `prefix` is put before all ids and before the names of datasets. What would be made is checked by the
+    server as its creation would be. Raises `Unreadable` if the workspace is not clear, or an id is not valid
     or there twice.
     """
     _refuse_namesakes(collection)
     workspace_id = workspace or _only_workspace(client)
+    judge = Judge(client, collection, workspace_id)
     resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
     actions: list[Action] = []
     for one in resources:
-        action = _plan_resource(client, one, collection, workspace_id)
+        action = _plan_resource(client, one, judge)
         named = {
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
-        actions.append(_without_namesakes(action, named, "promptBlock", actions, versions=[], published=None))
-    datasets = []
-    for dataset in (_prefixed_dataset(one, prefix) for one in collection.datasets):
-        action = plan_dataset(client, dataset, collection.system, workspace_id)
-        named = {*dataset.scorer_ids, *(one for item in dataset.items for one in item.get("scorerIds", ()))}
-        datasets.append(_without_namesakes(action, named, "scorer", actions, items=[]))
+        actions.append(_without_namesakes(action, named, actions))
+    unmade = {one["id"] for one in actions if one["kind"] == "scorer" and one["action"] in UNMADE}
+    source = canonical.digest(path if is_address(path) else Path(path).resolve().as_posix())[:16]
+    datasets = [
+        plan_dataset(
+            client,
+            _dataset(one, prefix, collection, unmade, judge.filled_in),
+            collection,
+            workspace_id,
+            source,
+        )
+        for one in collection.datasets
+    ]
     plan = {
         "format": FORMAT,
         "source": {"system": collection.system, "path": path},
@@ -64,15 +80,13 @@ def make_plan(
     return {**plan, "planDigest": canonical.digest(plan)}
 
 
-def _without_namesakes(
-    action: Action, named: set[str], kind: str, actions: Sequence[Action], **nothing: Any
-) -> Action:
-    """Return an action, or a conflict if it names what is not made: its id is that of something else."""
-    taken = {one["id"] for one in actions if one["kind"] == kind and one["action"] == "conflict"} & named
+def _without_namesakes(action: Action, named: set[str], actions: Sequence[Action]) -> Action:
+    """Return an action, or a conflict if it names a block that is not made: its id is something else's."""
+    taken = {one["id"] for one in actions if one["kind"] == "promptBlock" and one["action"] in UNMADE} & named
     if not taken or action["action"] not in {"create", "update"}:
         return action
     reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
-    return {**action, **nothing, "action": "conflict", "reason": reason}
+    return {**action, "versions": [], "published": None, "action": "conflict", "reason": reason}
 
 
 def checked(plan: Any) -> Mapping[str, Any]:
@@ -114,8 +128,7 @@ def _only_workspace(client: Client) -> str:
 def _prefixed(collection: Collection, prefix: str) -> Iterable[Resource]:
     for one in collection.resources:
         resource_id = prefix + one.id
-        problem = ids.problem(resource_id, {"try"} if one.kind == "scorer" else ())
-        if problem:
+        if problem := id_problem(resource_id):
             raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
         yield Resource(**{**vars(one), "id": resource_id, "snapshots": _with_prefix(one.snapshots, prefix)})
 
@@ -136,36 +149,57 @@ def _referring(config: Config, prefix: str) -> Config:
     return config
 
 
-def _prefixed_dataset(dataset: Dataset, prefix: str) -> Dataset:
-    return Dataset(
-        **{
-            **vars(dataset),
-            "scorer_ids": [prefix + one for one in dataset.scorer_ids],
-            "agent_ids": [prefix + one for one in dataset.agent_ids],
-            "items": [_scored_with(item, prefix) for item in dataset.items],
-        }
+def _dataset(
+    dataset: Dataset, prefix: str, collection: Collection, unmade: set[str], filled_in: set[str]
+) -> Dataset:
+    """Return a dataset with the prefix, without scorers that are not made, and with a name that it can have.
+
+    Scorers that are to be filled in are not among those that all its items have.
+    """
+    name = prefix + dataset.name
+    if problem := dataset_items.name_problem(name):
+        name = f"{name[:180].strip()}-{canonical.digest(name)[:8]}"
+        message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
+        collection.lose("name", dataset.name, message)
+    for one in sorted(unmade & {prefix + one for one in _scorers_of(dataset)}):
+        message = f"The scorer {shown(one)} is not made: the dataset does without it."
+        collection.lose("scorer", dataset.name, message)
+    scorers = [prefix + one for one in dataset.scorer_ids]
+    return replace(
+        dataset,
+        stored_name=name,
+        scorer_ids=[one for one in scorers if one not in unmade | filled_in],
+        agent_ids=[prefix + one for one in dataset.agent_ids],
+        items=[_scored_with(item, prefix, unmade) for item in dataset.items],
     )
 
 
-def _scored_with(item: Mapping[str, Any], prefix: str) -> Mapping[str, Any]:
-    named = item.get("scorerIds")
-    return item if named is None else {**item, "scorerIds": [prefix + one for one in named]}
+def _scorers_of(dataset: Dataset) -> set[str]:
+    return {*dataset.scorer_ids, *(one for item in dataset.items for one in item.get("scorerIds", ()))}
 
 
-def _plan_resource(client: Client, one: Resource, collection: Collection, workspace_id: str) -> Action:
+def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapping[str, Any]:
+    if "scorerIds" not in item:
+        return item
+    named = [prefix + one for one in item["scorerIds"] if prefix + one not in unmade]
+    rest = {name: value for name, value in item.items() if name != "scorerIds"}
+    return {**rest, "scorerIds": named} if named else rest
+
+
+def _plan_resource(client: Client, one: Resource, judge: Judge) -> Action:
     there = fetch(client, Place(SEGMENTS[one.kind], one.id))
-    versions = [
-        {"version": snapshot.number, "config": snapshot.config, "changeMessage": snapshot.message}
-        | ({"labels": labels} if (labels := _labels(snapshot, one, collection)) else {})
-        for snapshot in one.snapshots
-    ]
-    if reason := _taken(client, one, there, workspace_id):
-        action, first = "conflict", 0
-    else:
+    collection = judge.collection
+    reason, first, versions = _taken(client, one, there, judge.workspace_id), 0, _versions(one, collection)
+    action = "conflict"
+    if not reason:
         action, reason, first = _decision(one, collection.system, there, versions)
-    metadata: dict[str, Any] = {"import": dict(one.extra)} if one.extra else {}
-    if one.tags:
-        metadata["tags"] = list(one.tags)
+    if action in {"create", "update"}:
+        one, refusal = judge.mended(one, is_there=there is not None)
+        versions = _versions(one, collection)
+        action, reason, first = _decision(one, collection.system, there, versions)
+        if refusal is not None and action in {"create", "update"}:
+            action, reason, first = refusal.action, refusal.reason, 0
+    metadata = metadata_of(one)
     changes = action in {"create", "update"}
     published = None if one.published is None or not changes else versions[one.published]
     return {
@@ -179,6 +213,14 @@ def _plan_resource(client: Client, one: Resource, collection: Collection, worksp
         "versions": versions[first:] if changes else [],
         "published": published,
     }
+
+
+def _versions(one: Resource, collection: Collection) -> list[dict[str, Any]]:
+    return [
+        {"version": snapshot.number, "config": snapshot.config, "changeMessage": snapshot.message}
+        | ({"labels": labels} if (labels := _labels(snapshot, one, collection)) else {})
+        for snapshot in one.snapshots
+    ]
 
 
 def _labels(snapshot: Snapshot, one: Resource, collection: Collection) -> list[str]:

@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from editor_client.importing import models
-from editor_client.importing.collection import Config, shown
-from editor_client.importing.scorers import LEFT_OUT, MAX_PATTERN, Scorers, literal
+from editor_client.importing import credentials, models
+from editor_client.importing.collection import Config, Unreadable, shown
+from editor_client.importing.members import Members
+from editor_client.importing.scorers import LEFT_OUT, Scorers, literal
 from editor_client.importing.templates import pieces
+from editor_client.importing.yaml_text import parse_yaml
 from editor_client.shared import canonical
 
 MAX_SCORERS: Final = 200
+_FIELD: Final = re.compile(r'\s*+"(?P<quoted>(?:[^"]|"")*+)"\s*+(?:,|\Z)|(?P<plain>[^,]++)(?:,|\Z)|,')
 BY_ITEM: Final[Mapping[str, tuple[str, str, Config]]] = {
     "contains": ("contains", "values", {}),
     "icontains": ("contains", "values", {"ignoreCase": True}),
@@ -34,8 +37,6 @@ VERDICTS: Final = (
     {"label": "pass", "score": 1, "passes": True},
     {"label": "fail", "score": 0, "passes": False},
 )
-# RE2 has no look-around, no backreferences, no atomic groups and no possessive quantifiers.
-_NOT_RE2: Final = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9]|\\k<|[*+?}]\+")
 
 
 @dataclass
@@ -46,6 +47,8 @@ class Judged:
     values: dict[str, Any] = field(default_factory=dict)
     """The values that its scorers read from `metadata.assert`."""
     scorer_ids: list[str] = field(default_factory=list)
+    left: list[Any] = field(default_factory=list)
+    """The assertions, as far as the editor has no place for them."""
 
 
 @dataclass
@@ -57,35 +60,37 @@ class Assertions:
     """The provider of judges for which the assertion names none."""
     _count: set[str] = field(default_factory=set, init=False)
 
-    def judged(self, asserts: list[dict[str, Any]], variables: Mapping[str, Any]) -> Judged:
+    def judged(self, asserts: list[Any], variables: Mapping[str, Any]) -> Judged:
         """Return what these assertions become in a test with these variables."""
         judged = Judged()
         for one in asserts:
             scorer_id = self._one(one, variables, judged)
             if scorer_id is None:
+                judged.left.append(credentials.without(one, self.scorers.collection, self.scorers.folder))
                 continue
             self._count.add(scorer_id)
             if scorer_id not in judged.scorer_ids:
                 judged.scorer_ids.append(scorer_id)
         return judged
 
-    def _one(self, one: Mapping[str, Any], variables: Mapping[str, Any], judged: Judged) -> str | None:
-        kind = one.get("type")
+    def _one(self, one: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
+        kind = one.get("type") if isinstance(one, dict) else None
         if not isinstance(kind, str):
-            self._left_out("assertion", "It is left out: it has no type.")
+            self._left_out("assertion", f"{shown(one)} is left out: it has no type.")
             return None
         if len(self._count) >= MAX_SCORERS:
             self._left_out(kind, f"It is left out: more than {MAX_SCORERS} different ones are too many.")
             return None
-        lost = sorted({"weight", "metric", "transform", "threshold", "config"} & set(one))
         translate = _TRANSLATIONS.get(kind)
         value = _filled_in(one.get("value"), variables)
         found = None if translate is None or value is _LOGIC else translate(self, one, value, judged)
         if found is None:
             return self.scorers.to_be_filled_in(_slug(kind), dict(one), f"The assertion {shown(kind)!r}")
-        if kept := [name for name in lost if name != "threshold" or kind != "latency"]:
-            message = f"Left out of its assertions: {', '.join(kept)}."
-            self.scorers.collection.lose("assertion", f"{self.scorers.folder}/{_slug(kind)}", message)
+        where = f"{self.scorers.folder}/{_slug(kind)}"
+        members = Members(one, self.scorers.collection, where)
+        members.skip("type", "value", *_USED.get(kind, ()))
+        if left := members.left(code="assertion"):
+            judged.left.append({"type": kind, **left})
         return found
 
     def _equals(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
@@ -109,7 +114,7 @@ class Assertions:
         return self.scorers.add(key.replace("_", "-"), ours, config)
 
     def _several(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        listed = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+        listed = comma_separated(value) if isinstance(value, str) else value
         texts = [literal(part) for part in listed] if isinstance(listed, list) else []
         if not 1 <= len(texts) <= 50 or None in texts:  # noqa: PLR2004 - as many as a scorer takes
             return None
@@ -117,12 +122,17 @@ class Assertions:
         return self.scorers.add(_slug(kind), "contains", {"values": texts, **SEVERAL[kind]})
 
     def _regex(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        if not isinstance(value, str) or not 1 <= len(value) <= MAX_PATTERN or _NOT_RE2.search(value):
+        if not isinstance(value, str) or not value:
             return None
         return self.scorers.add("regex", "regex", {"pattern": value})
 
     def _is_json(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        if value is not None and not isinstance(value, dict):
+        if isinstance(value, str) and value.strip():
+            try:
+                value = parse_yaml(value, "schema")  # which JSON is, too
+            except Unreadable:
+                return None
+        if value not in (None, "") and not isinstance(value, dict):
             return None
         return self.scorers.add("is-json", "jsonSchema", {"schema": value or {}})
 
@@ -158,6 +168,11 @@ _TRANSLATIONS: Final[Mapping[str, Translation]] = {
     "llm-rubric": Assertions._rubric,  # noqa: SLF001
     "model-graded-closedqa": Assertions._rubric,  # noqa: SLF001
 }
+_USED: Final[Mapping[str, tuple[str, ...]]] = {
+    "latency": ("threshold",),
+    **dict.fromkeys(("llm-rubric", "model-graded-closedqa"), ("provider",)),
+}
+"""The members besides type and value that translations use."""
 _LOGIC: Final = object()
 """A value that only the template engine of the source can fill in."""
 
@@ -169,12 +184,12 @@ def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
         return _LOGIC if _LOGIC in found else found
     if not isinstance(value, str):
         return value
-    if value.startswith(("file://", "python:", "javascript:")):
+    if value.startswith(("file://", "package:", "python:", "javascript:")):
         return _LOGIC
     parts = []
     for piece in pieces(value, "jinja2"):
-        if piece.kind == "text":
-            parts.append(piece.source)
+        if piece.kind in {"text", "literal"}:
+            parts.append(piece.source if piece.kind == "text" else piece.name)
             continue
         known = piece.kind == "variable" and piece.name in variables
         given = variables[piece.name] if known else None
@@ -182,6 +197,18 @@ def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
             return _LOGIC
         parts.append(given if isinstance(given, str) else canonical.dump(given))
     return "".join(parts)
+
+
+def comma_separated(value: str) -> list[str]:
+    """Return the values of `contains-any: a, "b, c"`, in which those with commas stand in quotation marks."""
+    found = []
+    for match in _FIELD.finditer(value):
+        quoted, plain = match["quoted"], match["plain"]
+        if quoted is not None:
+            found.append(quoted.replace('""', '"'))
+        elif plain.strip():
+            found.append(plain.strip())
+    return found
 
 
 def _slug(kind: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import keyword
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -15,7 +18,7 @@ from editor_client.shared.instructions import placeholders
 
 LEFT_OUT: Final = "scorer"
 TO_BE_FILLED_IN: Final = "scorer_to_be_filled_in"
-MAX_PATTERN: Final = 1_000
+MAX_FUNCTION: Final = 100
 CHOICES: Final = range(2, 11)
 
 
@@ -26,8 +29,12 @@ class Scorers:
     collection: Collection
     folder: str
     """What their names begin with: the name of the prompt or the file."""
+    title: str = ""
+    """What their names for people begin with, if that is something else."""
     _made: dict[str, str] = field(default_factory=dict)
     _numbers: dict[str, int] = field(default_factory=dict)
+    _functions: dict[str, str] = field(default_factory=dict)
+    """The names of functions that are to be registered, by the digest of what they stand for."""
 
     def add(
         self, name: str, kind: str, config: Config | None = None, *, source: Any = None, **more: Any
@@ -42,7 +49,8 @@ class Scorers:
         scorer_id = self.collection.id_for(full, "scorer")
         extra = {} if source is None else {"source": credentials.without(source, self.collection, full)}
         snapshot = Snapshot(
-            config={"name": full, **content}, message=change_message(self.collection, full, None)
+            config={"name": full.replace(self.folder, self.title or self.folder, 1), **content},
+            message=change_message(self.collection, full, None),
         )
         self.collection.resources.append(
             Resource(
@@ -57,12 +65,27 @@ class Scorers:
         return scorer_id
 
     def to_be_filled_in(self, name: str, source: Any, why: str) -> str:
-        """Return the id of a `code` scorer in the place of one that cannot be translated, and note that."""
-        function = f"{self.folder}/{name}".replace("/", "_").replace("-", "_").replace(" ", "_")
+        """Return the id of a `code` scorer in the place of one that cannot be translated, and note that.
+
+        Each different `source` has a function of its own, which is named as Python allows.
+        """
+        digest = canonical.digest([name, source])
+        if digest in self._functions:
+            function = self._functions[digest]
+        else:
+            function = self._functions[digest] = self._function_name(name)
         scorer_id = self.add(name, "code", {"name": function}, source=source)
         message = f"{shown(why)}: a code scorer stands in its place; register the function {function!r}."
         self.collection.lose(TO_BE_FILLED_IN, f"{self.folder}/{name}", message)
         return scorer_id
+
+    def _function_name(self, name: str) -> str:
+        base = function_name(f"{self.folder}/{name}")
+        number, found = 1, base
+        while found in self._functions.values():
+            number += 1
+            found = f"{base}_{number}"
+        return found
 
     def judge(
         self,
@@ -100,3 +123,12 @@ def literal(value: Any) -> str | None:
         return None
     text = value if isinstance(value, str) else canonical.dump(value)
     return None if not text.strip() or any(True for _ in placeholders(text)) else text
+
+
+def function_name(text: str) -> str:
+    """Return a text as the name of a function in Python."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9]+", "_", plain).strip("_")
+    if len(name) > MAX_FUNCTION:
+        name = f"{name[: MAX_FUNCTION - 9]}_{canonical.digest(text)[:8]}"
+    return name if name.isidentifier() and not keyword.iskeyword(name) else f"scorer_{name}".rstrip("_")

@@ -6,19 +6,21 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from editor_client.importing.collection import Collection, shown
 from editor_client.shared.instructions import PATH, placeholders
+from editor_client.shared.words import is_name, is_word
 
 Language = Literal["curly", "mustache", "f-string", "jinja2", "handlebars", "none"]
 LOGIC: Final = "template_logic"
 _PATH: Final = re.compile(PATH)
-_NAME: Final = re.compile(r"[^\W\d][\w .-]*")
-"""A name in another system: it can have letters that ours cannot have, spaces and hyphens."""
-_WORD: Final = re.compile(r"[^\W\d]\w*(\.\w+)*")
+_BETWEEN: Final = " .-"
+"""What a name in another system can have besides letters that ours cannot have."""
+_LITERAL: Final = re.compile(r"'[^'\\{}]*+'|\"[^\"\\{}]*+\"|'[{}]'")
+"""A text that Jinja and Nunjucks print as it is; exports for promptfoo write `{{ '{' }}` for a brace."""
 _WORDS: Final = frozenset(
     {"else", "this", "loop", "self", "super", "caller", "true", "false", "none", "null", "undefined"}
     | {"True", "False", "None"}
@@ -32,11 +34,11 @@ _SPELLED: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "
 class Piece:
     """A part of a template: text, a variable, or logic, as it stands in the source."""
 
-    kind: Literal["text", "variable", "logic"]
+    kind: Literal["text", "variable", "logic", "literal"]
     source: str
     line: int
     name: str = ""
-    """The name of a variable in the source."""
+    """The name of a variable in the source; the text of a literal."""
 
 
 def pieces(text: str, language: Language) -> Iterator[Piece]:
@@ -121,6 +123,8 @@ class Translator:
                 ours = self.name(piece.name)
                 meant.append(ours)
                 result.append(_placeholder(piece, ours))
+            elif piece.kind == "literal":
+                result.append(piece.name)
             else:
                 result.append(piece.source if self.language != "f-string" else _unescaped(piece))
             if piece.kind == "logic":
@@ -141,7 +145,7 @@ class Translator:
 def only_variables(text: str, language: Language) -> list[str] | None:
     """Return the names of the variables if there is nothing else in a text, otherwise None."""
     found = list(pieces(text, language))
-    if any(piece.kind == "logic" or (piece.kind == "text" and piece.source.strip()) for piece in found):
+    if any(piece.kind != "variable" and piece.source.strip() for piece in found):
         return None
     return [piece.name for piece in found if piece.kind == "variable"] or None
 
@@ -171,7 +175,7 @@ def _format_pieces(text: str) -> Iterator[Piece]:
         if field is None:
             continue
         source = "{" + field + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
-        exact = not spec and not conversion and _NAME.fullmatch(field) and "." not in field
+        exact = not spec and not conversion and is_name(field, " -")
         yield Piece("variable" if exact else "logic", source, line, field if exact else "")
 
 
@@ -221,11 +225,14 @@ def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
     if opened in {"{%", "{#", "{{!--"}:
         return Piece("logic", source, line)
     if language == "curly":
-        is_name = bool(_NAME.fullmatch(inside))
-        return Piece("variable" if is_name else "text", source, line, inside if is_name else "")
+        is_variable = is_name(inside, _BETWEEN)
+        return Piece("variable" if is_variable else "logic", source, line, inside if is_variable else "")
+    if language == "jinja2" and opened == "{{" and _LITERAL.fullmatch(inside):
+        return Piece("literal", source, line, inside[1:-1])
     if language == "mustache" and inside.startswith("&"):
         inside = inside[1:].strip()
-    accepts: Callable[[str], object] = _WORD.fullmatch
-    if accepts(inside) and inside.partition(".")[0] not in _WORDS:
+    first, *others = inside.split(".")
+    is_path_there = is_name(first) and all(one and all(map(is_word, one)) for one in others)
+    if is_path_there and first not in _WORDS:
         return Piece("variable", source, line, inside)
     return Piece("logic", source, line)

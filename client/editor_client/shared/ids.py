@@ -32,6 +32,9 @@ RESERVED_SEGMENTS = frozenset(
 RESERVED_FOR_NEW = frozenset({"parts", "render"})
 """Words that became reserved after ids with them could be stored, which keep working."""
 
+RESERVED_FOR_SCORERS = frozenset({"try", "agreement"})
+"""Words that follow the id of a scorer alone."""
+
 _PRINTABLE = (
     r"[^\u0000-\u001f\u007f-\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ue000-\uf8ff\ufeff]"
 )

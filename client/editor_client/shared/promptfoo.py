@@ -1,10 +1,17 @@
-"""How test cases of promptfoo take over what their defaults say, and what their variables stand for. Pure."""
+"""How test cases of promptfoo are read, and how data is written so that promptfoo runs nothing of it. Pure.
+
+promptfoo fills in templates in nearly every text, those of the environment already when it reads a file. A
+text that begins with `file://` or `package:` is read or run, and the member `$ref` of an object is followed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import Any
+from typing import Any, Final
+
+from editor_client.shared import canonical
 
 
 def merged(base: Any, test: Any) -> Any:
@@ -21,10 +28,19 @@ def merged(base: Any, test: Any) -> Any:
 
 
 def expanded(test: Any) -> Iterator[Any]:
-    """Yield a test case for each combination of the values of variables that are lists."""
+    """Yield a test case for each combination of the values of variables that are lists of texts.
+
+    The first value of a list decides whether it is one; other lists, and empty ones, are values themselves.
+    """
     given = test.get("vars") if isinstance(test, dict) else None
     lists = (
-        {name: one for name, one in given.items() if isinstance(one, list)} if isinstance(given, dict) else {}
+        {
+            name: one
+            for name, one in given.items()
+            if isinstance(one, list) and one and isinstance(one[0], str)
+        }
+        if isinstance(given, dict)
+        else {}
     )
     options = test.get("options") if lists else None
     if not lists or (isinstance(options, dict) and options.get("disableVarExpansion")):
@@ -32,3 +48,121 @@ def expanded(test: Any) -> Iterator[Any]:
         return
     for values in product(*lists.values()):
         yield {**test, "vars": {**test["vars"], **dict(zip(lists, values, strict=True))}}
+
+
+def expected(cell: str) -> dict[str, Any]:
+    """Return the assertion in a cell, such as `contains: x`, `similar(0.8): x`, or a text that is equal."""
+    for prefix in ("javascript:", "fn:", "eval:"):
+        if cell.startswith(prefix):
+            return {"type": "javascript", "value": cell.removeprefix(prefix).strip()}
+    if cell.startswith(("grade:", "llm-rubric:")):
+        return {"type": "llm-rubric", "value": cell.partition(":")[2]}
+    if cell.startswith("python:"):
+        return {"type": "python", "value": cell.removeprefix("python:").strip()}
+    if cell.startswith("file://") and _SCRIPT.search(cell):
+        script = _SCRIPT.search(cell)
+        is_python = script is not None and script[1] == "py"
+        return {"type": "python", "value": cell[7:]} if is_python else {"type": "javascript", "value": cell}
+    match = _EXPECTED.fullmatch(cell)
+    if match is None:
+        return {"type": "equals", "value": cell}
+    kind, value = match["type"], match["value"]
+    found: dict[str, Any] = {"type": f"{match['not'] or ''}{kind}"}
+    if value is not None:
+        found["value"] = value if kind in {"contains-json", "is-json"} else value.strip()
+    if kind in WITH_THRESHOLD:
+        default = 0.8 if kind == "similar" else 0.75
+        found["threshold"] = float(match["threshold"]) if match["threshold"] else default
+    elif match["threshold"]:
+        found["threshold"] = float(match["threshold"])
+    return found
+
+
+WITH_THRESHOLD: Final = frozenset(
+    {
+        *("answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance"),
+        *("cost", "latency", "levenshtein", "perplexity-score", "perplexity", "rouge-n", "similar"),
+        "starts-with",
+    }
+)
+"""The types of assertions to which a cell gives a threshold, where it has none."""
+TYPES: Final = WITH_THRESHOLD | {
+    *("agent-rubric", "bleu", "contains", "contains-all", "contains-any", "contains-html", "contains-json"),
+    *("contains-sql", "contains-xml", "conversation-relevance", "equals", "factuality", "finish-reason"),
+    *("g-eval", "gleu", "guardrails", "icontains", "icontains-all", "icontains-any", "is-html", "is-json"),
+    *("is-refusal", "is-sql", "is-valid-function-call", "is-valid-openai-function-call"),
+    *("is-valid-openai-tools-call", "is-xml", "javascript", "llm-rubric", "meteor", "model-graded-closedqa"),
+    *("model-graded-factuality", "moderation", "pi", "python", "regex", "ruby", "search-rubric"),
+    *("skill-used", "tool-call-f1", "trace-error-spans", "trace-span-count", "trace-span-duration"),
+    *("trajectory:goal-success", "trajectory:step-count", "trajectory:tool-args-match"),
+    *("trajectory:tool-sequence", "trajectory:tool-used", "webhook", "word-count"),
+}
+"""The types of assertions that a cell can name; any other text before a colon is part of what is expected."""
+CODE_TYPES: Final = frozenset({"javascript", "python", "ruby", "webhook"})
+"""The types of assertions whose values are run, or called."""
+_SCRIPT: Final = re.compile(r"\.(js|cjs|mjs|ts|cts|mts|py)(?::[\w.]+)?\Z", re.ASCII)
+_EXPECTED: Final = re.compile(
+    rf"(?P<not>not-)?(?P<type>{'|'.join(map(re.escape, sorted(TYPES, reverse=True)))})"
+    r"(?:\((?P<threshold>[0-9]{1,20}(?:\.[0-9]{1,20})?)\))?(?::(?P<value>.*))?",
+    re.DOTALL,
+)
+
+
+# Data in files that promptfoo reads
+
+REFERENCES: Final = ("file://", "package:")
+"""What a text begins with that promptfoo reads or runs."""
+_TAG: Final = re.compile(r"\{(?=[{%#])|(?<=#)\}")
+"""The braces that make a tag of a template, or an end of one, which is an error without a beginning."""
+_TAG_OR_END: Final = re.compile(r"\{(?=[{%#]|\Z)|(?<=#)\}")
+_ESCAPE: Final = re.compile(r"\{\{ '([{}]|file://|package:)' \}\}")
+
+
+def is_plain(text: str) -> bool:
+    """Return whether promptfoo takes a text as it is, wherever it stands."""
+    return not text.startswith(REFERENCES) and _TAG.search(text) is None
+
+
+def is_plain_within(value: Any) -> bool:
+    """Return whether promptfoo takes all texts in a value as they are, and follows no reference in it."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str) and not is_plain(one):
+            return False
+        if isinstance(one, Mapping):
+            if "$ref" in one or not all(map(is_plain, one)):
+                return False
+            pending += one.values()
+        elif isinstance(one, list | tuple):
+            pending += one
+    return True
+
+
+def escaped(text: str) -> str:
+    """Return a template that is filled in to be this text, also if a placeholder follows."""
+    template = _TAG_OR_END.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
+    for reference in REFERENCES:
+        if text.startswith(reference):
+            return f"{{{{ '{reference}' }}}}{template.removeprefix(reference)}"
+    return template
+
+
+def unescaped(template: str) -> str:
+    """Return the text of a template that `escaped` returned; anything else in a template stays."""
+    return _ESCAPE.sub(lambda match: match[1], template)
+
+
+def pieces(text: str) -> list[str]:
+    """Return a text in pieces that are plain, which the filter `join` puts together."""
+    found = [piece for piece in re.split(r"(?<=\{)(?=[{%#])|(?<=#)(?=\})", text) if piece]
+    for reference in REFERENCES:
+        if text.startswith(reference):
+            place = reference.index(":")
+            found[:1] = [found[0][:place], found[0][place:]]
+    return found
+
+
+def data_text(value: Any) -> str:
+    """Return JSON that is a plain text, as which promptfoo takes it; `canonical.parse` reads it."""
+    return _TAG.sub(lambda match: f"\\u{ord(match[0]):04x}", canonical.dump(value))

@@ -104,6 +104,10 @@ def _as_scalar(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _as_scalar)
+# Classes of one's own, such as those of answers that cannot be changed, are what they derive from.
+_Dumper.add_multi_representer(str, _as_scalar)
+_Dumper.add_multi_representer(dict, yaml.SafeDumper.represent_dict)
+_Dumper.add_multi_representer(list, yaml.SafeDumper.represent_list)
 for _first_one, _resolvers in _Loader.yaml_implicit_resolvers.items():  # besides those of YAML 1.1
     for _tag, _compiled in _resolvers:
         _Dumper.add_implicit_resolver(_tag, _compiled, [_first_one])

@@ -1,8 +1,10 @@
 """The test cases of promptfoo: `vars` are the input, an assertion of equality has the ground truth. Pure.
 
-What items have no place for (other assertions, a description, options) stays as it is in their metadata, and
-is written again by an export; what test cases have no place for is exported in theirs. Nothing in a file is
-executed, and no other file is read.
+What items have no place for (other assertions, a description, options) stays as it is in their metadata; what
+test cases have no place for is exported in theirs. Nothing in a file is executed, and no other file is read.
+
+promptfoo runs what it reads: an export holds data alone. What it would run (templates, references to files,
+assertions that are code) stands in the metadata of the test case, as JSON in a text, which an import reads.
 """
 
 from __future__ import annotations
@@ -13,20 +15,34 @@ from itertools import chain, product
 from typing import Any, Final
 
 from editor_client.shared import canonical, yaml_files
-from editor_client.shared.promptfoo import expanded, merged
+from editor_client.shared.promptfoo import (
+    CODE_TYPES,
+    TYPES,
+    data_text,
+    escaped,
+    expanded,
+    is_plain,
+    is_plain_within,
+    merged,
+    unescaped,
+)
 
 from evaluation.datasets.formats.rows import Format, IdentifiedItem, Items, Row, row_of
 from evaluation.datasets.items import MAX_ITEMS
 from versioning.domain.errors import Invalid, Message
 
 _ITEM_MEMBERS: Final = "__editor"
-"""The member of a test case's metadata with what test cases have no place for."""
+"""The member of a test case's metadata with what test cases have no place for, as JSON in a text."""
 _TEST_MEMBERS: Final = "promptfoo"
 """The member of an item's metadata with what items have no place for."""
 _REFERENCES: Final = ("equals", "similar", "levenshtein")
 """The assertions that compare with a reference."""
 _READ: Final = frozenset({"vars", "assert", "metadata"})
 """The members of a test case that become members of an item."""
+_DATA: Final = frozenset({"description", "threshold", "options"})
+"""The members of test cases that an export writes, besides those that it reads."""
+_OPTIONS: Final = frozenset({"disableVarExpansion"})
+_ASSERTION: Final = frozenset({"type", "value", "threshold", "weight", "metric"})
 _FILE: Final = "file://"
 MAX_MEMBERS: Final = 1_000_000
 """The values of all test cases together, with those that each repeats."""
@@ -90,13 +106,11 @@ def _item(test: Any) -> Json:
     """Return the item of a test case; raises `Invalid`."""
     if not isinstance(test, dict):
         raise Invalid.field("tests", Message("must be objects; files are not read"))
-    given = _object(test.get("vars"), "vars")
-    for name, value in given.items():
-        if _names_file(value):
-            message = Message("names the file {file!r}, which is not read", file=value)
-            raise Invalid.field(f"vars.{name}", message)
+    given = _variables(test)
     metadata = dict(_object(test.get("metadata"), "metadata"))
     own = metadata.pop(_ITEM_MEMBERS, {})
+    if isinstance(own, str):
+        own = canonical.parse(own, field=f"metadata.{_ITEM_MEMBERS}")
     item: Json = {"input": given["input"] if set(given) == {"input"} else given}
     asserts = test.get("assert") or []
     if not isinstance(asserts, list) or not all(isinstance(one, dict) for one in asserts):
@@ -105,7 +119,7 @@ def _item(test: Any) -> Json:
     if truth is not None:
         item["groundTruth"] = truth
     kept = {name: value for name, value in test.items() if name not in _READ}
-    if asserts and asserts != [{"type": "equals", "value": truth}]:
+    if asserts and [{**one, "value": None} for one in asserts] != [{"type": "equals", "value": None}]:
         kept["assert"] = asserts
     if kept:
         metadata[_TEST_MEMBERS] = kept
@@ -114,10 +128,20 @@ def _item(test: Any) -> Json:
     return {**item, **own} if isinstance(own, dict) else item
 
 
+def _variables(test: Json) -> Json:
+    given = _object(test.get("vars"), "vars")
+    for name, value in given.items():
+        if isinstance(value, str) and value.startswith(_FILE):
+            message = Message("names the file {file!r}, which is not read", file=value)
+            raise Invalid.field(f"vars.{name}", message)
+    return given
+
+
 def _reference(asserts: list[Json]) -> Any:
     """Return the value of the first assertion that compares with a reference; None if there is none."""
     found = (one.get("value") for kind in _REFERENCES for one in asserts if one.get("type") == kind)
-    return next((one for one in found if one is not None), None)
+    value = next((one for one in found if one is not None), None)
+    return unescaped(value) if isinstance(value, str) else value
 
 
 def _write(items: Items) -> Iterator[str]:
@@ -130,26 +154,38 @@ def _write(items: Items) -> Iterator[str]:
 
 
 def _test(item: IdentifiedItem) -> Json:
-    """Return the test case from which the same item is read."""
+    """Return the test case from which the same item is read, and in which promptfoo runs nothing."""
     metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _ITEM_MEMBERS}
     kept = metadata.pop(_TEST_MEMBERS) if isinstance(metadata.get(_TEST_MEMBERS), dict) else {}
     given = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
     truth = item.get("groundTruth")
-    test: Json = {name: value for name, value in kept.items() if name not in _READ}
-    test["vars"] = {} if any(map(_names_file, given.values())) else given
+    test: Json = {name: value for name, value in kept.items() if name in _DATA and is_plain_within(value)}
+    if isinstance(test.get("options"), dict):
+        test["options"] = {name: one for name, one in test["options"].items() if name in _OPTIONS}
+    if is_plain_within(given):
+        test["vars"] = given
+    else:
+        test["vars"] = {}
+        names = (item.get(name) for name in ("externalId", "id"))
+        name = next((one for one in names if one and is_plain(one)), "")
+        test["description"] = f"Item {name}: promptfoo would run a part of it, so that it has no variables."
     if any(isinstance(one, list) for one in given.values()):
         test["options"] = {**_options(test), "disableVarExpansion": True}
-    if "assert" in kept:
-        test["assert"] = kept["assert"]
-    elif truth is not None:
+    if isinstance(kept.get("assert"), list):
+        test["assert"] = [one for one in kept["assert"] if _is_data(one)]
+    elif isinstance(truth, str):
+        test["assert"] = [{"type": "equals", "value": escaped(truth)}]
+    elif truth is not None and is_plain_within(truth):
         test["assert"] = [{"type": "equals", "value": truth}]
+    if not is_plain_within(metadata):
+        metadata = {}
     try:
-        read = _item({**test, "metadata": metadata})
+        read = _item({**test, "metadata": dict(metadata)})
     except Invalid:  # by what is kept, which anybody may have written
-        return {"vars": {}, "metadata": {_ITEM_MEMBERS: dict(item)}}
+        return {"vars": {}, "metadata": {_ITEM_MEMBERS: data_text(item)}}
     own = {name: one for name, one in item.items() if name not in read or not canonical.same(read[name], one)}
     own |= {name: None for name in read if name not in item}
-    test["metadata"] = {**metadata, _ITEM_MEMBERS: own}
+    test["metadata"] = {**metadata, _ITEM_MEMBERS: data_text(own)} if own else metadata
     return test
 
 
@@ -157,8 +193,11 @@ def _options(test: Json) -> Json:
     return test["options"] if isinstance(test.get("options"), dict) else {}
 
 
-def _names_file(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith(_FILE)
+def _is_data(one: Any) -> bool:
+    """Return whether promptfoo compares with an assertion, and runs nothing of it."""
+    if not isinstance(one, dict) or not isinstance(one.get("type"), str) or not set(one) <= _ASSERTION:
+        return False
+    return one["type"].removeprefix("not-") in TYPES - CODE_TYPES and is_plain_within(one)
 
 
 PROMPTFOO: Final = Format(media_type="application/yaml", suffix="yaml", read=_read, write=_write)

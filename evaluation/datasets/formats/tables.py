@@ -27,6 +27,8 @@ MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""
 _ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
 """What a cell begins with that is written with an apostrophe before it."""
+MARK: Final = "\ufeff"
+"""The byte order mark, without which spreadsheets take UTF-8 for an older encoding."""
 _IDS: Final = ("id", "externalId")
 _OPEN: Final = ("metadata", "requestContext")
 _WHOLE: Final = "__"
@@ -36,6 +38,7 @@ csv.field_size_limit(max(csv.field_size_limit(), MAX_ITEM))
 
 
 def _read(text: str) -> Iterator[Row]:
+    text = text.removeprefix(MARK)
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = next((one for one in ",;\t" if one in first), ",")
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -113,8 +116,9 @@ def _write(items: Items) -> Iterator[str]:
 
 
 def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of a table, as spreadsheets read them."""
-    out = io.StringIO(newline="")
+    """Yield the lines of a table, as spreadsheets read them: with a mark that the text is UTF-8."""
+    out = io.StringIO(MARK, newline="")
+    out.seek(len(MARK))
     writer = csv.writer(out, lineterminator="\r\n")
     for row in itertools.chain([header], rows):
         writer.writerow(row)

@@ -83,6 +83,13 @@ class Clone(RequestSchema):
     workspace_id: NotBlank = UNCHANGED
 
 
+class NotCreated(ResponseSchema):
+    """With `dryRun`: the id and the workspace that the resource would have."""
+
+    id: str
+    workspace_id: str
+
+
 class Record(ResponseSchema):
     """A resource: its record, flat, with the fields of the resolved version."""
 

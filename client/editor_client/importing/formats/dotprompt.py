@@ -14,12 +14,12 @@ from editor_client.importing.collection import (
     Resource,
     Snapshot,
     Unreadable,
-    a_text,
     an_object,
     shown,
 )
 from editor_client.importing.documents import Documents
 from editor_client.importing.front_matter import messages_in, note_unresolved, parted
+from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import Message, Part
 from editor_client.importing.templates import Translator
 
@@ -27,7 +27,6 @@ SYSTEM: Final = "dotprompt"
 ENDINGS: Final = (".prompt",)
 _TAG: Final = re.compile(r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|history)[ \t]*+\}\}")
 _PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[\w./-]{1,100})[ \t]*+\}\}")
-_NAMED: Final = {"name", "description", "model", "config"}
 
 
 def read(documents: Documents) -> Collection:
@@ -41,18 +40,19 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection, partials: _Partials) -> None:
-    parts = parted(text, name)
-    head = parts.head
-    settings, others = models.settings_from(an_object(head.get("config")), collection, f"{name}, config")
-    extra: dict[str, Any] = {"config": others} if others else {}
-    extra |= credentials.without({key: head[key] for key in head if key not in _NAMED}, collection, name)
-    given = an_object(head.get("input"))
-    if given.get("default"):
+    parts = parted(text, name, with_comments=True)
+    head = Members(parts.head, collection, name)
+    config = head.members("config")
+    settings = models.settings_in(config)
+    given = head.members("input")
+    if given.peek("default"):
         message = "The defaults of variables are left out; metadata.import has them."
         collection.lose("default", name, message)
-    schema = an_object(given.get("schema"))
+    schema = an_object(given.peek("schema"))
     is_json_schema = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
-    if schema and not is_json_schema:
+    if is_json_schema:
+        given.skip("schema")
+    elif schema:
         message = "The schema of the input is no JSON Schema; metadata.import has it."
         collection.lose("input_schema", name, message)
     note_unresolved(parts.body, collection, name, parts.line)
@@ -61,14 +61,24 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         name,
         "handlebars",
         is_path=True,
-        title=a_text(head.get("name")),
-        description=a_text(head.get("description")) or None,
+        title=head.text("name"),
+        description=head.text("description") or None,
     )
+    named = head.take("model")
+    model = models.model_from(named, collection, name)
+    if parts.comments:
+        lost = "The comments before the head are no part of the prompt; metadata.import has them."
+        collection.lose("comment", name, lost)
+    extra = {
+        **nested(config=config.left(), input=given.left(), comments=parts.comments),
+        **models.without_place(named, model),
+        **head.left(),
+    }
     reader.add(
         [partials.expanded(one, name) for one in messages_in(parts, _TAG, "user")],
-        model=models.model_from(head.get("model"), collection, name),
+        model=model,
         settings=settings,
-        extra=extra,
+        extra=credentials.without(extra, collection, name),
         more={"requestContextSchema": schema} if is_json_schema else {},
     )
     reader.finish()
@@ -109,18 +119,30 @@ class _Partials:
         folder, _, last = name.rpartition("/")
         try:
             text = self.documents.text(self.documents.referred(f"{folder}/_{last}.prompt".lstrip("/")))
-            body = parted(text, name).body.strip("\n")
+            parts = parted(text, name, with_comments=True)
         except Unreadable:
             return None
+        body = parts.body.strip("\n")
         if not body.strip() or _TAG.search(body) or _PARTIAL.search(body):
             return None
         clean = credentials.without(body, self.collection, name)
         translator = Translator.of(self.collection, "handlebars", [clean], where=name)
         block_id = self.collection.id_for(name, "promptBlock", is_path=True)
         config: Mapping[str, Any] = {"name": name, "content": translator.text(clean, name)}
+        left = Members(parts.head, self.collection, name).left()
+        if parts.comments:
+            lost = "The comments before the head are no part of the prompt; metadata.import has them."
+            self.collection.lose("comment", name, lost)
+        extra = credentials.without({**left, **nested(comments=parts.comments)}, self.collection, name)
         message = change_message(self.collection, name, None)
         snapshot = Snapshot(config=dict(config), message=message)
         self.collection.resources.append(
-            Resource(kind="promptBlock", id=block_id, name=name, snapshots=[snapshot])
+            Resource(
+                kind="promptBlock",
+                id=block_id,
+                name=name,
+                snapshots=[snapshot],
+                extra=self.collection.fitting(extra, name),
+            )
         )
         return Part(clean, block_id=block_id)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.importing import credentials, models
-from editor_client.importing.agents import About, AgentReader, change_message, number_of
+from editor_client.importing.agents import About, AgentReader, Extras, change_message, number_of
 from editor_client.importing.cases import Cases
 from editor_client.importing.collection import (
     Collection,
@@ -23,6 +23,7 @@ from editor_client.importing.collection import (
 from editor_client.importing.documents import Documents
 from editor_client.importing.fetching import Server, from_environment, segment
 from editor_client.importing.langfuse_references import PRODUCTION, Prompts, labels_of
+from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import Message, messages_from
 from editor_client.importing.templates import Translator
 from editor_client.shared import tags
@@ -30,6 +31,13 @@ from editor_client.shared import tags
 SYSTEM: Final = "langfuse"
 PAGE: Final = 100
 PUBLIC_KEY, SECRET_KEY = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
+_BOOKKEEPING: Final = (
+    *("id", "createdAt", "updatedAt", "projectId", "createdBy", "isActive", "resolutionGraph"),
+    *("lastUpdatedAt",),
+)
+"""Members that every version has, and that say nothing about a prompt; a graph follows from the text."""
+OWN: Final = "editor"
+"""The member of a config in which an export says the name of an agent with another id."""
 _COMPUTED: Final = {PRODUCTION, "latest"}
 
 
@@ -105,24 +113,35 @@ def from_values(values: Sequence[Any]) -> Collection:
 
 def _about(version: Mapping[str, Any], where: str, collection: Collection) -> About:
     """Return what is known of a version: its labels, its model and what else is configured."""
-    config = an_object(version.get("config"))
-    settings, others = models.settings_from(config, collection, f"{where}, config")
-    provider = others.pop("provider", None)
-    model = models.model_from(others.pop("model", None), collection, where, provider=provider)
+    members = Members(version, collection, where)
     labels = labels_of(version)
+    members.skip("name", "version", "prompt", "tags", *_BOOKKEEPING)
+    if members.peek("type") in ("text", "chat"):
+        members.skip("type")
+    if labels == members.peek("labels"):
+        members.skip("labels")
+    message = members.text("commitMessage")
+    config = members.members("config")
+    if set(an_object(config.peek(OWN))) == {"name"}:
+        config.skip(OWN)
+    settings = models.settings_in(config)
+    provider, named = config.take("provider"), config.take("model")
+    model = models.model_from(named, collection, where, provider=provider)
     return {
         "number": str(version["version"]),
-        "message": a_text(version.get("commitMessage")),
+        "message": message,
         "labels": sorted(set(labels) - _COMPUTED),
         "live": PRODUCTION in labels,
         "model": model,
         "settings": settings,
-        "extra": {"config": others} if others else {},
+        "extra": nested(config=config.left() | models.without_place(named, model), version=members.left()),
     }
 
 
 def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
-    reader = AgentReader(collection, name, "curly")
+    own = an_object(an_object(prompts.versions[name][-1].get("config")).get(OWN))
+    title = own.get("name") if set(own) == {"name"} else ""
+    reader = AgentReader(collection, name, "curly", title=a_text(title))
     for version in prompts.versions[name]:
         where = f"{name} v{version['version']}"
         prompt = version["prompt"]
@@ -139,7 +158,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
     """Make a prompt block of a text that others refer to."""
     snapshots: list[Snapshot] = []
     published: int | None = None
-    extra: dict[str, Any] = {}
+    extras = Extras(collection, name)
     for version in prompts.versions[name]:
         where = f"{name} v{version['version']}"
         about = _about(version, where, collection)
@@ -151,7 +170,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
         if about["live"]:
             published = len(snapshots)
         kept = {key: about[key] for key in ("model", "settings") if about.get(key)}
-        extra = {**about["extra"], **kept}
+        extras.add(about["number"], {**about["extra"], **kept})
         message = change_message(collection, name, about["number"], about["message"])
         config = {"name": name.strip(), "content": content}
         snapshots.append(
@@ -165,7 +184,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
                 name=name,
                 snapshots=snapshots,
                 published=published,
-                extra=collection.fitting(extra, name),
+                extra=collection.fitting(extras.all(), name),
                 tags=_tags(prompts.versions[name]),
             )
         )
@@ -184,9 +203,13 @@ def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Colle
             collection.lose("archived", name, f"The archived item {shown(one.get('id'))} is left out.")
             continue
         where = f"{name}, item {shown(one.get('id'))}"
-        given = credentials.without(one.get("input"), collection, where, by_name=False)
-        truth = credentials.without(one.get("expectedOutput"), collection, where, by_name=False)
-        metadata = credentials.without(one.get("metadata"), collection, where)
-        kept = metadata if isinstance(metadata, dict) else None if metadata is None else {"value": metadata}
-        cases.add_input(given, groundTruth=truth, metadata=kept or None)
+        members = Members(one, collection, f"{name}, items")
+        if members.peek("status") == "ACTIVE":
+            members.skip("status")
+        members.skip("id", "datasetId", "datasetName", "createdAt", "updatedAt", "projectId")
+        given = credentials.without(members.take("input"), collection, where, by_name=False)
+        truth = credentials.without(members.take("expectedOutput"), collection, where, by_name=False)
+        metadata = credentials.without(members.take("metadata"), collection, where)
+        kept = metadata if isinstance(metadata, dict) else {} if metadata is None else {"value": metadata}
+        cases.add_input(given, groundTruth=truth, metadata=kept, left=members.left())
     collection.datasets.append(Dataset(name=name, items=cases.items))

@@ -13,18 +13,23 @@ from editor_client.importing.collection import (
     Collection,
     Unreadable,
     a_text,
-    an_object,
     objects,
     shown,
 )
 from editor_client.importing.documents import parse_json
 from editor_client.importing.fetching import Server
+from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import Message, messages_from
 
 SYSTEM: Final = "mlflow"
 TOKEN, USERNAME, PASSWORD = "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME", "MLFLOW_TRACKING_PASSWORD"
 IS_PROMPT: Final = "tags.`mlflow.prompt.is_prompt` = 'true'"
 TEXT: Final = "mlflow.prompt.text"
+_BOOKKEEPING: Final = (
+    *("creation_timestamp", "last_updated_timestamp", "current_stage", "status", "source", "run_id"),
+    *("run_link", "user_id", "status_message"),
+)
+"""Members that every registered model has, and that say nothing about a prompt."""
 TRUNCATED: Final = 5_000
 """Old servers cut off texts here."""
 
@@ -48,45 +53,62 @@ def read(address: str) -> Collection:
 
 
 def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collection) -> None:
-    name = prompt.get("name")
-    if not isinstance(name, str) or not name or "'" in name:
-        raise Unreadable(f"The list of prompts has an entry with the name {shown(name)}.")
+    about = Members(prompt, collection, a_text(prompt.get("name")))
+    name = about.text("name")
+    if not name or "'" in name:
+        raise Unreadable(f"The list of prompts has an entry with the name {shown(prompt.get('name'))}.")
     path = "api/2.0/mlflow/model-versions/search"
     versions = list(server.pages(path, "model_versions", "page_token", filter=f"name='{name}'"))
     labels = _aliases(prompt, versions)
-    reader = AgentReader(collection, name, "jinja2", description=a_text(prompt.get("description")) or None)
+    about.skip("aliases", "latest_versions", *_BOOKKEEPING)
+    reader = AgentReader(collection, name, "jinja2", description=about.text("description") or None)
     for version in sorted(versions, key=lambda one: number_of(one, name)):
         number = str(version["version"])
         where = f"{name} v{number}"
-        tags = {str(one.get("key")): a_text(one.get("value")) for one in objects(version.get("tags"))}
-        if len(tags.get(TEXT, "")) == TRUNCATED:
+        members = Members(version, collection, where)
+        message = members.text("description")
+        members.skip("name", "version", "aliases", *_BOOKKEEPING)
+        tags = _tags(members)
+        text = tags.text(TEXT)
+        if len(text) == TRUNCATED:
             collection.lose("truncated", where, f"The text has {TRUNCATED} characters: it may be cut off.")
-        settings, others = models.settings_from(
-            an_object(_json(tags.get("_mlflow_prompt_model_config"), where)), collection, where
+        is_chat = tags.text("_mlflow_prompt_type") == "chat"
+        messages = (
+            messages_from(_json(text, where), collection, where)
+            if is_chat
+            else [Message(role="system", text=text)]
         )
-        provider = others.pop("provider", None)
-        name_of_model = others.pop("model_name", others.pop("model", None))
-        extra: dict[str, Any] = {"config": others} if others else {}
-        if tags.get("_mlflow_prompt_response_format"):
-            extra["responseFormat"] = tags["_mlflow_prompt_response_format"]
+        config = Members(_json(tags.text("_mlflow_prompt_model_config"), where), collection, where)
+        settings = models.settings_in(config)
+        provider, named = config.take("provider"), config.take("model_name", config.peek("model"))
+        if config.peek("model") == named:
+            config.skip("model")
+        model = models.model_from(named, collection, where, provider=provider)
+        response = tags.text("_mlflow_prompt_response_format")
         reader.add(
-            _messages(tags, collection, where),
+            messages,
             number=number,
-            message=a_text(version.get("description")),
+            message=message,
             labels=sorted(labels[number] - {"production", "latest"}),
             live="production" in labels[number],
-            model=models.model_from(name_of_model, collection, where, provider=provider),
+            model=model,
             settings=settings,
-            extra=extra,
+            extra=nested(
+                config=config.left() | models.without_place(named, model),
+                responseFormat=response,
+                tags=tags.left(),
+                version=members.left(),
+            ),
         )
-    reader.finish()
+    reader.finish(nested(promptTags=_tags(about).left(), prompt=about.left()))
 
 
-def _messages(tags: Mapping[str, str], collection: Collection, where: str) -> list[Message]:
-    text = tags.get(TEXT, "")
-    if tags.get("_mlflow_prompt_type") == "chat":
-        return messages_from(_json(text, where), collection, where)
-    return [Message(role="system", text=text)]
+def _tags(members: Members) -> Members:
+    """Take the tags of a prompt or of a version, which are a list of keys and values."""
+    found = {str(one.get("key")): one.get("value") for one in members.objects("tags")}
+    tags = Members(found, members.collection, f"{members.where}, tags")
+    tags.skip("mlflow.prompt.is_prompt")
+    return tags
 
 
 def _aliases(prompt: Mapping[str, Any], versions: list[dict[str, Any]]) -> dict[str, set[str]]:

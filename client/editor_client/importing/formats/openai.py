@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from editor_client.importing import models
 from editor_client.importing.agents import AgentReader, number_of
-from editor_client.importing.collection import Collection, Unreadable, an_object, shown
+from editor_client.importing.collection import Collection, Unreadable, shown
 from editor_client.importing.documents import Documents
+from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import messages_from
 
 SYSTEM: Final = "openai"
@@ -28,22 +29,26 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
     name = isinstance(prompt, dict) and (prompt.get("name") or prompt.get("openai_prompt_id"))
     if not isinstance(name, str) or not isinstance(versions, list) or not versions:
         raise Unreadable(f"{shown(file)} is no saved prompt: it needs a name, and a list of versions.")
+    about = Members(prompt, collection, name)
+    about.skip("name", "versions")
+    live = about.take("production_version")
+    prompt_id = about.take("openai_prompt_id")
     reader = AgentReader(collection, name, "curly")
-    live = prompt.get("production_version")
     for version in sorted(versions, key=lambda one: number_of(one, file)):
         number = str(version["version"])
         where = f"{name} v{number}"
-        settings, others = models.settings_from(
-            an_object(version.get("config")), collection, f"{where}, config"
-        )
-        model = models.model_from(others.pop("model", None), collection, where, provider="openai")
+        members = Members(version, collection, where)
+        members.skip("version")
+        messages = messages_from(members.take("messages", []), collection, where)
+        config = members.members("config")
+        settings, named = models.settings_in(config), config.take("model")
+        model = models.model_from(named, collection, where, provider="openai")
         reader.add(
-            messages_from(version.get("messages"), collection, where),
+            messages,
             number=number,
             model=model,
             settings=settings,
-            extra={"config": others} if others else {},
+            extra=nested(config=config.left() | models.without_place(named, model), version=members.left()),
             live=str(live) == number,
         )
-    extra = {"promptId": prompt["openai_prompt_id"]} if prompt.get("openai_prompt_id") else {}
-    reader.finish(extra)
+    reader.finish({**nested(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})

@@ -14,14 +14,14 @@ from editor_client.importing.collection import (
     Dataset,
     Unreadable,
     a_text,
-    an_object,
-    objects,
     shown,
 )
 from editor_client.importing.documents import Documents
+from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import messages_from, texts_of
 from editor_client.importing.scorers import LEFT_OUT, Scorers, literal
 from editor_client.shared import canonical
+from editor_client.shared.words import is_word
 
 SYSTEM: Final = "openai-evals"
 _OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
@@ -57,16 +57,21 @@ def _read_rows(
     cases = Cases(collection, name)
     for number, row in enumerate(rows, 1):
         given = credentials.without(row, collection, f"{name}, row {number}", by_name=False)
-        if isinstance(given, dict) and isinstance(given.get("item"), dict):
-            cases.add_input(given["item"], requestContext={"item": given["item"]})
-            if "sample" in given:
-                collection.lose("sample", name, "The answers in `sample` are left out.")
-        elif isinstance(given, dict) and "input" in given:
-            value = given["input"]
-            if isinstance(given.get("ideal"), list):
+        members = Members(given, collection, f"{name}, rows")
+        if isinstance(members.peek("item"), dict):
+            item = members.mapping("item")
+            if "sample" in members:
+                lost = "The answers in `sample` are left out; metadata.import has them."
+                collection.lose("sample", name, lost)
+            cases.add_input(item, requestContext={"item": item}, left=members.left(by_name=False))
+        elif "input" in members:
+            value, ideal = members.take("input"), members.take("ideal")
+            if isinstance(ideal, list):
                 collection.lose("ideal", name, "Several ideal answers are one ground truth, a list.")
             cases.add_input(
-                {"messages": value} if isinstance(value, list) else value, groundTruth=given.get("ideal")
+                {"messages": value} if isinstance(value, list) else value,
+                groundTruth=ideal,
+                left=members.left(by_name=False),
             )
         else:
             raise Unreadable(f"{shown(name)}, row {number} has neither `item` nor `input`.")
@@ -77,52 +82,94 @@ def _read_rows(
 
 
 def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> None:
+    since = collection.mark()
     name = a_text(value.get("name")).strip() or a_text(value.get("id")).strip() or file
+    about = Members(value, collection, name)
+    about.skip("id", "name", "object", "created_at")
     scorers = Scorers(collection, f"{name}/scorers")
-    found = [_scorer(one, scorers) for one in objects(value["testing_criteria"])]
-    runs = value.get("runs")
+    left: dict[str, Any] = {}
+    found = [_scorer(one, scorers, left) for one in about.objects("testing_criteria")]
     agents: list[str] = []
     rows: dict[str, Any] = {}
-    for number, run in enumerate(objects(an_object(runs).get("data", runs)), 1):
-        source = an_object(run.get("data_source"))
-        agents += _read_prompt(source, a_text(run.get("name")) or f"{name}/run-{number}", collection)
-        content = an_object(source.get("source"))
-        if content.get("type") == "file_content":
-            rows |= {canonical.digest(row): row for row in objects(content.get("content"))}
-        elif content:
+    lost_runs = {}
+    if isinstance(about.peek("runs"), dict):
+        listed = about.members("runs")
+        runs = listed.objects("data")
+        listed.skip("object", "has_more", "first_id", "last_id")
+        left |= nested(runs=listed.left())
+    else:
+        runs = about.objects("runs")
+    for number, run in enumerate(runs, 1):
+        members = Members(run, collection, f"{name}, run {number}")
+        source = members.members("data_source")
+        run_name = members.text("name") or f"{name}/run-{number}"
+        members.skip("id", "object", "created_at", "eval_id", "status", "report_url", "error")
+        made, unread = _read_prompt(source, run_name, collection)
+        agents += made
+        content = source.members("source")
+        if content.peek("type") == "file_content":
+            content.skip("type")
+            rows |= {canonical.digest(row): row for row in content.objects("content")}
+        elif content.names():
             message = f"The rows of run {number} are kept by the server, and are left out."
             collection.lose("rows", name, message)
+        if source.peek("type") == "completions":
+            source.skip("type")
+        kept = {**unread, **nested(source=content.left()), **source.left()}
+        if kept := {**nested(data_source=kept), **members.left()}:
+            lost_runs[str(number)] = kept
     _read_rows(list(rows.values()), name, collection, [one for one in found if one], agents)
+    extra = {**nested(runs=lost_runs, testing_criteria=left), **about.left()}
+    collection.attach(extra, since, name)
 
 
-def _read_prompt(source: Mapping[str, Any], name: str, collection: Collection) -> list[str]:
-    messages = objects(an_object(source.get("input_messages")).get("template"))
+def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[list[str], dict[str, Any]]:
+    """Take the prompt of a run; return the id of its agent, or what is kept if there is none."""
+    template = source.members("input_messages")
+    messages = messages_from(template.listed("template"), collection, name)
+    if template.peek("type") == "template":
+        template.skip("type")
+    sampling = source.members("sampling_params")
+    settings, named = models.settings_in(sampling), source.take("model")
+    extra = nested(config=sampling.left(), input_messages=template.left())
     if not messages:
-        return []
+        kept = {**extra, **({"model": named} if named else {}), **nested(modelSettings=settings)}
+        if kept:
+            lost = "It has no messages, so there is no agent for it; metadata.import has what it says."
+            collection.lose("prompt", name, lost)
+        return [], kept
     reader = AgentReader(collection, name, "curly")
-    sampling = an_object(source.get("sampling_params"))
-    settings, others = models.settings_from(sampling, collection, f"{name}, sampling_params")
-    model = models.model_from(source.get("model"), collection, name, provider="openai")
-    extra = {"config": others} if others else {}
-    reader.add(messages_from(messages, collection, name), model=model, settings=settings, extra=extra)
+    model = models.model_from(named, collection, name, provider="openai")
+    reader.add(
+        messages, model=model, settings=settings, extra={**extra, **models.without_place(named, model)}
+    )
     reader.finish()
-    return [reader.id] if reader.is_made else []
+    return ([reader.id], {}) if reader.is_made else ([], extra)
 
 
-def _scorer(grader: Mapping[str, Any], scorers: Scorers) -> str | None:
-    name = re.sub(r"[^\w -]+", "", a_text(grader.get("name"))).strip()[:60] or "grader"
+def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
+    """Return the id of the scorer for a grader; what the editor has no place for goes into `left`."""
+    name = "".join(one for one in a_text(grader.get("name")) if is_word(one) or one in " -").strip()[:60]
+    name = name or "grader"
     kind = grader.get("type")
-    if kind == "string_check":
-        found = _string_check(grader)
-        if found is not None:
-            ours, config = found
-            return scorers.add(name, ours, config)
-    if kind == "label_model":
-        return _label_model(name, grader, scorers)
-    if not isinstance(kind, str):
+    members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
+    found = _string_check(grader) if kind == "string_check" else None
+    scorer_id: str | None
+    if found is not None:
+        ours, config = found
+        members.skip("type", "name", "input", "operation", "reference")
+        scorer_id = scorers.add(name, ours, config)
+    elif kind == "label_model":
+        scorer_id = _label_model(name, members, scorers)
+    elif not isinstance(kind, str):
         scorers.collection.lose(LEFT_OUT, f"{scorers.folder}/{name}", "It is left out: it has no type.")
-        return None
-    return scorers.to_be_filled_in(name, dict(grader), f"The grader {shown(kind)!r}")
+        scorer_id = None
+    else:
+        members = Members({}, scorers.collection, members.where)
+        scorer_id = scorers.to_be_filled_in(name, dict(grader), f"The grader {shown(kind)!r}")
+    if kept := members.left():
+        left[name] = kept
+    return scorer_id
 
 
 def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -139,13 +186,18 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
     return kind, {member: [text] if member == "values" else text, **more}
 
 
-def _label_model(name: str, grader: Mapping[str, Any], scorers: Scorers) -> str | None:
-    labels = grader.get("labels")
-    passing = grader.get("passing_labels")
+def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
+    labels, passing = grader.peek("labels"), grader.peek("passing_labels")
     listed = [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
     passes = {one for one in passing if isinstance(one, str)} if isinstance(passing, list) else set()
     choices = [{"label": one, "score": int(one in passes), "passes": one in passes} for one in listed]
     where = f"{scorers.folder}/{name}"
-    messages = messages_from(objects(grader.get("input")), scorers.collection, where)
-    model = models.model_from(grader.get("model"), scorers.collection, where, provider="openai")
-    return scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
+    asked = grader.peek("input")
+    messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)
+    model = models.model_from(grader.peek("model"), scorers.collection, where, provider="openai")
+    scorer_id = scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
+    if scorer_id is not None:
+        grader.skip("type", "name", "model", "labels", "passing_labels")
+        if not any(one.left for one in messages):
+            grader.skip("input")
+    return scorer_id

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from editor_client.importing import credentials, models
 from editor_client.importing.agents import AgentReader
-from editor_client.importing.collection import Collection, a_text, an_object, objects, shown
+from editor_client.importing.collection import Collection, an_object, shown
 from editor_client.importing.documents import Documents
 from editor_client.importing.front_matter import messages_in, note_unresolved, parted
+from editor_client.importing.members import Members, nested
 from editor_client.importing.templates import Language
 from editor_client.shared import canonical, tags
 
@@ -37,7 +38,6 @@ _TYPES: Final = {
     "array": "array",
     "object": "object",
 }
-_NAMED: Final = {"name", "displayName", "description", "model", "inputs", "template", "tags", "metadata"}
 _PROVIDERS: Final = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "anthropic": "anthropic"}
 
 
@@ -51,40 +51,40 @@ def read(documents: Documents) -> Collection:
 
 def _read_file(text: str, name: str, collection: Collection) -> None:
     parts = parted(text, name)
-    head = parts.head
-    title = a_text(head.get("displayName")) or a_text(head.get("name"))
-    description = a_text(head.get("description")) or None
-    inputs = _inputs(head.get("inputs"))
+    head = Members(parts.head, collection, name)
+    note_unresolved(canonical.dump(parts.head), collection, f"{name}, head")
+    note_unresolved(parts.body, collection, name, parts.line)
+    display, plain = head.text("displayName"), head.text("name")
+    description = head.text("description") or None
+    inputs = _inputs(head)
     reader = AgentReader(
         collection,
         name,
-        _language(head.get("template"), collection, name),
+        _language(head, collection, name),
         is_path=True,
-        title=title,
+        title=display or plain,
         description=description,
         more_names=sorted(inputs),
     )
-    model, settings, extra = _model(head.get("model"), collection, name)
-    extra |= credentials.without({key: head[key] for key in head if key not in _NAMED}, collection, name)
-    about = an_object(head.get("metadata"))
-    if kept := credentials.without(
-        {key: one for key, one in about.items() if key != "tags"}, collection, name
-    ):
-        extra["metadata"] = kept
-    note_unresolved(canonical.dump(head), collection, f"{name}, head")
-    note_unresolved(parts.body, collection, name, parts.line)
-    schema = _schema(inputs, collection, name)
+    model, settings, extra = _model(head, collection, name)
+    about = head.members("metadata")
+    labels = head.take("tags", about.take("tags"))
+    if display and plain and display != plain:
+        extra["name"] = plain
+    schema, left = _schema(inputs, collection, name)
+    extra |= nested(inputs=left, metadata=about.left())
     reader.add(
         messages_in(parts, _ROLE, "system"),
         model=model,
         settings=settings,
-        extra=extra,
+        extra={**extra, **head.left()},
         more={"requestContextSchema": schema} if schema else {},
     )
-    reader.finish(tags=tags.tags_of({tags.MEMBER: head.get("tags", about.get("tags"))}))
+    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
 
 
-def _language(given: Any, collection: Collection, name: str) -> Language:
+def _language(head: Members, collection: Collection, name: str) -> Language:
+    given = head.peek("template")
     about = an_object(given)
     kind = an_object(about.get("format")).get("kind", about.get("format", about.get("kind", given)))
     found = _LANGUAGES.get(str(kind).lower()) if isinstance(kind, str) else "jinja2"
@@ -92,67 +92,109 @@ def _language(given: Any, collection: Collection, name: str) -> Language:
         message = f"The template language {shown(kind)!r} is not known: all of it stays as text."
         collection.lose("template_language", name, message)
         return "none"
+    if given in (kind, {"format": kind}, {"kind": kind}, {"format": {"kind": kind}}):
+        head.skip("template")
     return found
 
 
 def _model(
-    given: Any, collection: Collection, name: str
+    head: Members, collection: Collection, name: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
-    """Return the model, its settings, and what else is said of it; its connection is never imported."""
-    about = {"id": given} if isinstance(given, str) else an_object(given)
-    old = an_object(about.get("configuration"))
-    options = about.get("options", about.get("parameters"))
+    """Take the model: return it, its settings, and what else is said of it; never its connection."""
     where = f"{name}, model"
-    settings, others = models.settings_from(an_object(options), collection, f"{where}, options")
-    extra: dict[str, Any] = {"options": others} if others else {}
-    if about.get("connection") or old:
+    given = head.peek("model")
+    about = Members({"id": given} if isinstance(given, str) else an_object(given), collection, where)
+    if isinstance(given, str | dict):
+        head.skip("model")
+    old = about.mapping("configuration")
+    options = about.members("options" if "options" in about else "parameters")
+    settings = models.settings_in(options)
+    if about.peek("connection") or old:
         collection.lose(
             "credential",
-            f"{where}.{'connection' if about.get('connection') else 'configuration'}",
+            f"{where}.{'connection' if about.peek('connection') else 'configuration'}",
             "The connection is left out.",
         )
-    kind = about.get("apiType", about.get("api", "chat"))
-    if kind not in ("chat", "responses"):
-        collection.lose("model", where, f"The model is left out: it is one of the type {shown(kind)}.")
-        return None, settings, extra
+    about.skip("connection")
+    kind = about.take("apiType", about.take("api", "chat"))
     found = next((old[key] for key in ("azure_deployment", "name", "model") if old.get(key)), None)
-    identifier = about.get("id", found)
-    if isinstance(identifier, str) and "${" in identifier:
-        collection.lose("model", where, f"The model is left out: {shown(identifier)} is not resolved.")
-        return None, settings, extra
-    provider = about.get("provider", _PROVIDERS.get(str(old.get("type"))))
-    return models.model_from(identifier, collection, where, provider=provider), settings, extra
+    identifier = about.take("id", found)
+    provider = about.take("provider", _PROVIDERS.get(str(old.get("type"))))
+    reason = ""
+    if kind not in ("chat", "responses"):
+        reason = f"it is one of the type {shown(kind)}"
+    elif isinstance(identifier, str) and "${" in identifier:
+        reason = f"{shown(identifier)} is not resolved"
+    model = None
+    if reason:
+        collection.lose("model", where, f"The model is left out: {reason}.")
+    else:
+        model = models.model_from(identifier, collection, where, provider=provider)
+    extra = nested(options=options.left(), modelOptions=about.left())
+    if model is None and identifier is not None:
+        kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
+        extra["model"] = credentials.without(kept, collection, where)
+    elif kind != "chat":
+        collection.lose("model", where, f"That it is asked by the type {shown(kind)!r} is left out.")
+        extra["apiType"] = kind
+    return model, settings, extra
 
 
-def _inputs(given: Any) -> dict[str, dict[str, Any]]:
-    """Return the inputs by name, from a list or an object; a value alone is an example."""
+def _inputs(head: Members) -> dict[str, Any]:
+    """Take the inputs by name, from a list or an object; a value alone is an example."""
+    given = head.peek("inputs")
     if isinstance(given, list):
-        return {one["name"]: one for one in objects(given) if isinstance(one.get("name"), str)}
+        named = {
+            one["name"]: one for one in given if isinstance(one, dict) and isinstance(one.get("name"), str)
+        }
+        if len(named) == len(given):
+            head.skip("inputs")
+        return {
+            name: {key: value for key, value in one.items() if key != "name"} for name, one in named.items()
+        }
     return {
-        name: one if isinstance(one, dict) else {"example": one} for name, one in an_object(given).items()
+        name: one if isinstance(one, dict) else {"example": one}
+        for name, one in head.mapping("inputs").items()
     }
 
 
-def _schema(inputs: Mapping[str, Mapping[str, Any]], collection: Collection, name: str) -> dict[str, Any]:
-    """Return the schema of contexts for the inputs that have a type."""
+def _schema(
+    inputs: Mapping[str, Mapping[str, Any]], collection: Collection, name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of contexts for the inputs that have a type, and what has no place in it."""
     properties: dict[str, Any] = {}
     required = []
+    left: dict[str, Any] = {}
     for key, one in inputs.items():
-        kind = one.get("kind", one.get("type"))
-        if kind is None:
-            continue
-        if not isinstance(kind, str) or kind not in _TYPES:
-            collection.lose("input", name, f"The input {shown(key)!r} of the kind {shown(kind)} is left out.")
-            continue
-        found: dict[str, Any] = {"type": _TYPES[kind]}
-        found |= {word: one[word] for word in ("description", "default") if one.get(word) is not None}
-        if one.get("example") is not None:
-            found["examples"] = [one["example"]]
-        if isinstance(one.get("enumValues"), list):
-            found["enum"] = one["enumValues"]
-        properties[key] = credentials.without(found, collection, f"{name}, inputs.{key}")
-        if one.get("required") is True:
-            required.append(key)
+        members = Members(dict(one), collection, f"{name}, inputs.{key}")
+        if found := _property(members):
+            properties[key] = credentials.without(found, collection, f"{name}, inputs.{key}")
+            if members.take("required") is True:
+                required.append(key)
+        elif kind := members.peek("kind") or members.peek("type"):
+            lost = f"The input {shown(key)!r} of the kind {shown(kind)} is left out."
+            collection.lose("input", name, lost)
+        if kept := members.left():
+            left[key] = kept
     if not properties:
+        return {}, left
+    schema = {"type": "object", "properties": properties}
+    return {**schema, **({"required": required} if required else {})}, left
+
+
+def _property(members: Members) -> dict[str, Any]:
+    """Take what the schema of an input can say; nothing if its kind is not one of JSON Schema."""
+    word = "kind" if "kind" in members else "type"
+    kind = members.peek(word)
+    if not isinstance(kind, str) or kind not in _TYPES:
         return {}
-    return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+    members.skip(word)
+    found: dict[str, Any] = {"type": _TYPES[kind]}
+    for word in ("description", "default"):
+        if members.peek(word) is not None:
+            found[word] = members.take(word)
+    if members.peek("example") is not None:
+        found["examples"] = [members.take("example")]
+    if isinstance(members.peek("enumValues"), list):
+        found["enum"] = members.listed("enumValues")
+    return found
