@@ -18,8 +18,6 @@ from versioning.sources.overrides import OverrideSource
 ANSWERS = Agent(id="answers", name="Answers", instructions="code")
 COMMITS = 50_000
 NEWEST = str(COMMITS - 1)
-IN_TIME = 0.25
-"""Seconds in which Git does not get through so many commits, and finds the newest."""
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +26,15 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     made = repository(tmp_path_factory.mktemp("long") / "project")
     long_history(made, COMMITS)
     return made
+
+
+@pytest.fixture(scope="module")
+def in_time(repo: Repository) -> float:
+    """Half of the seconds that Git takes here for all commits: it finds the newest, and not the first."""
+    began = time.monotonic()
+    found = commits.history(repo.root / "agents" / "answers.json", 50, limit=60)
+    assert len(found.commits) == 2
+    return (time.monotonic() - began) / 2
 
 
 def texts(source: OverrideSource) -> list[str]:
@@ -56,10 +63,14 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_commits_found_in_time_are_used_and_the_rest_is_read_in_the_background(
-    repo: Repository, readers: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    repo: Repository,
+    in_time: float,
+    readers: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(git, "TIME_LIMIT", IN_TIME)
-    monkeypatch.setattr(git, "PATIENCE", 60 / IN_TIME)
+    monkeypatch.setattr(git, "TIME_LIMIT", in_time)
+    monkeypatch.setattr(git, "PATIENCE", 60 / in_time)
     source = OverrideSource(repo.root, 50)
     with caplog.at_level(logging.WARNING, "versioning"):
         assert texts(source) == [NEWEST]
