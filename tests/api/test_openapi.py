@@ -69,6 +69,7 @@ CONFLICTING = [
     "PATCH /rollouts/{}",
     *["PATCH /datasets/{}", "DELETE /datasets/{}"],
     "PATCH /datasets/{}/items/{}",
+    *["GET /experiments/{}", "DELETE /experiments/{}"],  # several datasets may have the id
     "DELETE /service-accounts/{}",
     "DELETE /workspaces/{}",
     "PUT /workspaces/{}/members/{}",

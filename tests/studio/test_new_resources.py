@@ -53,7 +53,7 @@ def test_an_error_is_shown_next_to_its_field_and_typed_values_are_preserved(cast
 def test_a_taken_id_is_reported(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, "policies/refunds")
     seen = make("edgar", kind, text="Other words.")
-    error = 'class="error">The id &#x27;policies/refunds&#x27; is taken.</p>'
+    error = 'class="error">The id “policies/refunds” is taken.</p>'
     assert (seen.status, error in seen.markup, "Other words." in seen.markup) == (409, True, True)
     assert cast.alice.get(kind.url("policies/refunds"), status="draft").body[kind.text] == "one"
 

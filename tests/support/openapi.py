@@ -220,7 +220,7 @@ CREATING = [
     "POST /service-accounts",
 ]
 """Of these the routes that make something with an address."""
-ALSO_MAKING_NOTHING = ["POST /datasets/{}/experiments"]
+ALSO_MAKING_NOTHING = ["POST /datasets/{}/experiments", *of_each_kind(["POST /stored/{kind}"])]
 BEGINNING = ["POST /gates/run"]
 """Of these the routes that begin what goes on after the answer."""
 

@@ -18,6 +18,7 @@ from versioning.domain import prices
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.querysets import all_covered_by, covered_by, within
+from versioning.models.text_keys import begins
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -88,9 +89,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
 
     def keys_of(self, experiment_id: str) -> list[str]:
         """Return the keys of the experiments with an id, in any dataset; a key is an id, too."""
-        found = self.filter(models.Q(pk=experiment_id) | models.Q(pk__startswith=f"{experiment_id}\n"))
-        keys = found.order_by().values_list("pk", flat=True)
-        return [key for key in keys if experiment_id in {key, public_id(key)}]  # SQLite ignores case
+        found = self.filter(models.Q(pk=experiment_id) | begins("pk", models.Value(f"{experiment_id}\n")))
+        return list(found.order_by().values_list("pk", flat=True))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""
