@@ -36,6 +36,14 @@ DO $$ DECLARE one record; BEGIN
     FOR one IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname = current_schema() LOOP
         EXECUTE format('DROP TABLE %I.%I CASCADE', one.schemaname, one.tablename);
     END LOOP;
+    FOR one IN SELECT oid::regprocedure AS name FROM pg_proc
+            WHERE pronamespace = current_schema()::regnamespace AND proname LIKE 'editor\\_%' LOOP
+        EXECUTE format('DROP FUNCTION %s CASCADE', one.name);
+    END LOOP;
+    FOR one IN SELECT oid::regcollation AS name FROM pg_collation
+            WHERE collnamespace = current_schema()::regnamespace AND collname LIKE 'editor\\_%' LOOP
+        EXECUTE format('DROP COLLATION %s CASCADE', one.name);
+    END LOOP;
 END $$;
 """
 _NEW_EPOCH: Final = """
