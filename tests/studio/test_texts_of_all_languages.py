@@ -160,6 +160,7 @@ QUERIES = {
     "evaluation/experiments/api.py": {"contains"},
     "evaluation/experiments/comparing.py": {"contains"},
     "evaluation/experiments/keeping.py": {"contains"},
+    "evaluation/experiments/models/experiments.py": {"begins"},
     "evaluation/gates/models.py": {"contains"},
     "mail/forgotten.py": {"equals_caseless"},
     "review/comments/studio/threads.py": {"begins"},
