@@ -184,7 +184,7 @@ class Simulation(RuleBasedStateMachine):
             return
         labelled = [one for one, _ in resource.labels.values()]
         planned = [move.version for waiting in self.waiting for move in waiting.moves]
-        if version in [*resource.gettable(), *labelled, *planned]:
+        if version in [*(one for one, _ in resource.gettable({})), *labelled, *planned]:
             return
         least = EDITOR if version is resource.kept[-1] else PUBLISHER
         if self.oracle.lacks(who, least, resource) is None:

@@ -153,8 +153,7 @@ class Oracle:
                 granted = self._grants(who, agent, move.version)
                 for arms in self._combinations(move.version, moved):
                     yield gate, agent, self.lock(agent, move.version, {**moved, **arms}, granted)
-            for version in agent.gettable() if agent is not move.resource else ():
-                after = moved.get(agent.life, version) if version is agent.active else version
+            for version, after in agent.gettable(moved) if agent is not move.resource else ():
                 if after and move.resource.key[1] in after.names:
                     for arms in self._combinations(after, moved):
                         lock = self.lock(agent, after, {**moved, **arms})

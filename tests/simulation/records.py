@@ -61,6 +61,10 @@ class Rollout:
         return self.version if int.from_bytes(digest[:8], "big") % BUCKETS < self.weight else None
 
 
+Moved = Mapping[int, Version | None]
+"""What would be live of resources, by their lives."""
+
+
 @dataclass(eq=False)
 class Resource:
     """One life of an id, in the workspace that is its home."""
@@ -85,19 +89,17 @@ class Resource:
     def kept(self) -> list[Version]:
         return [one for one in self.versions if not one.is_deleted]
 
-    def gettable(self) -> list[Version]:
-        released = [version for version, is_released in self.labels.values() if is_released]
-        arms = [self.rollout.version] if self.rollout else []
-        return [*dict.fromkeys([*([self.active] if self.active else []), *released, *arms])]
+    def gettable(self, moved: Moved) -> list[tuple[Version, Version | None]]:
+        """Return what applications can get, and what they get instead if other versions were live."""
+        named = [version for version, is_released in self.labels.values() if is_released]
+        named += [self.rollout.version] if self.rollout else []
+        active = [(self.active, moved.get(self.life, self.active))] if self.active else []
+        return [*active, *((one, one) for one in named)]
 
     def authors(self, version: Version) -> set[str]:
         before = self.versions[: version.number - 1]
         since = max((one.number for one in before if one.was_active), default=0)
         return {one.author for one in self.versions[since : version.number]}
-
-
-Moved = Mapping[int, Version | None]
-"""What would be live of resources, by their lives."""
 
 
 @dataclass(eq=False)
