@@ -10,7 +10,7 @@ from editor_client.shared.gates import State
 
 from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.verbs import Experiments
-from evaluation.gates.affected import requests_of
+from evaluation.gates.affected import Affected, requests_of
 from evaluation.gates.judging import Judgement, Request, judged, known_to
 from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Invalid, Message
@@ -19,6 +19,7 @@ from versioning.domain.selectors import DRAFT, Selector
 from versioning.editor import Editor
 from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.resources import Who, caller_of
+from versioning.models import Agent
 from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
@@ -129,7 +130,7 @@ def _start(experiments: Experiments, judgement: Judgement, by: Caller) -> Iterat
         return
     made = experiments.start(missing.dataset_id, missing.request, by=by).experiment
     yield made.pk
-    if missing.request.get("baseline") == PUBLISHED_BASELINE and made.pair_of_id is not None:
+    if missing.runs_live and made.pair_of_id is not None:
         yield made.pair_of_id
 
 
@@ -139,6 +140,8 @@ class MissingRun(NamedTuple):
     dataset_id: str
     request: Mapping[str, Any]
     """The request for it, as `Experiments.start` and `estimate` take it."""
+    runs_live: bool
+    """Whether its baseline is a run of what was live last, which the gate lacks, too."""
 
 
 def missing_run(judgement: Judgement) -> MissingRun | None:
@@ -149,7 +152,7 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
     wants_live = judgement.lacks_live not in _WAITING
     if affected.after is not None and judgement.lacks_here not in _WAITING:
         lock = affected.after
-        baseline = PUBLISHED_BASELINE if wants_live else judgement.live_id
+        baseline = _live_of(affected) if wants_live else judgement.live_id
     elif wants_live and affected.live is not None:
         lock, baseline = affected.live, None
     else:
@@ -166,6 +169,14 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
         "lock": lock,
         "baseline": baseline,
     }
-    return MissingRun(
-        str(gate.dataset_id), {name: value for name, value in request.items() if value is not None}
-    )
+    given = {name: value for name, value in request.items() if value is not None}
+    return MissingRun(str(gate.dataset_id), given, runs_live=wants_live and baseline is not None)
+
+
+def _live_of(affected: Affected) -> str | None:
+    """Return the baseline that is what was live last: a version, if the agent was unpublished."""
+    if affected.live is None:
+        return None
+    unpublished = Agent.objects.filter(pk=affected.id, active_version=None).exists()
+    pin: Mapping[str, Any] = affected.live["agents"][affected.id]
+    return str(pin["versionId"]) if unpublished else PUBLISHED_BASELINE

@@ -285,6 +285,20 @@ def test_evidence_is_what_ran_as_the_gate_wants_it(cast: Cast, dataset: str) -> 
     assert cast.paula.patch(f"{GATES}/{gate['id']}", {"requestContext": None}).body["requestContext"] == {}
 
 
+def test_what_was_live_until_it_was_unpublished_is_run_too(cast: Cast, dataset: str) -> None:
+    first = cast.edgar.get(AGENTS.url("writer"), status="draft").body["latestVersionId"]
+    AGENTS.publish(cast.paula, "writer", first)
+    draft = AGENTS.save(cast.edgar)["latestVersionId"]
+    make_gate(cast.paula, dataset)
+    assert cast.paula.post(AGENTS.url("writer", "unpublish")).status == 200
+    subject = {"resource": {"kind": "agent", "id": "writer"}, "versionId": draft}
+    answer = cast.edgar.post(f"{GATES}/run", subject)
+    assert (answer.status, len(answer.body["experiments"])) == (202, 2)
+    for experiment in answer.body["experiments"]:
+        finish(experiment)
+    AGENTS.publish(cast.paula, "writer", draft)
+
+
 def test_a_gate_names_a_version_of_its_dataset_or_who_may_publish_changes_it(
     cast: Cast, dataset: str
 ) -> None:
