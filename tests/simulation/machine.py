@@ -81,15 +81,16 @@ class Simulation(RuleBasedStateMachine):
 
     @initialize(
         home=st.sampled_from(HOMES),
+        shows=named,
         required=st.integers(0, 1),
         rule=st.sampled_from(["", "allPass", "noNewFailures", "noNewFailures"]),
     )
-    def begin(self, home: str, required: int, rule: str) -> None:
+    def begin(self, home: str, shows: tuple[str, ...], required: int, rule: str) -> None:
         """Let there be something of every kind and live, perhaps under review, or with a gate."""
         first: list[tuple[Key, str, tuple[str, ...]]] = [
             ((BLOCK, "tone"), "acme", ()),
             ((BLOCK, "rules"), home, ()),
-            ((AGENT, "writer"), "acme", ("tone",)),
+            ((AGENT, "writer"), "acme", shows),
             ((AGENT, "lead"), "acme", ("tone", "rules")),
             ((SCORER, "judge"), "acme", ()),
         ]
@@ -125,7 +126,7 @@ class Simulation(RuleBasedStateMachine):
             del self.oracle.resources[key]
 
     @rule(who=somebody, key=keys, word=words, blocks=named, publish=st.booleans())
-    def edit(self, who: str, key: Key, word: str, blocks: Sequence[str], publish: bool) -> None:
+    def edit(self, who: str, key: Key, word: str, blocks: Sequence[str], *, publish: bool) -> None:
         """Save a draft, and perhaps publish it at once."""
         resource, _ = self.find(key)
         if resource is not None:
@@ -211,6 +212,13 @@ class Simulation(RuleBasedStateMachine):
         if resource is not None and version is not None:
             publish = partial(self.world.verbs(key).publish, key[1], version.id)
             self.moved(who, [Move(resource, version)], lambda: publish(by=self.by(who)))
+
+    @rule(who=somebody, key=shown, word=words, blocks=named)
+    def improve(self, who: str, key: Key, word: str, blocks: Sequence[str]) -> None:
+        """Save a draft, run what the gates lack of it, and publish it: what people do all day."""
+        self.edit(APPLICATION, key, word, blocks, publish=False)
+        self.evaluate(key, -1)
+        self.publish(who, key, -1)
 
     @rule(who=somebody, key=keys)
     def unpublish(self, who: str, key: Key) -> None:
@@ -451,7 +459,6 @@ class Simulation(RuleBasedStateMachine):
         self.editor.capability(Gates).change(gate.id, {"enabled": is_on})
         gate.is_on = is_on
 
-    @precondition(lambda self: self.oracle.gates)
     @rule(key=shown, number=numbers)
     def evaluate(self, key: Key, number: int) -> None:
         """Run the experiments that the gates lack for a version."""
@@ -460,7 +467,7 @@ class Simulation(RuleBasedStateMachine):
             return
         asked = [*self.oracle.asked(APPLICATION, Move(resource, version), {})]
         scorers = [self.oracle.scorer(gate) for gate, _, _ in asked]
-        if all(one is None or one.active for one in scorers):
+        if asked and all(one is None or one.active for one in scorers):
             self.editor.capability(Gates).run(Change(*key, version.id))
             self.world.run_experiments()
             for gate, agent, lock in asked:
