@@ -35,7 +35,7 @@ shown = st.sampled_from([*[(AGENT, "writer"), (BLOCK, "tone")] * 3, (AGENT, "lea
 keys = st.sampled_from(
     [*[(AGENT, "writer"), (BLOCK, "tone")] * 3, (AGENT, "lead"), (BLOCK, "rules"), (SCORER, "judge")]
 )
-words = st.sampled_from(["good", "bad", "fine"])
+words = st.sampled_from(["good", "good", "bad"])
 named = st.sampled_from([("tone",), ("tone",), (), ("tone", "rules")])
 numbers = st.sampled_from([-1, -1, 0, 1, 2])
 """Which version: the newest, or one of the oldest."""
@@ -237,6 +237,12 @@ class Simulation(RuleBasedStateMachine):
             self.both(expected, lambda: self.world.verbs(key).delete(key[1], by=self.by(who)))
             if expected is None:
                 self.oracle.remove(resource)
+
+    @rule(who=somebody, key=keys, word=words, blocks=named)
+    def make_again(self, who: str, key: Key, word: str, blocks: Sequence[str]) -> None:
+        """Put a namesake in the place of a resource."""
+        self.delete(who, key)
+        self.create(who, key, "acme", word, blocks=blocks, publish=True)
 
     @rule(who=somebody, key=keys, number=numbers, released=st.booleans())
     def label(self, who: str, key: Key, number: int, released: bool) -> None:

@@ -184,13 +184,13 @@ class Oracle:
         return self.evidence.get((agent.life, lock, self.dataset, scorer.life, scorer.active.id))
 
     def note_run(self, gate: Gate, agent: Resource, lock: Lock) -> None:
-        """Note what a run shows that a gate lacks: items pass if the agent says the scorer's word."""
+        """Note what a run shows that a gate lacks: items pass if the agent says nothing but its word."""
         scorer, live = self.scorer(gate), agent.last_live
         if not scorer or not scorer.active or self.purged or self.is_proven(gate, agent, lock):
             return
         for one in [lock, *([self.lock(agent, live, {})] if live and gate.rule != "allPass" else [])]:
             about = (agent.life, one, self.dataset, scorer.life, scorer.active.id)
-            self.evidence[about] = scorer.active.config[0] in one.text
+            self.evidence[about] = {*one.text.split()} == {*scorer.active.config}
 
     # What changes
 

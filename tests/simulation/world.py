@@ -138,7 +138,8 @@ class World:
         if key[0] == BLOCK:
             return (word,), {"name": "x", "content": word}
         if key[0] == SCORER:
-            return (word,), {"name": "x", "type": "contains", "config": {"values": [word]}}
+            pattern = rf"^({word}\s+)*Which"  # the output ends with the question
+            return (word,), {"name": "x", "type": "regex", "config": {"pattern": pattern}}
         parts: list[Any] = [{"type": "text", "content": word}]
         parts += [{"type": "prompt_block_ref", "id": name} for name in blocks]
         model = {"provider": "echo", "name": "echo"}
