@@ -479,7 +479,7 @@ class Simulation(RuleBasedStateMachine):
             for gate, agent, lock in asked:
                 self.oracle.note_run(gate, agent, lock)
 
-    @rule(who=st.sampled_from(PEOPLE), change=st.sampled_from(["add", "remove", "purge"]))
+    @rule(who=st.sampled_from(PEOPLE), change=st.sampled_from(["add", "remove", "remove", "purge"]))
     def change_dataset(self, who: str, change: str) -> None:
         """Add an item, or remove the newest, or its content."""
         datasets, item = self.editor.capability(Datasets), self.world.items[-1]

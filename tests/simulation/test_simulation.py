@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from tests.simulation.machine import Simulation
 
-STEPS_OF_A_LIFE = 50
+STEPS_OF_A_LIFE = 200
 
 
 @pytest.mark.database
