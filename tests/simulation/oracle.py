@@ -111,7 +111,7 @@ class Oracle:
         lacks = [
             lock
             for gate, agent, lock in self.asked(who, move, together)
-            if all(lock != one for one, _ in agent.lived) and not self.is_proven(gate, agent, lock)
+            if not agent.was_live(lock) and not self.is_proven(gate, agent, lock)
         ]
         return "gate" if lacks else None
 
@@ -186,7 +186,8 @@ class Oracle:
     def note_run(self, gate: Gate, agent: Resource, lock: Lock) -> None:
         """Note what a run shows that a gate lacks: items pass if the agent says nothing but its word."""
         scorer, live = self.scorer(gate), agent.last_live
-        if not scorer or not scorer.active or self.purged or self.is_proven(gate, agent, lock):
+        is_needed = not agent.was_live(lock) and not self.is_proven(gate, agent, lock)
+        if not scorer or not scorer.active or self.purged or not is_needed:
             return
         for one in [lock, *([self.lock(agent, live, {})] if live and gate.rule != "allPass" else [])]:
             about = (agent.life, one, self.dataset, scorer.life, scorer.active.id)

@@ -96,6 +96,9 @@ class Resource:
         active = [(self.active, moved.get(self.life, self.active))] if self.active else []
         return [*active, *((one, one) for one in named)]
 
+    def was_live(self, lock: Lock) -> bool:
+        return any(lock == one for one, _ in self.lived)
+
     def authors(self, version: Version) -> set[str]:
         before = self.versions[: version.number - 1]
         since = max((one.number for one in before if one.was_active), default=0)
