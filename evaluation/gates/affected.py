@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
+from django.db import transaction
 from editor_client.shared.gates import target_digest
 
 from evaluation.gates.history import configs_in_code, last_live, were_live_together
@@ -21,8 +22,9 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
-from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest, VisibilityRequest
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.models.guarded import unguarded
 from versioning.models.versioned import model_of
 from versioning.serving import choice
 from versioning.serving.grants import ids_named, target_of
@@ -48,12 +50,18 @@ class Move:
     before: Versions = field(default_factory=lambda: ALONE)
     """What was live of those that have moved already in this transaction."""
     publishes: PublishRequest | None = None
-    """The request to publish; None if the resource is taken down."""
+    """The request to publish; None if the resource is taken down, or keeps its version."""
+    visibility: str | None = None
+    """Who would be able to read the resource; None if that does not change."""
 
     @classmethod
-    def of(cls, request: PublishRequest | TakeDownRequest) -> Move:
+    def of(cls, request: PublishRequest | TakeDownRequest | VisibilityRequest) -> Move:
         """Return what a request to the gate would change."""
         resource = request.resource
+        if isinstance(request, VisibilityRequest):
+            return cls(
+                resource=resource, caller=request.caller, versions=ALONE, visibility=request.visibility
+            )
         publishes = request if isinstance(request, PublishRequest) else None
         version_id = None if publishes is None else publishes.version.version_id
         own = OverlaidVersion(identity=resource.uuid, version_id=version_id)
@@ -70,6 +78,18 @@ class Move:
         """The id of the resource, if it is an agent that goes live itself."""
         is_agent = self.publishes is not None and self.resource.kind.slug == AGENT.slug
         return self.resource.pk if is_agent else None
+
+    @contextmanager
+    def with_its_visibility(self) -> Iterator[None]:
+        """Let a changed visibility hold within the block; versions are overlaid instead."""
+        if self.visibility is None:
+            yield
+            return
+        with transaction.atomic():
+            rows = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
+            rows.update(visibility=self.visibility)
+            yield
+            transaction.set_rollback(True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +135,7 @@ class Affected:
     @cached_property
     def was_live(self) -> bool:
         """Whether just this was live before: the agent with everything that it would show and run."""
-        return self.after is not None and were_live_together(self.after, get_editor().code)
+        return self.after is not None and were_live_together(self.after, get_editor().code, self.workspace_id)
 
 
 def _digest(lock: Lock | None) -> str | None:
@@ -164,7 +184,9 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
         if version_id != _ACTIVE:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
             named = {(AGENT.slug, concerned.id): own}
-        for arms, after in _combinations({**move.versions, **named}, concerned.id, caller):
+        with move.with_its_visibility():
+            combinations = list(_combinations({**move.versions, **named}, concerned.id, caller))
+        for arms, after in combinations:
             if is_itself and not arms:
                 continue
             digest = _digest(after)

@@ -224,6 +224,7 @@ EVIDENCE: Final = gate.Check(
     check=check,
     refusals=refusals,
     take_down=check,
+    visibility=check,
     take_down_refusal=_take_down_refusal,
     needed_by=Gate.objects.enabled,
     is_needed_anywhere=True,

@@ -16,7 +16,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import uuid_of
-from versioning.models import Agent, AgentVersion, Event, PromptBlock
+from versioning.models import Agent, AgentVersion, Event, PromptBlock, Visibility
 from versioning.serving.grants import ids_named
 
 Key = tuple[str, str]
@@ -39,18 +39,22 @@ def last_live(agent_id: str, identity: UUID) -> str | None:
     return rows.order_by("-position").values_list("previous_version_id", flat=True).first() or None
 
 
-def were_live_together(lock: Mapping[str, Any], code: Registry) -> bool:
+def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: str) -> bool:
     """Return whether all configurations in a lock were live at one time, of the very same resources.
 
     What they name and the lock does not hold must not have been live then, because it was not shown. What the
     log no longer knows was not live. Content of files and of commits, which people who deploy decide about,
-    counts as having been live. Takes five queries, however much the lock holds.
+    counts as having been live. Agents outside the workspace count only if they have always been public: of
+    others the log does not tell which agents were granted them. Takes six queries, however much the lock
+    holds.
     """
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
     stored = {key: pin for key, pin in pins.items() if _is_row(pin["versionId"])}
     absent, absent_in_code = _named(stored) - pins.keys(), _named_in_code(pins, code) - pins.keys()
+    if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
+        return False
     history = _History({*stored, *absent, *absent_in_code}, code)
     if any(map(history.any_live, absent_in_code)):
         return False  # since when the file is what it is, nobody knows
@@ -60,6 +64,17 @@ def were_live_together(lock: Mapping[str, Any], code: Registry) -> bool:
     for key in absent:
         shared = _common(shared, _gaps(history.any_live(key)))
     return bool(shared)
+
+
+def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
+    """Return whether everybody could run those of some agents that are not at home, at any time."""
+    outside = Agent.objects.filter(pk__in=agent_ids).exclude(workspace=home).order_by()
+    visibilities = dict(outside.values_list("uuid", "visibility"))
+    changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()
+    changed = changes.filter(resource_uuid__in=visibilities).values_list("detail", flat=True)
+    return all(one == Visibility.PUBLIC for one in visibilities.values()) and not any(
+        "visibility" in detail["fields"] for detail in (changed if visibilities else ())
+    )
 
 
 def _is_row(version_id: str | None) -> bool:

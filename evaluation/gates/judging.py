@@ -15,7 +15,7 @@ from evaluation.gates.affected import Affected, Concerned, Move, affected_by, co
 from evaluation.gates.evidence import Present
 from evaluation.gates.models import Gate, Rule, TooFew
 from versioning.domain.access import Caller, Right
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest, VisibilityRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +44,8 @@ class Judgement:
         return self.state is None or self.is_allowed
 
 
-Request = PublishRequest | TakeDownRequest
-"""What the gate of the editor is asked: may a version go live, or a resource be taken down?"""
+Request = PublishRequest | TakeDownRequest | VisibilityRequest
+"""What the gate of the editor is asked: may a version go live, a resource be taken down, or be shown?"""
 
 
 def judged(request: Request, concerned: Sequence[Concerned] | None = None) -> Iterator[Judgement]:

@@ -96,3 +96,48 @@ def test_what_was_live_last_is_what_everybody_got(cast: Cast, both: Api, dataset
     url = AGENTS.url("writer", "versions", draft, "activate")
     assert cast.paula.post(AGENTS.url("writer", "unpublish")).status in {200, 404}
     assert cast.paula.post(url).status == 200
+
+
+@pytest.mark.parametrize("before", ["public", "private"])
+def test_a_change_of_visibility_asks_the_gates_of_agents_that_name_the_agent(
+    cast: Cast, dataset: str, before: str
+) -> None:
+    """Whether others may run a sub-agent is a part of what their agents say."""
+    person("cora", elsewhere="admin")
+    elsewhere = key_of("cora")
+    body = {"workspaceId": "elsewhere", "visibility": before, "model": ECHO, "autoPublish": True}
+    AGENTS.make(elsewhere, "helper", "Help.", **body)
+    lead = AGENTS.make(cast.edgar, "lead", "Lead.", model=ECHO, agents={"helper": {}})["latestVersionId"]
+    make_gate(cast.alice, dataset, agent="lead", rules=RATE)
+    evidence(cast.edgar, dataset, lead, targetId="lead")
+    AGENTS.publish(cast.paula, "lead", lead)
+    after = {"public": "private", "private": "public"}[before]
+    change = {"visibility": after, "metadata": {"seen": True}}
+    refused = elsewhere.patch(AGENTS.url("helper"), change)
+    assert _hidden(refused) == ([], 1)
+    helper = elsewhere.get(AGENTS.url("helper")).body
+    assert (helper["visibility"], helper["metadata"]) == (before, {})
+    reason = {"bypassEvaluation": {"reason": "Needed."}}
+    assert elsewhere.patch(AGENTS.url("helper"), change | reason).status == 403
+    assert (
+        cast.alice.patch(
+            f"/gates/{cast.alice.get('/gates').body['gates'][0]['id']}", {"enabled": False}
+        ).status
+        == 200
+    )
+    assert elsewhere.patch(AGENTS.url("helper"), change).body["visibility"] == after
+
+
+def test_a_sub_agent_that_another_publisher_may_run_was_not_live_before(
+    cast: Cast, both: Api, dataset: str
+) -> None:
+    """The same versions were live at the same time, and the agent did not run the other one."""
+    AGENTS.make(both, "helper", "Help.", workspaceId="elsewhere", model=ECHO, autoPublish=True)
+    lead = AGENTS.make(cast.edgar, "lead", "Lead.", model=ECHO, agents={"helper": {}})["latestVersionId"]
+    make_gate(cast.alice, dataset, agent="lead", rules=RATE)
+    evidence(cast.edgar, dataset, lead, targetId="lead")
+    AGENTS.publish(cast.paula, "lead", lead)
+    cast.paula.post(AGENTS.url("lead", "unpublish"))
+    activate = AGENTS.url("lead", "versions", lead, "activate")
+    assert states(both.post(activate)) == [("lead", "missing", None)]
+    assert cast.paula.post(activate).status == 200

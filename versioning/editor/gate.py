@@ -11,7 +11,7 @@ An application declares its check (`EditorApp.checks`). To refuse, a check raise
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
@@ -24,7 +24,7 @@ from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.texts import checked_text
-from versioning.editor.publish_requests import Options, PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import Options, PublishRequest, TakeDownRequest, VisibilityRequest
 from versioning.models import Workspace, events
 from versioning.models.compiled_queries import ValuesByKeys
 from versioning.serving.grants import keep_targets, store_grants
@@ -63,6 +63,8 @@ CheckFunction = Callable[[PublishRequest], Then | None]
 the version passes is what it returns."""
 TakeDownFunction = Callable[[TakeDownRequest], Then | None]
 """Like a `CheckFunction`, for a resource that is unpublished or deleted."""
+VisibilityFunction = Callable[[VisibilityRequest], Then | None]
+"""Like a `CheckFunction`, for a resource that is shown to other workspaces, or hidden from them."""
 RefusalsFunction = Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]
 """Returns for each request the error that a check would raise, or None.
 
@@ -84,6 +86,8 @@ class Check:
 
     Without it, `take_down` is called, and must lock nothing either.
     """
+    visibility: VisibilityFunction | None = None
+    """Checks whether the visibility of a resource may change."""
     needed_by: Callable[[], QuerySet[Any]] | None = None
     """Returns the rows, each with a `workspace`, that make the check necessary.
 
@@ -106,7 +110,8 @@ def register(check: Check) -> None:
     """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
     require_instance(check, Check, by="checks")
     require_callable(check.check, by="Check(check=…)")
-    for name in ("refusals", "take_down", "take_down_refusal", "needed_by", "drafts_by_default"):
+    optional = ("refusals", "take_down", "take_down_refusal", "visibility", "needed_by", "drafts_by_default")
+    for name in optional:
         if getattr(check, name) is not None:
             require_callable(getattr(check, name), by=f"Check({name}=…)")
     for name, option in check.options.items():
@@ -159,7 +164,7 @@ def only_options(named: Mapping[str, Any]) -> Options:
 
 
 def require_reason(
-    request: PublishRequest | TakeDownRequest, option: str, *, member: str, refusal: str
+    request: PublishRequest | TakeDownRequest | VisibilityRequest, option: str, *, member: str, refusal: str
 ) -> None:
     """Raise unless the caller may overrule a check with a reason, and the option is one.
 
@@ -173,7 +178,7 @@ def require_reason(
     checked_text(f"{member}.reason", reason, MAX_MESSAGE)
 
 
-def reason_of(request: PublishRequest | TakeDownRequest, option: str) -> str:
+def reason_of(request: PublishRequest | TakeDownRequest | VisibilityRequest, option: str) -> str:
     """Return the reason that an option holds, without the white space around it."""
     return str(request.options[option] or "").strip()
 
@@ -252,7 +257,15 @@ def take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
 
 def check_take_down(request: TakeDownRequest) -> None:
     """Raise what a check raises unless a resource may be unpublished or deleted."""
-    asked = (one.take_down(request) for one in _registered if one.take_down is not None)
+    _act(one.take_down(request) for one in _registered if one.take_down is not None)
+
+
+def check_visibility(request: VisibilityRequest) -> None:
+    """Raise what a check raises unless the visibility of a resource may change."""
+    _act(one.visibility(request) for one in _registered if one.visibility is not None)
+
+
+def _act(asked: Iterable[Then | None]) -> None:
     for step in [step for step in asked if step is not None]:
         step()
 

@@ -27,7 +27,14 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.pins import pinned_versions
-from versioning.editor.publish_requests import ALONE, NO_OPTIONS, Options, PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import (
+    ALONE,
+    NO_OPTIONS,
+    Options,
+    PublishRequest,
+    TakeDownRequest,
+    VisibilityRequest,
+)
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.models.guarded import unguarded
@@ -210,14 +217,23 @@ def append_next(resources: Resources[R], resource: R, config: Config, message: s
 
 
 def edit_record(
-    resources: Resources[R], resource: R, metadata: Fields | None, visibility: str | None, by: Caller
+    resources: Resources[R],
+    resource: R,
+    metadata: Fields | None,
+    visibility: str | None,
+    by: Caller,
+    *,
+    options: Options = NO_OPTIONS,
 ) -> None:
-    """Change the metadata and the visibility of a locked resource; with None the visibility stays."""
+    """Change the metadata and the visibility of a locked resource; with None the visibility stays.
+
+    `options` are as in a `VisibilityRequest`.
+    """
     target = None if visibility is None else target_before(resources, resource, "updated")
     before = resource.visibility_by(resources.code)
     fields: list[str] = []
     change: dict[str, Any] = {}
-    if visibility is not None and _set_visibility(resources, resource, visibility, by):
+    if visibility is not None and _set_visibility(resources, resource, visibility, by, options):
         fields, change = ["visibility"], {"from": before, "to": visibility}
     merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
     if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
@@ -230,9 +246,12 @@ def edit_record(
         record(resources, "updated", resource, by, target=target, fields=fields, **change)
 
 
-def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: Caller) -> bool:
+def _set_visibility(
+    resources: Resources[R], resource: R, visibility: str, by: Caller, options: Options
+) -> bool:
     """Set who may read a resource outside its workspace; return whether that changed it.
 
+    The gate is asked, because agents of other workspaces run a public agent.
     Code decides the visibility of an override.
     """
     agent = resources.ownership.overridden_by(resource)
@@ -245,6 +264,9 @@ def _set_visibility(resources: Resources[R], resource: R, visibility: str, by: C
     if row.visibility == visibility:
         return False
     by.require_publish(resource.workspace_id)
+    gate.check_visibility(
+        VisibilityRequest(resource=resource, caller=by, visibility=visibility, options=options)
+    )
     row.visibility = visibility
     resource.touch()
     return True

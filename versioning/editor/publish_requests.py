@@ -1,4 +1,4 @@
-"""What the gate checks: a version that is about to go live, or a resource that is about to be taken down."""
+"""What the gate checks: versions about to go live, resources about to be taken down, or shown to others."""
 
 from __future__ import annotations
 
@@ -86,4 +86,17 @@ class TakeDownRequest:
     together: Versions = field(default_factory=lambda: ALONE)
     """As in a `PublishRequest`."""
     before: Versions = field(default_factory=lambda: ALONE)
+    """As in a `PublishRequest`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisibilityRequest:
+    """A resource whose live version is about to be shown to other workspaces, or hidden from them."""
+
+    resource: VersionedResource
+    """As in a `TakeDownRequest`."""
+    caller: Caller
+    visibility: str
+    """Who may read it then: a value of `versioning.models.Visibility`."""
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
     """As in a `PublishRequest`."""

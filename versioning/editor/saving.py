@@ -102,7 +102,7 @@ def edit(
         before = resource.base.config
         config = _edited(resources, resource_id, before, changes)
         message = message_or(default_message, message)
-        edit_record(resources, resource, metadata, visibility, by)
+        edit_record(resources, resource, metadata, visibility, by, options=options)
         version, changed = resource.latest, resources.kind.schema.changed(before, config)
         if changed:
             version = append(resources, resource, config, changed, message=message, by=by)
@@ -138,7 +138,7 @@ def edit_live(
         live, draft = _live_and_draft(resources, resource)
         config = _edited(resources, resource_id, live, changes)
         message = message_or(EDIT_MESSAGE, message)
-        edit_record(resources, resource, metadata, visibility, by)
+        edit_record(resources, resource, metadata, visibility, by, options=options)
         version = resource.active or resource.latest
         own = {field: changes.get(field) for field in resources.kind.schema.changed(live, config)}
         if own:
