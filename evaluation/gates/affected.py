@@ -86,7 +86,7 @@ class Move:
             yield
             return
         with transaction.atomic():
-            rows = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
+            rows: Any = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
             rows.update(visibility=self.visibility)
             yield
             transaction.set_rollback(True)
