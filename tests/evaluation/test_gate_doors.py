@@ -236,6 +236,15 @@ def _by_completing_a_rollout(cast: Cast, draft: str) -> States:
     return _states_of(cast.alice.post(f"/rollouts/{running['id']}/complete", {"arm": "new"}))
 
 
+def _by_widening_a_rollout(cast: Cast, draft: str) -> States:
+    """Give everything to an arm that had nothing, and began before there was the gate."""
+    Gate.objects.update(enabled=False)
+    rollout = start_rollout(cast.alice, AGENTS, arm(draft, weight=0)).body
+    Gate.objects.update(enabled=True)
+    wider = {"arms": [{"name": "new", "weight": 10_000}]}
+    return _states_of(cast.alice.patch(f"/rollouts/{rollout['id']}", wider))
+
+
 DOORS: dict[str, Callable[[Cast, str], States]] = {
     **{
         name: lambda cast, draft, door=door: _states_of(door(cast, AGENTS, draft, None))
@@ -245,6 +254,7 @@ DOORS: dict[str, Callable[[Cast, str], States]] = {
     "schedule": _by_schedule,
     "arm": _as_arm,
     "complete a rollout": _by_completing_a_rollout,
+    "widen a rollout": _by_widening_a_rollout,
 }
 """Every way for a version of `writer` to go live, for all or for some."""
 
