@@ -171,7 +171,8 @@ class Oracle:
         here = self.result(gate, agent, lock)
         if here is None or gate.rule == "allPass" or agent.last_live is None:
             return here is not None and (here or gate.rule != "allPass")
-        live = self.result(gate, agent, self.lock(agent, agent.last_live, {}))
+        is_known = not agent.last_live.is_deleted
+        live = self.result(gate, agent, self.lock(agent, agent.last_live, {})) if is_known else None
         return live is not None and (here or not live)
 
     def scorer(self, gate: Gate) -> Resource | None:
@@ -189,7 +190,8 @@ class Oracle:
         is_needed = not agent.was_live(lock) and not self.is_proven(gate, agent, lock)
         if not scorer or not scorer.active or self.purged or not is_needed:
             return
-        for one in [lock, *([self.lock(agent, live, {})] if live and gate.rule != "allPass" else [])]:
+        wants_live = live is not None and not live.is_deleted and gate.rule != "allPass"
+        for one in [lock, *([self.lock(agent, live, {})] if live and wants_live else [])]:
             about = (agent.life, one, self.dataset, scorer.life, scorer.active.id)
             self.evidence[about] = {*one.text.split()} == {*scorer.active.config}
 
