@@ -115,13 +115,19 @@ def recognised(name: str) -> Column | None:
 
 
 def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
-    """Return what the columns become unless a person says otherwise."""
+    """Return what the columns become unless a person says otherwise.
+
+    Beside a column that is the input itself, others cannot be members of it: they become metadata.
+    """
     if not has_header:
         members = ("input", "groundTruth")
         return [
             Column(members[number] if number < len(members) else LEFT_OUT) for number in range(len(header))
         ]
-    return [recognised(name) or column_of(name) for name in header]
+    known = [recognised(name) for name in header]
+    if Column("input") not in known:
+        return [one or column_of(name) for one, name in zip(known, header, strict=True)]
+    return [one or Column("metadata", name) for one, name in zip(known, header, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -154,11 +160,6 @@ class ShownColumn:
     def key(self) -> str:
         """The name that it gets as a member of something else; by default its caption."""
         return self.caption if self.column.key is None else self.column.key
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether nothing becomes of it."""
-        return self.column.member == LEFT_OUT
 
 
 class Sheet:

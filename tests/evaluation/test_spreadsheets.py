@@ -181,7 +181,7 @@ def test_a_cell_that_is_not_of_the_chosen_type_is_named(edgar: Visitor, alice: A
     assert "yes: is neither yes nor no: “perhaps”" in words_of(wrong)
     assert 'value="import"' not in wrong.content.decode()
     twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "n"}, do="import")
-    assert "names the column “n” twice" in words_of(twice) and form_of(twice)["key-2"] == "n"
+    assert "names the column “metadata.n” twice" in words_of(twice) and form_of(twice)["key-2"] == "n"
     assert alice.get(dataset).body["version"] == 0
 
 
@@ -217,6 +217,20 @@ def test_an_export_is_recognised_in_the_studio(edgar: Visitor, alice: Api) -> No
     add_item(alice, dataset, input={"a": "1e5"}, metadata={"tags": ["ab"], "x": "007"})
     looked = looks(edgar, dataset, export_file(alice, dataset, "csv").encode())
     assert "0 items are new. 2 are there already." in words_of(looked)
+
+
+def test_the_choices_are_there_in_german(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice)
+    edgar.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    page = words_of(looks(edgar, dataset, b"Frage;GOOD ANSWER?;a good ANSWER;tags\nx;y;1,5;a\n"))
+    for words in (
+        "Die ersten Zeilen, wie sie gespeichert würden",
+        "Zwischen den Spalten stehen",
+        "Semikolons",
+    ):
+        assert words in page
+    for words in ("Teil der Eingabe", "Wie es aussieht", "Ja oder Nein", "Weglassen", "1 Eintrag ist neu."):
+        assert words in page
 
 
 def test_what_is_sent_back_is_limited(edgar: Visitor, alice: Api) -> None:

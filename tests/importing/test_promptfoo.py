@@ -236,6 +236,7 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(desk: Desk) -> None:
         ("q;__expected\nGröße;a\n".encode("cp1252"), "t.csv is not valid UTF-8 in line 2."),
         (b'q,a\n"x" y,b\n', "t.csv is not valid CSV in line 2"),
         (b"q,a,q\n1,2,3\n", "t.csv names the column q twice."),
+        (b",".join(b"%d" % number for number in range(1001)), "t.csv has more than 1000 columns."),
     ):
         (desk.folder / "t.csv").write_bytes(content)
         desk.does("import", "promptfoo", path, "--plan", desk.folder.parent / "plan.json")

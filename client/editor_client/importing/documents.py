@@ -24,6 +24,8 @@ from editor_client.shared.errors import Invalid
 MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
 MAX_FILES: Final = 2_000
+MAX_COLUMNS: Final = 1_000
+"""How many columns a table may have: each row that is shorter has all of them."""
 MAX_REPAIRS: Final = 500
 """How many lines of all files may have characters that are replaced."""
 _NUL: Final = "a NUL character"
@@ -180,6 +182,8 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
         table = tables.read(text, is_known=is_known)
     except Invalid as error:
         raise Unreadable(f"{shown(name)} {error.issues[0].message}.") from None
+    if len(table.header) > MAX_COLUMNS:
+        raise Unreadable(f"{shown(name)} has more than {MAX_COLUMNS} columns.")
     repeated = next((one for one, count in Counter(table.header).items() if count > 1 and one), "")
     if repeated:
         raise Unreadable(f"{shown(name)} names the column {shown(repeated)} twice.")
