@@ -36,7 +36,7 @@ _ENCODINGS: Final = re.compile(
 )
 """The encodings that callers may name: all take time that grows with the text alone."""
 ONE_COLUMN: Final = "\x1f"
-"""The separator of a table of one column, which is in no text."""
+"""What `read` takes for the separator of a table of one column."""
 _DECLARED: Final = re.compile(r'\A"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
 """The first line that spreadsheets write and read, and do not show."""
 
@@ -65,9 +65,13 @@ class _Dialect(NamedTuple):
 
     def lines(self, text: str) -> Iterator[list[str]]:
         """Yield the cells of each line; raises `Invalid` with the line."""
+        separator = self.separator
+        if separator == ONE_COLUMN:
+            known = set(text)
+            separator = next(one for one in map(chr, range(0xE000, 0x110000)) if one not in known)
         found = csv.reader(
             io.StringIO(text, newline=""),
-            delimiter=self.separator,
+            delimiter=separator,
             skipinitialspace=self.skips_spaces,
             quoting=csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE,
             strict=True,

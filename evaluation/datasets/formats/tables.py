@@ -209,8 +209,9 @@ def _columns(items: Iterable[IdentifiedItem]) -> list[str]:
     for item in items:
         for member in _OPEN:
             for key in item.get(member, ()):
-                if len(keys) < MAX_COLUMNS:
-                    keys[f"{member}.{key}"] = None
+                name = f"{member}.{key}"
+                if len(keys) < MAX_COLUMNS and name == name.strip():  # a header is read without white space
+                    keys[name] = None
         wholes |= dict.fromkeys(f"{_WHOLE}{member}" for member in MEMBERS if _is_whole(item, member, keys))
     return [*_IDS, "input", "groundTruth", *sorted(keys), *(name for name in WHOLES if name in wholes)]
 
