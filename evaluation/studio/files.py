@@ -141,7 +141,7 @@ class ImportPage(DatasetPage):
         given = form.cleaned_data
         failed = done.failed if done is not None else []
         return self.show(
-            ImportForm(),
+            form,
             status=status,
             is_looked_at=True,
             done=done,

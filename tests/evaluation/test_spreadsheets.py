@@ -189,6 +189,7 @@ def test_the_first_row_and_the_separator_can_be_said_later(edgar: Visitor, alice
     dataset = make_dataset(alice)
     address = page_of(dataset, "import")
     looked = edgar.post(address, pasted="Was?\tDas\r\nWo, wann?\tHier", do="look")
+    assert ">\nWas?\tDas\r\nWo, wann?" in looked.content.decode()  # to be mended
     example = edgar.post(address, **form_of(looked) | {"first_row": "example"}, do="look")
     assert "2 items are new." in words_of(example)
     assert [form_of(example)[f"member-{n}"] for n in range(2)] == ["input", "groundTruth"]
