@@ -11,9 +11,14 @@ from typing import Any, Final, get_args
 from editor_client.commands import CODES, DONE, REFUSED, UNDONE, CommandError, reporting_errors
 from editor_client.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
 from editor_client.errors import ValidationFailed
+from editor_client.shared import tables
+from editor_client.shared.errors import Invalid
 from editor_client.sync import Client
 
-SUFFIXES: Final[dict[str, FileFormat]] = {".csv": "csv", ".yaml": "promptfoo", ".yml": "promptfoo"}
+SUFFIXES: Final[dict[str, FileFormat]] = {
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".yaml", ".yml"), "promptfoo"),
+}
 """The formats of files that are not JSON Lines."""
 
 
@@ -29,6 +34,7 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
     push.add_argument("file", metavar="FILE", type=Path)
     push.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
     push.add_argument("--format", **form, help="by default as the file's name ends")
+    push.add_argument("--encoding", metavar="NAME", help="of the file, such as windows-1252; else UTF-8")
     push.set_defaults(command=reporting_errors(_push))
 
     pull = inner.add_parser("pull", help="print the items, or write them to a file", **codes)
@@ -44,6 +50,11 @@ def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None])
 
 def _push(client: Client, given: argparse.Namespace) -> int:
     content = given.file.read_bytes()
+    if given.encoding is not None:
+        try:
+            content = tables.decode(content, given.encoding)[0].encode()
+        except Invalid as error:
+            raise CommandError(UNDONE, f"{given.file} {error.issues[0].message}") from None
     found = named(client, given.name, given.workspace)
     if found is not None:
         dataset_id = found.id

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from django.conf import settings
 from django.http import StreamingHttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -68,6 +69,7 @@ class DatasetFileViewSet(EditorViewSet):
             id,
             _file_of(request),
             format=given.get("format", "jsonl"),
+            encodings=_encodings_of(request),
             dry_run=self.is_dry_run,
             by=self.caller,
         )
@@ -116,6 +118,12 @@ def _file_of(request: Request) -> bytes:
     if len(body) > settings.EDITOR_MAX_BODY:
         raise BodyTooLarge
     return body
+
+
+def _encodings_of(request: Request) -> list[str]:
+    """Return the encoding that the caller names, such as `text/csv; charset=windows-1252`, if any."""
+    _, parameters_of_type = parse_header_parameters(request.content_type)
+    return [parameters_of_type["charset"]] if parameters_of_type.get("charset") else []
 
 
 class ModelWorkViewSet(EditorViewSet):

@@ -15,8 +15,10 @@ from editor_client.shared.dataset_items import metadata_problem
 
 from evaluation.datasets import editing
 from evaluation.datasets.changing_items import Batch, by_external_id, changing_items
+from evaluation.datasets.formats import tables
 from evaluation.datasets.formats.known import FORMATS
 from evaluation.datasets.formats.rows import Row, text_of
+from evaluation.datasets.formats.tables import Layout
 from evaluation.datasets.items import (
     MAX_ITEMS,
     Content,
@@ -91,6 +93,8 @@ def import_items(
     *,
     format: str,  # noqa: A002
     dry_run: bool = False,
+    encodings: Sequence[str] = (),
+    layout: Layout | None = None,
     by: Who = APPLICATION,
 ) -> Imported:
     """Add the items of a file that are not there yet, as one version.
@@ -99,10 +103,15 @@ def import_items(
     `dry_run` nothing is stored, and rows that fail are returned. Raises `ImportRefused` for those otherwise,
     `Invalid` for a file that cannot be read, and for too many items, and `Conflict` if the schemas of the
     dataset change again and again meanwhile.
+
+    `encodings` are tried in turn for a file without a byte order mark (by default UTF-8 alone). `layout` says
+    how a table is read, and is for the format `csv` alone.
     """
     caller, done = caller_of(by), Imported()
     settings = editing.find(dataset_id, by=caller, right=Right.SAVE).settings
-    given = list(_given(FORMATS[format].read(text_of(body)), settings, done))
+    text = text_of(body, *encodings)
+    rows = FORMATS[format].read(text) if layout is None else tables.rows_in(text, layout)
+    given = list(_given(rows, settings, done))
     with changing_items(dataset_id, caller) as batch:
         editing.refuse_other_schemas(batch.dataset, settings)
         _put(batch, given, done)

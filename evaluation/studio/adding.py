@@ -48,10 +48,10 @@ class AddForm(forms.Form):
     def item(self) -> dict[str, Any]:
         """The item, by the names of the API."""
         given = self.cleaned_data
-        item = {"input": written.typed(given["input"].replace("\r\n", "\n"))}
+        item = {"input": written.typed_cell(given["input"].replace("\r\n", "\n"))}
         truth = given["ground_truth"].replace("\r\n", "\n")
         if truth:
-            item["groundTruth"] = written.typed(truth)
+            item["groundTruth"] = written.typed_cell(truth)
         named, said = tags.listed_in(given["tags"]), feedback_in(given["about"])
         metadata = {**({tags.MEMBER: named} if named else {}), **({"feedback": said} if said else {})}
         return {**item, "metadata": metadata} if metadata else item
@@ -78,7 +78,7 @@ class AddItemPage(StudioPage):
         if request.POST.get("do") != "add":
             tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
             began = {
-                "input": written.shown(written.typed(tried)) if tried else "",
+                "input": written.shown(written.typed_cell(tried)) if tried else "",
                 "ground_truth": written.shown(output),
                 "about": about,
             }

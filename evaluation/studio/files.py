@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+import zlib
 from typing import Any, Final
 
 from django import forms
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
@@ -15,18 +16,15 @@ from django.utils.translation import gettext_lazy
 
 from evaluation.datasets.files_api import exported
 from evaluation.datasets.formats.known import FORMATS
-from evaluation.datasets.formats.tables import from_spreadsheet
 from evaluation.datasets.importing import FailedRow, Imported, ImportRefused
 from evaluation.datasets.verbs import Datasets
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.columns import ENCODINGS, EXAMPLE, FIRST_ROWS, Sheet
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, NotFound
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
-EXAMPLE: Final = "example"
-"""What a form says of cells without a header."""
-_HEADER: Final = "input\tgroundTruth"
 MAX_SHOWN: Final = 50
 """How many rows that fail are shown."""
 TITLES: Final = {
@@ -42,12 +40,7 @@ class ImportForm(forms.Form):
     file = forms.FileField(label=gettext_lazy("File"), required=False, allow_empty_file=True)
     pasted = forms.CharField(label=gettext_lazy("Or cells from a spreadsheet"), required=False, strip=False)
     first_row = forms.ChoiceField(
-        label=gettext_lazy("The first of these rows"),
-        required=False,
-        choices=[
-            ("", gettext_lazy("has the names of the columns, such as input and groundTruth")),
-            (EXAMPLE, gettext_lazy("is an example already: first the input, then a good answer")),
-        ],
+        label=gettext_lazy("The first of these rows"), required=False, choices=FIRST_ROWS
     )
     format = forms.ChoiceField(
         label=gettext_lazy("Format"),
@@ -55,7 +48,7 @@ class ImportForm(forms.Form):
         choices=[("", gettext_lazy("By the name of the file")), *TITLES.items()],
     )
     content = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The file that was looked at, in base64: what a browser sends of a text is not always that text."""
+    """The file that was looked at (`packed`): what a browser sends of a text is not always that text."""
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
@@ -67,22 +60,39 @@ class ImportForm(forms.Form):
         if file is not None:
             given["body"] = file.read()
         elif given.get("content"):
-            try:
-                given["body"] = base64.b64decode(given["content"], validate=True)
-            except (binascii.Error, ValueError):
-                raise forms.ValidationError(_("This file did not arrive whole; choose it again.")) from None
+            first_row, given["body"] = _unpacked(given["content"])
+            if "first_row" not in self.data:
+                given["first_row"] = first_row
         elif pasted.strip():
-            text = pasted.replace("\r\n", "\n")
-            if given.get("first_row") == EXAMPLE and given["format"] == "csv":
-                text = f"{_HEADER}\n{text}"
-            given["body"] = (from_spreadsheet(text) if given["format"] == "csv" else text).encode()
+            given["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
+        if len(packed("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+            message = _("This file is too large to be looked at here; send it to the API, or in parts.")
+            raise forms.ValidationError(message)
         return given
 
 
+def packed(first_row: str, body: bytes) -> str:
+    """Return a file, and what its first row is, as the page holds them meanwhile: nothing is stored."""
+    return f"{first_row}:{base64.b64encode(zlib.compress(body)).decode()}"
+
+
+def _unpacked(content: str) -> tuple[str, bytes]:
+    """Return what was packed, at most `EDITOR_MAX_BODY` bytes of a file; raises `ValidationError`."""
+    reading = zlib.decompressobj()
+    first_row, _colon, file = content.partition(":")
+    try:
+        body = reading.decompress(base64.b64decode(file, validate=True), settings.EDITOR_MAX_BODY)
+    except (binascii.Error, ValueError, zlib.error):
+        body = b""
+    if not reading.eof:
+        raise forms.ValidationError(_("This file did not arrive whole; choose it again."))
+    return (EXAMPLE if first_row == EXAMPLE else ""), body
+
+
 class ImportPage(DatasetPage):
-    """Shows what an import would do, and does it."""
+    """Shows what an import would do and what each column becomes, and does it."""
 
     right = Right.SAVE
 
@@ -97,33 +107,50 @@ class ImportPage(DatasetPage):
             return self.show(form, status=400)
         given = form.cleaned_data
         looks = request.POST.get("do") != "import"
+        sheet = None
         try:
+            if given["format"] == "csv":
+                sheet = Sheet(given["body"], given["first_row"], request.POST)
             done = Datasets.import_items(
-                self.dataset_id, given["body"], format=given["format"], dry_run=looks, by=self.caller
+                self.dataset_id,
+                given["body"],
+                format=given["format"],
+                dry_run=looks,
+                encodings=ENCODINGS if sheet else (),
+                layout=sheet.layout if sheet else None,
+                by=self.caller,
             )
         except ImportRefused as error:  # it fitted when it was looked at
-            return self.looked_at(form, Imported(failed=list(error.failed)), status=400)
+            return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            for issue in error.issues[:MAX_SHOWN]:
-                form.add_error(None, f"{issue.field}: {translated(issue.message)}")
+            issues = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues[:MAX_SHOWN]]
+            if sheet is not None:  # other choices may help
+                return self.looked_at(form, sheet, None, status=400, errors=issues)
+            for issue in issues:
+                form.add_error(None, issue)
             return self.show(form, status=400)
         if looks:
-            return self.looked_at(form, done)
+            return self.looked_at(form, sheet, done)
         sentence = _("%(created)s items are new, %(unchanged)s were there already.")
         return self.go(self.own_address(), sentence % {"created": done.created, "unchanged": done.unchanged})
 
-    def looked_at(self, form: ImportForm, done: Imported, *, status: int = 200) -> HttpResponse:
+    def looked_at(
+        self, form: ImportForm, sheet: Sheet | None, done: Imported | None, *, status: int = 200, **more: Any
+    ) -> HttpResponse:
         """Show what would be done with the file."""
         given = form.cleaned_data
+        failed = done.failed if done is not None else []
         return self.show(
             form,
             status=status,
+            is_looked_at=True,
             done=done,
-            failed=[(one.row, _sentences(one)) for one in done.failed[:MAX_SHOWN]],
-            others=max(0, len(done.failed) - MAX_SHOWN),
-            content=base64.b64encode(given["body"]).decode(),
+            failed=[(one.row, _sentences(one)) for one in failed[:MAX_SHOWN]],
+            others=max(0, len(failed) - MAX_SHOWN),
+            content=packed(given["first_row"], given["body"]),
             chosen_format=given["format"],
-            lacks_header=given["format"] == "csv" and not _names_input(given["body"]),
+            sheet=sheet,
+            **more,
         )
 
     def show(self, form: ImportForm, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -135,13 +162,6 @@ class ImportPage(DatasetPage):
             form=form,
             **more,
         )
-
-
-def _names_input(table: bytes) -> bool:
-    """Return whether the first row of a table names the input or the good answer."""
-    first = table.decode(errors="replace").lstrip("\ufeff\r\n").partition("\n")[0]
-    names = {one.strip('" \r').partition(".")[0] for one in re.split(r"[,;\t]", first)}
-    return not names.isdisjoint({"input", "groundTruth"})
 
 
 def _sentences(failed: FailedRow) -> list[str]:

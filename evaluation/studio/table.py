@@ -199,7 +199,7 @@ class _Given:
         for name in ("input", "groundTruth"):
             # A browser sends each end of a line in the same way, however it was written.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
-                changes[name] = written.typed(typed[name]) if typed[name] else None
+                changes[name] = written.typed_cell(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
             others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
             changes["metadata"] = {name: one for name, one in others.items() if one != []} or None
@@ -207,9 +207,9 @@ class _Given:
 
     def _item(self, key: str) -> dict[str, Any]:
         typed = self._cells(key)
-        item: dict[str, Any] = {"input": written.typed(typed["input"]) if typed["input"] else None}
+        item: dict[str, Any] = {"input": written.typed_cell(typed["input"]) if typed["input"] else None}
         if typed["groundTruth"]:
-            item["groundTruth"] = written.typed(typed["groundTruth"])
+            item["groundTruth"] = written.typed_cell(typed["groundTruth"])
         if typed["tags"]:
             item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
         if typed["externalId"]:

@@ -54,9 +54,9 @@ class TryForm(forms.Form):
         given = self.cleaned_data
         truth = given["ground_truth"].replace("\r\n", "\n")
         return Attempt(
-            input=written.typed(given["input"].replace("\r\n", "\n")),
+            input=written.typed_cell(given["input"].replace("\r\n", "\n")),
             output=given["output"].replace("\r\n", "\n"),
-            ground_truth=written.typed(truth) if truth else MISSING,
+            ground_truth=written.typed_cell(truth) if truth else MISSING,
             metadata=given["metadata"],
         )
 

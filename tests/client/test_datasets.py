@@ -79,6 +79,13 @@ def test_files_are_pushed_and_pulled(
     code, _, err = editor("push", new_id, str(lines))
     assert (code, err) == (1, "error: row 2: input: is required\n")
     assert editor("push", new_id, str(tmp_path / "missing.csv"))[0] == 2
+    table = tmp_path / "items.tsv"
+    table.write_bytes("input\tgroundTruth\nGröße?\t3.10\n".encode("cp1252"))
+    code, _, err = editor("push", new_id, str(table))
+    assert code != 0 and "is not valid UTF-8 in line 2" in err
+    assert editor("push", new_id, str(table), "--encoding", "nonsense")[0] == 1
+    assert editor("push", new_id, str(table), "--encoding", "windows-1252")[1].startswith("1 created")
+    assert '"groundTruth":"3.10"' in editor("pull", new_id)[1]
 
 
 TRANSPORTS = {Client: httpx2.Client, AsyncClient: httpx2.AsyncClient}

@@ -215,3 +215,29 @@ def test_too_many_tests_are_refused(desk: Desk) -> None:
     wide = {f"v{number}": [str(value) for value in range(10)] for number in range(12)}
     path = desk.write("promptfooconfig.json", {"prompts": ["Hi"], "tests": [{"vars": wide}]})
     assert "10000 tests" in desk.refuses("promptfoo", path)
+
+
+def test_tables_of_spreadsheets_are_read_as_the_editor_reads_them(desk: Desk) -> None:
+    desk.write("p.csv", "prompt ; label;author\nAnswer {{q}}, please;one;Ann\n")
+    (desk.folder / "t.csv").write_bytes("sep=;\r\nq; __expected;;\r\nWo, wann?;3.10;;\r\n".encode("utf-16"))
+    path = desk.write("promptfooconfig.json", {"prompts": ["file://p.csv"], "tests": "file://t.csv"})
+    plan = desk.plan("promptfoo", path)
+    [dataset] = plan["datasets"]
+    [item] = dataset["items"]
+    assert (item["requestContext"], item["groundTruth"]) == ({"q": "Wo, wann?"}, "3.10")
+    agent = next(one for one in plan["resources"] if one["id"] == "one")
+    assert agent["metadata"]["import"]["prompt"] == {"author": "Ann"}
+
+
+def test_a_table_that_cannot_be_read_is_named_with_its_line(desk: Desk) -> None:
+    config = {"prompts": ["{{q}}"], "tests": "file://t.csv"}
+    path = desk.write("promptfooconfig.json", config)
+    for content, words in (
+        ("q;__expected\nGröße;a\n".encode("cp1252"), "t.csv is not valid UTF-8 in line 2."),
+        (b'q,a\n"x" y,b\n', "t.csv is not valid CSV in line 2"),
+        (b"q,a,q\n1,2,3\n", "t.csv names the column q twice."),
+        (b",".join(b"%d" % number for number in range(1001)), "t.csv has more than 1000 columns."),
+    ):
+        (desk.folder / "t.csv").write_bytes(content)
+        desk.does("import", "promptfoo", path, "--plan", desk.folder.parent / "plan.json")
+        assert words in desk.err

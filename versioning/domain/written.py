@@ -30,6 +30,16 @@ def typed(text: str) -> Any:
         return text
 
 
+def typed_cell(text: str) -> Any:
+    """Return the value that a person has written into a cell: as `typed`, but never less than is there.
+
+    A number that JSON writes otherwise, such as `3.10` or `1e5`, may be a version or a code: it stays a text.
+    """
+    value = typed(text)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return text if is_number and canonical.dump(value) != text.strip() else value
+
+
 def _reads_as_json(text: str) -> bool:
     if _MAY_BE_JSON.match(text) is None:
         return False

@@ -5,27 +5,27 @@ Nothing of a file is executed, no address is followed, and no reference leaves t
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from urllib.parse import unquote
 
 from editor_client.importing.collection import Unreadable, shown
 from editor_client.importing.yaml_text import parse_yaml
-from editor_client.shared import canonical, ids
+from editor_client.shared import canonical, ids, tables
 from editor_client.shared.errors import Invalid
 
 MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
 MAX_FILES: Final = 2_000
-MAX_CELL: Final = 256 * 1024
+MAX_COLUMNS: Final = 1_000
+"""How many columns a table may have: each row that is shorter has all of them."""
 MAX_REPAIRS: Final = 500
 """How many lines of all files may have characters that are replaced."""
 _NUL: Final = "a NUL character"
@@ -122,9 +122,9 @@ class Documents:
         if len(content) > MAX_FILE or self._read > MAX_TOTAL:
             raise Unreadable(f"{shown(path.name)} is too large: {MAX_FILE >> 20} MiB are allowed.")
         try:
-            text = content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise Unreadable(f"{shown(path.name)} is not UTF-8.") from None
+            text, _ = tables.decode(content)
+        except Invalid as error:
+            raise Unreadable(f"{shown(path.name)} {error.issues[0].message}.") from None
         return self._storable(text, path)
 
     def _storable(self, text: str, path: Path) -> str:
@@ -172,13 +172,26 @@ def parse_json(text: str, name: str) -> Any:
         raise Unreadable(f"{shown(name)} {error.issues[0].message}") from None
 
 
-def csv_rows(text: str, name: str) -> Iterator[dict[Any, Any]]:
-    """Yield the rows of a CSV text with a header; raises `Unreadable`."""
-    csv.field_size_limit(MAX_CELL)
+def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[dict[str | None, Any]]:
+    """Yield the rows of a table with a header, with any separator; raises `Unreadable`.
+
+    As with `csv.DictReader`, the cells that a row has more than the header are under None, and those that it
+    lacks are None. The names that are known tell which separator is right.
+    """
     try:
-        yield from csv.DictReader(io.StringIO(text, newline=""))
-    except csv.Error as error:
-        raise Unreadable(f"{shown(name)} cannot be read: {error}.") from None
+        table = tables.read(text, is_known=is_known)
+    except Invalid as error:
+        raise Unreadable(f"{shown(name)} {error.issues[0].message}.") from None
+    if len(table.header) > MAX_COLUMNS:
+        raise Unreadable(f"{shown(name)} has more than {MAX_COLUMNS} columns.")
+    repeated = next((one for one, count in Counter(table.header).items() if count > 1 and one), "")
+    if repeated:
+        raise Unreadable(f"{shown(name)} names the column {shown(repeated)} twice.")
+    for row in filter(any, table.rows):
+        cells: dict[str | None, Any] = dict(zip_longest(table.header, row[: len(table.header)]))
+        if more := row[len(table.header) :]:
+            cells[None] = more
+        yield cells
 
 
 def _reason(error: Exception) -> str:

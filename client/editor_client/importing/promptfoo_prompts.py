@@ -107,6 +107,8 @@ class Prompts:
                 yield Prompt(label or (base if len(found) == 1 else f"{base}/{number}"), content, left)
 
 
+_COLUMNS: Final = frozenset({"prompt", "label"})
+"""The columns of a table of prompts that are read."""
 Labelled = Iterator[tuple[str, Any, dict[str, Any]]]
 """Labels, which may be empty, contents, and what is left of rows."""
 
@@ -117,8 +119,8 @@ def _in_file(documents: Documents, path: Path) -> Labelled:
 
 
 def _rows(text: str, name: str) -> Labelled:
-    for row in csv_rows(text, name):
-        left = {str(key): cell for key, cell in row.items() if key not in ("prompt", "label") and cell}
+    for row in csv_rows(text, name, _COLUMNS.__contains__):
+        left = {str(key): cell for key, cell in row.items() if key not in _COLUMNS and cell}
         if a_text(row.get("prompt")).strip():
             yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"])), left
 

@@ -206,7 +206,7 @@ class Tests:
     def _from_file(self, path: Path) -> list[Test]:
         suffix = path.suffix.lower()
         if suffix == ".csv":
-            return list(map(self._row, csv_rows(self.documents.text(path), path.name)))
+            return list(map(self._row, csv_rows(self.documents.text(path), path.name, _is_own)))
         if suffix == ".jsonl":
             listed = [one for _, one in self.documents.json_lines(path)]
         else:
@@ -221,7 +221,7 @@ class Tests:
     def _row(self, row: Mapping[str | None, Any]) -> Test:
         """Return the test in a row: columns are variables, those with two underscores say more."""
         test: Test = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
-        columns = {name.strip(): cell for name, cell in row.items() if name is not None and cell is not None}
+        columns = {name: cell for name, cell in row.items() if name is not None and cell is not None}
         meta = {name: cell for name, cell in columns.items() if _means(name) and cell.strip()}
         if len(columns) < len(row):
             self.collection.lose("row", "tests", "A row has more or fewer cells than the header.")
@@ -335,6 +335,11 @@ def _written_of(test: Mapping[str, Any]) -> str:
 def _means(column: str) -> bool:
     """Return whether a column is no variable."""
     return column.startswith("__") and column[2:].partition(":")[0] in _COLUMNS
+
+
+def _is_own(column: str) -> bool:
+    """Return whether the name of a column has a meaning for promptfoo."""
+    return column.startswith("__expected") or _means(column)
 
 
 def _number(text: str) -> float | str:

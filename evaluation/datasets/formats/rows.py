@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from editor_client.shared.tables import decode
+
 from versioning.domain.errors import Invalid, Issue
 
 IdentifiedItem = Mapping[str, Any]
@@ -54,9 +56,9 @@ def row_of(number: int, make: Callable[[], dict[str, Any]]) -> Row:
         return Row(number, issues=tuple(error.issues))
 
 
-def text_of(body: bytes) -> str:
-    """Return the text of a file without its byte order mark; raises `Invalid` unless it is UTF-8."""
-    try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Invalid.field("body", "is not valid UTF-8") from None
+def text_of(body: bytes, *encodings: str) -> str:
+    """Return the text of a file without its byte order mark.
+
+    Raises `Invalid` with the line unless it is UTF-8, or one of the encodings if any are named.
+    """
+    return decode(body, *encodings)[0]

@@ -4,6 +4,8 @@ A column is `input`, `groundTruth`, `externalId`, `metadata.<key>` or `requestCo
 column is a member of the input. An export has a column `id`, too, and one such as `__toolMocks` for what
 these columns cannot say. Cells are as people write them (`versioning.domain.written`). One that a spreadsheet
 would run, or that begins with an apostrophe, has an apostrophe before it.
+
+Encodings and separators are found by `editor_client.shared.tables`, as for all tables.
 """
 
 from __future__ import annotations
@@ -12,78 +14,147 @@ import csv
 import io
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
+from editor_client.shared import canonical, tags
 from editor_client.shared.brief import brief
+from editor_client.shared.tables import MARK, Table, read
 
 from evaluation.datasets.formats.rows import MEMBERS, Format, IdentifiedItem, Items, Row, row_of
-from evaluation.datasets.items import MAX_ITEM
-from versioning.domain.errors import Invalid, Message
-from versioning.domain.written import shown, typed
+from evaluation.scoring.numbers import whole_number
+from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.written import shown, typed_cell
 
 MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""
 _ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
 """What a cell begins with that is written with an apostrophe before it."""
-MARK: Final = "\ufeff"
-"""The byte order mark, without which spreadsheets take UTF-8 for an older encoding."""
 _IDS: Final = ("id", "externalId")
 _OPEN: Final = ("metadata", "requestContext")
 _WHOLE: Final = "__"
-_WHOLES: Final = {f"{_WHOLE}{member}": member for member in MEMBERS}
-
-csv.field_size_limit(max(csv.field_size_limit(), MAX_ITEM))
-
-
-def _read(text: str) -> Iterator[Row]:
-    text = text.removeprefix(MARK)
-    first = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = next((one for one in ",;\t" if one in first), ",")
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:
-        yield from _rows(lines)
-    except csv.Error as error:
-        message = Message("is not valid CSV in line {line}: {reason}", line=lines.line_num, reason=str(error))
-        raise Invalid.field("body", message) from None
+WHOLES: Final = {f"{_WHOLE}{member}": member for member in MEMBERS}
+"""The members of an item by the names of the columns that hold all of one."""
+TAGS: Final = "tags"
+LEFT_OUT: Final = ""
+KEYED: Final = frozenset({"input", *_OPEN})
+"""The members of an item that can have members in columns of their own."""
+Type = Literal["auto", "text", "number", "commaNumber", "yesNo", "json"]
+_YES_NO: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("true", "yes", "y", "1", "x", "ja", "j", "wahr"), True),
+    **dict.fromkeys(("false", "no", "n", "0", "nein", "falsch"), False),
+}
 
 
-def from_spreadsheet(text: str) -> str:
-    """Return cells that were copied from a spreadsheet, which have tabs between them, as CSV."""
-    if "\t" not in text.partition("\n")[0]:
-        return text
-    out = io.StringIO(newline="")
-    csv.writer(out, lineterminator="\r\n").writerows(
-        csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+class Column(NamedTuple):
+    """What becomes of a column."""
+
+    member: str
+    """The member of the item, `tags`, the name of a column with a whole member, or `LEFT_OUT`."""
+    key: str | None = None
+    """The name of the member's own member; None for the member itself."""
+    type: Type = "auto"
+
+    @property
+    def name(self) -> str:
+        """The name of the column in a file, as messages have it."""
+        if self.key is None:
+            return self.member
+        return self.key if self.member == "input" else f"{self.member}.{self.key}"
+
+    def value(self, cell: str) -> Any:
+        """Return the value of a cell that is not empty; raises `Invalid`."""
+        if self.member in _IDS:
+            return text_in(cell)
+        try:
+            if self.member == TAGS:
+                value = value_in(cell)
+                return value if isinstance(value, list) else tags.listed_in(_unescaped(cell))
+            return _READERS[self.type](_unescaped(cell))
+        except Invalid as error:
+            raise Invalid.field(self.name, error.issues[0].message) from None
+
+
+_UNNAMED: Final = Column("input", "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How a person wants a table to be read, where its header does not say it."""
+
+    separator: str = ""
+    """`ONE_COLUMN` for none; by default it is looked for."""
+    has_header: bool = True
+    columns: Sequence[Column] | None = None
+    """By default those that the header names."""
+
+
+def column_of(name: str) -> Column:
+    """Return what becomes of the column with this name; one without a name must be empty."""
+    before, dot, key = name.partition(".")
+    if name in _IDS or name in {"input", "groundTruth"} or name in WHOLES:
+        return Column(name)
+    if dot and before in KEYED:
+        return Column(before, key)
+    return Column("input", name)
+
+
+def table_in(text: str, layout: Layout, *, is_known: Callable[[str], bool] | None = None) -> Table:
+    """Return the table in a text; raises `Invalid`.
+
+    Names that are known, by default those of the API, tell which separator is right.
+    """
+    return read(
+        text,
+        is_known=is_known or _is_own,
+        separator=layout.separator,
+        has_header=layout.has_header,
     )
-    return out.getvalue()
 
 
-def _rows(lines: Iterable[list[str]]) -> Iterator[Row]:
-    rows = iter(lines)
-    header = next((line for line in rows if any(line)), [])
-    [(name, count), *_] = Counter(header).most_common(1) or [("", 0)]
+def _is_own(name: str) -> bool:
+    column = column_of(name)
+    return column.member != "input" or column.name != name or name == "input"
+
+
+def rows_in(text: str, layout: Layout) -> Iterator[Row]:
+    """Yield the rows of a table, read as a person wants it; raises `Invalid`."""
+    table = table_in(text, layout)
+    columns = layout.columns
+    yield from rows_of(table, list(map(column_of, table.header)) if columns is None else columns)
+
+
+def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
+    """Yield the rows of a table with these columns; raises `Invalid` for two of the same."""
+    counts = Counter(one._replace(type="auto") for one in columns if one.member != LEFT_OUT)
+    del counts[_UNNAMED]
+    [(column, count), *_] = counts.most_common(1) or [(Column(LEFT_OUT), 0)]
     if count > 1:
-        raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(name)))
-    for number, line in enumerate(rows, start=1):
+        raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(column.name)))
+    for number, line in enumerate(table.rows, start=1):
         if any(line):
-            yield row_of(number, partial(_item, header, line))
+            yield row_of(number, partial(_item, columns, line))
 
 
-def _item(header: list[str], line: list[str]) -> dict[str, Any]:
-    if len(line) > len(header):
-        counts = {"cells": len(line), "columns": len(header)}
-        raise Invalid.field("row", Message("has {cells} cells for {columns} columns", **counts))
+def _item(columns: Sequence[Column], line: Sequence[str]) -> dict[str, Any]:
     item: dict[str, Any] = {}
     own: dict[str, Any] = {}
     whole: dict[str, Any] = {}
-    for name, cell in zip(header, line, strict=False):
-        if cell and name in _WHOLES:
-            whole[_WHOLES[name]] = value_in(cell)
-        elif cell:
-            _put(item, own, name, cell)
+    for column, value in _values(columns, line):
+        if column.member in WHOLES:
+            whole[WHOLES[column.member]] = value
+        elif column.key is None:
+            item[column.member] = value
+        elif column.member == "input":
+            own[column.key] = value
+        else:
+            item.setdefault(column.member, {})[column.key] = value
     item |= whole
+    if TAGS in item:
+        named = item.pop(TAGS)
+        item["metadata"] = {**item.get("metadata", {}), tags.MEMBER: named}
     if own:
         given = item.setdefault("input", {})
         if not isinstance(given, dict):
@@ -93,20 +164,25 @@ def _item(header: list[str], line: list[str]) -> dict[str, Any]:
     return item
 
 
-def _put(item: dict[str, Any], own: dict[str, Any], name: str, cell: str) -> None:
-    before, dot, key = name.partition(".")
-    if name in _IDS:
-        item[name] = text_in(cell)
-    elif name in {"input", "groundTruth"}:
-        item[name] = value_in(cell)
-    elif dot and before in _OPEN:
-        item.setdefault(before, {})[key] = value_in(cell)
-    elif dot and before == "input":
-        own[key] = value_in(cell)
-    elif not name:
-        raise Invalid.field("header", Message("has no name for a column that is not empty"))
-    else:
-        own[name] = value_in(cell)
+def _values(columns: Sequence[Column], line: Sequence[str]) -> list[tuple[Column, Any]]:
+    """Return the values of a row, with what becomes of them; raises `Invalid` with all that is wrong."""
+    if len(line) > len(columns):
+        counts = {"cells": len(line), "columns": len(columns)}
+        raise Invalid.field("row", Message("has {cells} cells for {columns} columns", **counts))
+    values: list[tuple[Column, Any]] = []
+    issues: list[Issue] = []
+    for column, cell in zip(columns, line, strict=False):
+        if not cell or column.member == LEFT_OUT:
+            continue
+        if column[:2] == _UNNAMED[:2]:
+            raise Invalid.field("header", Message("has no name for a column that is not empty"))
+        try:
+            values.append((column, column.value(cell)))
+        except Invalid as error:
+            issues += error.issues
+    if issues:
+        raise Invalid(issues)
+    return values
 
 
 def _write(items: Items) -> Iterator[str]:
@@ -133,10 +209,11 @@ def _columns(items: Iterable[IdentifiedItem]) -> list[str]:
     for item in items:
         for member in _OPEN:
             for key in item.get(member, ()):
-                if len(keys) < MAX_COLUMNS:
-                    keys[f"{member}.{key}"] = None
+                name = f"{member}.{key}"
+                if len(keys) < MAX_COLUMNS and name == name.strip():  # a header is read without white space
+                    keys[name] = None
         wholes |= dict.fromkeys(f"{_WHOLE}{member}" for member in MEMBERS if _is_whole(item, member, keys))
-    return [*_IDS, "input", "groundTruth", *sorted(keys), *(name for name in _WHOLES if name in wholes)]
+    return [*_IDS, "input", "groundTruth", *sorted(keys), *(name for name in WHOLES if name in wholes)]
 
 
 def _is_whole(item: IdentifiedItem, member: str, keys: Iterable[str]) -> bool:
@@ -152,8 +229,8 @@ def _cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
     whole = {member for member in MEMBERS if _is_whole(item, member, columns)}
     for name in columns:
         before, _, key = name.partition(".")
-        if name in _WHOLES:
-            member = _WHOLES[name]
+        if name in WHOLES:
+            member = WHOLES[name]
             yield cell_of(item[member]) if member in whole else ""
         elif before in _OPEN:
             known = before not in whole and key in item.get(before, {})
@@ -170,13 +247,55 @@ def cell_of(value: Any) -> str:
 
 def value_in(cell: str) -> Any:
     """Return the value of a cell."""
-    return typed(cell.removeprefix("'"))
+    return typed_cell(_unescaped(cell))
+
+
+def _unescaped(cell: str) -> str:
+    """Return what a cell holds without the apostrophe with which an export writes it."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_ESCAPED) else cell
 
 
 def text_in(cell: str) -> str:
     """Return the value of a cell that holds a text, which may look like a number."""
     value = value_in(cell)
-    return value if isinstance(value, str) else cell.removeprefix("'")
+    return value if isinstance(value, str) else _unescaped(cell)
+
+
+def _number(text: str, *, comma: bool) -> int | float:
+    """Return the number that a text is; raises `Invalid`."""
+    number = whole_number(text, comma=comma)
+    if number is None:
+        raise Invalid.field("", Message("is no number: {text!r}", text=brief(text)))
+    is_short = number.adjusted() < _MAX_DIGITS or "e" not in text.casefold()
+    value = int(number) if is_short and number == number.to_integral_value() else float(number)
+    if (fault := canonical.fault(value)) is not None:
+        raise Invalid.field("", fault[1])
+    return value
+
+
+def _yes_or_no(text: str) -> bool:
+    """Return the answer in a text, in English or German; raises `Invalid`."""
+    found = _YES_NO.get(text.strip().casefold())
+    if found is None:
+        raise Invalid.field("", Message("is neither yes nor no: {text!r}", text=brief(text)))
+    return found
+
+
+_MAX_DIGITS: Final = 21
+"""Longer whole numbers that are written with an exponent have one in JSON, too."""
+_READERS: Final[Mapping[Type, Callable[[str], Any]]] = {
+    "auto": typed_cell,
+    "text": str,
+    "number": partial(_number, comma=False),
+    "commaNumber": partial(_number, comma=True),
+    "yesNo": _yes_or_no,
+    "json": canonical.parse,
+}
+TYPES: Final = frozenset(_READERS)
+
+
+def _read(text: str) -> Iterator[Row]:
+    return rows_in(text, Layout())
 
 
 TABLE: Final = Format(media_type="text/csv; charset=utf-8", suffix="csv", read=_read, write=_write)

@@ -1,0 +1,256 @@
+"""Tables as spreadsheets and people write them: their encoding, their separator and their columns. Pure.
+
+Every reader of CSV in the client and the service begins here.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from editor_client.shared.errors import Invalid, Message
+
+SEPARATORS: Final = ("\t", ";", "|", ",")
+"""The separators that are looked for; those that are rare in texts come first."""
+MAX_CELL: Final = 256 * 1024
+MARK: Final = "\ufeff"
+"""The byte order mark, with which spreadsheets recognise UTF-8."""
+WINDOWS: Final = "windows-1252"
+"""The encoding of spreadsheets in Western Europe, where a file has no mark."""
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark begins alike
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_ENCODINGS: Final = re.compile(
+    r"utf-(?:8|16|32)(?:-[bl]e|-sig)?|ascii|cp125[0-8]|cp(?:437|850|852|866|874|932|949|950)|iso8859-[0-9]+"
+    r"|mac-roman|koi8-[ru]|shift_jis|euc_jp|euc_kr|gbk|gb2312|gb18030|big5"
+)
+"""The encodings that callers may name: all take time that grows with the text alone."""
+ONE_COLUMN: Final = "\x1f"
+"""What `read` takes for the separator of a table of one column."""
+_DECLARED: Final = re.compile(r'\A"?sep=([^\w\s"]|\t)"?(?:\r\n|\r|\n|\Z)', re.IGNORECASE)
+"""The first line that spreadsheets write and read, and do not show."""
+
+csv.field_size_limit(max(csv.field_size_limit(), MAX_CELL))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header and the rows below it."""
+
+    header: list[str]
+    """The names of the columns, without white space around them; without empty columns at the end."""
+    rows: list[list[str]]
+    """The cells as they were typed. Empty rows are kept, so that rows can be counted."""
+    separator: str
+    """Empty for a single column."""
+
+
+class _Dialect(NamedTuple):
+    """How the cells of a table are told apart."""
+
+    separator: str
+    skips_spaces: bool = False
+    """Whether a quoted cell may have spaces before it."""
+    is_quoted: bool = True
+
+    def lines(self, text: str) -> Iterator[list[str]]:
+        """Yield the cells of each line; raises `Invalid` with the line."""
+        separator = self.separator
+        if separator == ONE_COLUMN:
+            known = set(text)
+            separator = next(one for one in map(chr, range(0xE000, 0x110000)) if one not in known)
+        found = csv.reader(
+            io.StringIO(text, newline=""),
+            delimiter=separator,
+            skipinitialspace=self.skips_spaces,
+            quoting=csv.QUOTE_MINIMAL if self.is_quoted else csv.QUOTE_NONE,
+            strict=True,
+        )
+        try:
+            yield from found
+        except csv.Error as error:
+            message = Message(
+                "is not valid CSV in line {line}: {reason}", line=found.line_num, reason=str(error)
+            )
+            raise Invalid.field("body", message) from None
+
+
+def decode(content: bytes, *encodings: str) -> tuple[str, str]:
+    """Return the text of a file without its byte order mark, and its encoding.
+
+    A mark decides; without one, the first of the encodings that fits (by default UTF-8 alone). Raises
+    `Invalid` with the line of what fits none of them, and for encodings that are not read.
+    """
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            content, encodings = content[len(mark) :], (encoding,)
+            break
+    problem: Invalid | None = None
+    for encoding in encodings or ("utf-8",):
+        if problem is not None and _is_damaged_utf8(content):
+            break
+        try:
+            name = codecs.lookup(encoding).name
+        except (LookupError, ValueError):
+            name = ""
+        if not _ENCODINGS.fullmatch(name):
+            raise Invalid.field(
+                "body", Message("is in the encoding {name!r}, which is not read", name=encoding[:60])
+            )
+        try:
+            return content.decode(name), encoding
+        except UnicodeDecodeError as error:
+            line = content[: error.start].decode(name, "replace").count("\n") + 1
+            values = {"encoding": encoding.upper(), "line": line}
+            problem = problem or Invalid.field(
+                "body", Message("is not valid {encoding} in line {line}", **values)
+            )
+    assert problem is not None  # noqa: S101  at least one encoding was tried
+    raise problem
+
+
+def _is_damaged_utf8(content: bytes) -> bool:
+    """Return whether most characters beyond ASCII are right in UTF-8, so that no other encoding was meant."""
+    text = content.decode("utf-8", "replace")
+    wrong = text.count("\ufffd")
+    return sum(one > "\x7f" for one in text) > 2 * wrong
+
+
+def read(
+    text: str,
+    *,
+    is_known: Callable[[str], bool] = lambda _name: False,
+    separator: str = "",
+    has_header: bool = True,
+) -> Table:
+    """Return the table in a text.
+
+    The separator is the one that gives the same number of cells in every row, and more than one if any does;
+    otherwise that of most rows. Of several, the one with the most names that are known. A first line such as
+    `sep=;` decides, and so does `separator`. Without a header, all columns are unnamed. Raises `Invalid` with
+    the line for what no separator makes a table of.
+    """
+    text = text.removeprefix(MARK)
+    declared = _DECLARED.match(text)
+    if declared is not None:
+        text, separator = text[declared.end() :], separator or declared[1]
+    try:
+        dialect = _dialect(text, is_known, (separator,) if separator else SEPARATORS)
+        lines = list(dialect.lines(text))
+    except Invalid as error:
+        raise _below_declaration(error) if declared is not None else error from None
+    start = next((number for number, line in enumerate(lines) if any(line)), len(lines))
+    used = [_used(line) for line in lines]
+    if has_header:
+        header = [name.strip() for name in lines[start]] if start < len(lines) else []
+        rows = lines[start + 1 :]
+        # Spreadsheets write empty columns at the end, where something was once.
+        width = max(_used(header), min(len(header), max(used, default=0)))
+        header = header[:width]
+    else:
+        header, rows = [""] * max(used, default=0), lines[start:]
+    width = len(header)
+    rows = [row[:width] if len(row) > width and not any(row[width:]) else row for row in rows]
+    return Table(header, rows, "" if dialect.separator == ONE_COLUMN else dialect.separator)
+
+
+def _used(line: list[str]) -> int:
+    """Return the number of cells up to the last one that is not empty."""
+    return next((number for number in range(len(line), 0, -1) if line[number - 1]), 0)
+
+
+def _below_declaration(error: Invalid) -> Invalid:
+    """Return an error about a line below the one that says the separator."""
+    issue = error.issues[0]
+    assert isinstance(issue.message, Message)  # noqa: S101
+    values = {**issue.message.values, "line": issue.message.values["line"] + 1}
+    return Invalid.field(issue.field, Message(issue.message.template, **values))
+
+
+class _Fit(NamedTuple):
+    """How well a dialect fits, in the order in which it counts."""
+
+    is_even: bool
+    """Whether every row has as many cells as the header."""
+    known: int
+    """The number of known names in the header."""
+    has_whole_quotes: bool
+    """Whether quotation marks stand around whole cells alone."""
+    share: float
+    """The share of rows with as many cells as the header."""
+
+
+def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[str]) -> _Dialect:
+    """Return how the cells of a table are told apart; raises `Invalid` for a table that cannot be read.
+
+    A single separator is used whatever it gives.
+    """
+    best: tuple[_Fit, _Dialect] | None = None
+    problem: Invalid | None = None
+    for separator in separators:
+        dialects = [_Dialect(separator)] if separator in text else []
+        if f'{separator} "' in text:
+            dialects.append(_Dialect(separator, skips_spaces=True))
+        if (
+            separator == "\t" and dialects and '"' in text
+        ):  # some spreadsheets copy quotation marks as they are
+            dialects.append(_Dialect(separator, is_quoted=False))
+        for dialect in dialects:
+            fit, fault = _fit(text, dialect, is_known)
+            problem = problem or fault
+            if fit is None or (not fit.is_even and not dialect.is_quoted):
+                continue
+            if best is None or fit > best[0]:
+                best = fit, dialect
+            if fit.is_even and fit.has_whole_quotes:
+                break
+    if best is not None:
+        return best[1]
+    if problem is not None:
+        raise problem
+    return _Dialect(separators[0] if len(separators) == 1 else ONE_COLUMN)
+
+
+def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple[_Fit | None, Invalid | None]:
+    """Return how well a dialect fits, or why a table of several columns cannot be read in it."""
+    header: list[str] = []
+    counts: Counter[int] = Counter()
+    try:
+        for line in dialect.lines(text):
+            if not header and any(line):
+                header = line
+            elif any(line):
+                counts[len(line)] += 1
+            if len(header) == 1:
+                return None, None
+    except Invalid as error:
+        return None, None if dialect.skips_spaces else error
+    rows = counts.total()
+    known = sum(is_known(name.strip()) for name in header)
+    is_even = len(header) > 1 and counts[len(header)] == rows
+    if (
+        not is_even and not known and rows - counts[1] <= rows / 2
+    ):  # a text that has the separator here and there
+        return None, None
+    share = counts[len(header)] / rows if rows else 1.0
+    return _Fit(is_even, known, _has_whole_quotes(text, dialect), share), None
+
+
+def _has_whole_quotes(text: str, dialect: _Dialect) -> bool:
+    """Return whether a quotation mark stands nowhere in a cell that has none around it."""
+    if '"' not in text:
+        return True
+    spaces = " *+" if dialect.skips_spaces else ""
+    separator = re.escape(dialect.separator)
+    cell = rf'(?:{spaces}"(?:[^"]++|"")*+"|[^"\r\n{separator}]*+)'
+    return re.fullmatch(rf"{cell}(?:(?:{separator}|\r\n|\r|\n){cell})*+", text) is not None
