@@ -6,15 +6,16 @@ Neither the log nor the versions suffice: the former is pruned, the latter are d
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from review.models import DeletedVersion, PublishedConfiguration
 from review.policy.judged_versions import JudgedVersion, Key, about
 from review.policy.recording import are_the_same
 from review.policy.rules import under_review
+from versioning.models import ApiKey
 from versioning.models.versioned import MODELS
 from versioning.serving.grants import Named
 
@@ -53,7 +54,10 @@ def was_live(asked: JudgedVersion, named: frozenset[Named], before: Iterable[Pub
 def authors(
     asked: Sequence[JudgedVersion], before: Mapping[Key, Sequence[Published]]
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
-    """Return the accounts that saved the versions under review, by resource and number, in three queries."""
+    """Return the accounts that saved the versions under review, by resource and number, in four queries.
+
+    Whoever issued a key of such an account, as admins do for service accounts, may have saved them by it.
+    """
     numbered = [one for one in asked if one.is_numbered]  # authors of commits are not accounts
     spans = {
         (one.resource, one.number): under_review(
@@ -62,12 +66,25 @@ def authors(
         for one in numbered
     }
     saved = _saved(numbered, spans.values()) if numbered else {}
+    issuers = _issuers({account for versions in saved.values() for _, account in versions})
     return {
         (resource, number): frozenset(
-            account for one, account in saved.get(resource, ()) if first <= one <= last
+            person
+            for one, account in saved.get(resource, ())
+            if first <= one <= last
+            for person in (account, *issuers.get(account, ()))
         )
         for (resource, number), (first, last) in spans.items()
     }
+
+
+def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]:
+    """Return who issued keys of the accounts of other people or programs."""
+    found: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
+    keys = ApiKey.objects.filter(owner__in=accounts, issued_by__isnull=False).exclude(issued_by=F("owner"))
+    for owner, issuer in keys.order_by().values_list("owner_id", "issued_by_id") if accounts else ():
+        found[owner].add(issuer)
+    return found
 
 
 def _saved(

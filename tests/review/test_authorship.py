@@ -214,3 +214,19 @@ def test_an_author_cannot_approve_even_after_publishing_a_rollback(cast: Cast, k
             kind.save(cast.edgar, text="four")
             approve(cast.paula, ask(cast.edgar, kind))
             assert publish(cast.paula, kind, latest(cast, kind)).status == 200
+
+
+def test_whoever_issued_the_key_of_a_robot_does_not_judge_what_it_saves(cast: Cast, kind: Kind) -> None:
+    """Whoever saw the secret may be the one who saved the version."""
+    kind.make(cast.paula, autoPublish=False)
+    account = {"username": "robot", "workspaceId": "acme", "role": "editor"}
+    assert cast.alice.post("/service-accounts", account).status == 201
+    key = cast.alice.post("/keys", {"name": "k", "owner": "robot", "workspaceId": "acme"}).body
+    kind.save(Api(key["key"]))
+    review = ask(cast.edgar, kind)
+    assert say(cast.alice, review, "approve").code == "own_change"
+    assert cast.alice.delete(f"/keys/{key['prefix']}").status == 200
+    assert say(cast.alice, review, "approve").code == "own_change"
+    person("peter", acme="admin")
+    approve(key_for("peter"), review)
+    assert publish(cast.alice, kind, latest(cast, kind)).status == 200

@@ -105,6 +105,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             actions=None if actions is None else [one.value for one in Action if one in set(actions)],
             id_prefix=id_prefix,
             expires_at=expires_at,
+            issued_by_id=by.user_id,
         )
         key.record("created", by=by)
         return key, text
@@ -154,6 +155,10 @@ class ApiKey(models.Model):
     """All that it may do; null = what the role allows."""
     id_prefix = models.CharField(max_length=MAX_ID_PREFIX, blank=True, default="", db_default="")
     """The only resources that exist for it; empty = all."""
+    issued_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, editable=False, on_delete=models.SET_NULL, related_name="+"
+    )
+    """Who got to see its secret, and can act by it; null = the application."""
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True, editable=False)
