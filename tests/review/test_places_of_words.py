@@ -111,6 +111,35 @@ def test_of_two_equal_blocks_the_chosen_one_is_stored(cast: Cast) -> None:
     assert (comment.field, comment.line) == ("instructions.1.content", 1)
 
 
+def test_words_from_the_edit_page_have_the_place_of_their_control(cast: Cast) -> None:
+    agent = AGENTS.make(cast.alice, "writer", BLOCKS["instructions"])  # type: ignore[arg-type]
+    second = write(
+        AGENTS, agent, "Be brief.", control="instructions.blocks.1.content", line="1", earlier="0"
+    )
+    assert (second.field, second.line) == ("instructions.1.content", 1)
+    whole = AGENTS.make(cast.alice, "speaker", TEXT)
+    fourth = write(AGENTS, whole, "Be brief.", control="instructions.text", line="4", earlier="0")
+    assert (fourth.field, fourth.line) == ("instructions", 4)
+    block = PROMPT_BLOCKS.make(cast.alice, "tone", TEXT)
+    last = write(PROMPT_BLOCKS, block, "not", control="content", line="5", earlier="1")
+    assert (last.line, last.start) == (5, TEXT.rindex("not"))
+    answer = Visitor("edgar").send(
+        page_of(PROMPT_BLOCKS, "comments", "tone"),
+        version=block["latestVersionId"],
+        body=" ",
+        field="content",
+        quote="not",
+        control="content",
+        line="5",
+        earlier="1",
+    )
+    assert answer.status_code == 400
+    for shown in ('name="control" value="content"', 'name="line" value="5"', 'name="earlier" value="1"'):
+        assert shown in answer.content.decode()
+    for name in ("description", "instructions.json", "x" * 500, ""):
+        assert write(PROMPT_BLOCKS, block, "not", control=name, line="5").start == TEXT.index("not")
+
+
 def test_comments_from_the_api_begin_in_their_line(cast: Cast) -> None:
     block = PROMPT_BLOCKS.make(cast.alice, "tone", TEXT)
     about = {"resource": {"kind": "promptBlock", "id": "tone"}, "versionId": block["latestVersionId"]}
