@@ -113,9 +113,7 @@ def test_of_two_equal_blocks_the_chosen_one_is_stored(cast: Cast) -> None:
 
 def test_words_from_the_edit_page_have_the_place_of_their_control(cast: Cast) -> None:
     agent = AGENTS.make(cast.alice, "writer", BLOCKS["instructions"])  # type: ignore[arg-type]
-    second = write(
-        AGENTS, agent, "Be brief.", control="instructions.blocks.1.content", line="1", earlier="0"
-    )
+    second = write(AGENTS, agent, "Be brief.", control="instructions.blocks.1.content", line="1", earlier="0")
     assert (second.field, second.line) == ("instructions.1.content", 1)
     whole = AGENTS.make(cast.alice, "speaker", TEXT)
     fourth = write(AGENTS, whole, "Be brief.", control="instructions.text", line="4", earlier="0")
