@@ -79,6 +79,11 @@ def activity(_cast: Cast, typed: str) -> list[str]:
     return ["named"] if STORED in words_of(Visitor("alice").get("/studio/activity/", target=typed)) else []
 
 
+def accounts(_cast: Cast, typed: str) -> list[str]:
+    page = words_of(Visitor("root").get("/studio/auth/user/", q=typed))
+    return [name for name in ("alvaro", "alice") if name in page]
+
+
 SEARCHES: dict[str, tuple[Callable[[Cast, str], list[str]], list[str]]] = {
     "the lists of the API": (
         lambda cast, typed: listed(cast.alice, "/stored/prompt-blocks", "promptBlocks", search=typed),
@@ -92,6 +97,7 @@ SEARCHES: dict[str, tuple[Callable[[Cast, str], list[str]], list[str]]] = {
     ),
     "the items of a dataset": (in_items, [f"It is {STORED}"]),
     "the activity page": (activity, ["named"]),
+    "the accounts of superusers": (accounts, ["alvaro"]),
 }
 
 
@@ -164,6 +170,7 @@ QUERIES = {
     "evaluation/gates/models.py": {"contains"},
     "mail/forgotten.py": {"equals_caseless"},
     "review/comments/studio/threads.py": {"begins"},
+    "studio/accounts/admin.py": {"contains_caseless"},
     "studio/activity/forms.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},
     "studio/personal_data.py": {"contains"},
