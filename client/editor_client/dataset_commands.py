@@ -11,6 +11,7 @@ from typing import Any, Final, get_args
 from editor_client.commands import CODES, DONE, REFUSED, UNDONE, CommandError, reporting_errors
 from editor_client.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
 from editor_client.errors import ValidationFailed
+from editor_client.shared.dataset_items import composed_name
 from editor_client.sync import Client
 
 SUFFIXES: Final[dict[str, FileFormat]] = {".csv": "csv", ".yaml": "promptfoo", ".yml": "promptfoo"}
@@ -86,7 +87,9 @@ def named(client: Client, name: str, workspace: str | None = None) -> DatasetRec
     filters: DatasetFilters = {"per_page": 100}
     if workspace is not None:
         filters["workspace_id"] = workspace
-    found = [one for one in client.iter_datasets(**filters) if name in {one.name, one.id}]
+    found = [
+        one for one in client.iter_datasets(**filters) if one.name == composed_name(name) or one.id == name
+    ]
     if len(found) > 1:
         ids = ", ".join(f"{one.id} in {one.workspace_id}" for one in found)
         raise CommandError(UNDONE, f"several workspaces have a dataset {name!r}: {ids}")

@@ -157,7 +157,7 @@ def _dataset(
 
     Scorers that are to be filled in are not among those that all its items have.
     """
-    name = prefix + dataset.name
+    name = dataset_items.composed_name(prefix + dataset.name)
     if problem := dataset_items.name_problem(name):
         name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
         message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
