@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.comments.places import MAX_PLACES, Hint, located, occurrences, start_in
+from review.comments.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
 from review.models import Comment
 from studio.diff.spans import moved
 from tests.conftest import Cast
@@ -149,6 +149,11 @@ def test_comments_from_the_api_begin_in_their_line(cast: Cast) -> None:
         assert answer.status == 201
         assert Comment.objects.latest("created_at").start == start
     assert start_in(TEXT, None, "Be long.") is start_in(None, 1, "x") is start_in(TEXT, 1, "") is None
+
+
+def test_a_quote_is_there_in_any_normal_form() -> None:
+    content = Content({"content": "Offer cafe\u0301 au lait."})
+    assert not content.lacks("content", "caf\u00e9  au") and content.lacks("content", "caf\u00e8")
 
 
 def test_a_comment_stays_with_its_words_when_lines_come_above(cast: Cast) -> None:
