@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from editor_client.shared.text_keys import caseless
+
 from mail.models import Mail, MailKind
 from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
 
@@ -14,9 +16,9 @@ _PEOPLE: Final = ("asked", "to")
 
 def _erase_mail_about(erasure: Erasure) -> int:
     """Delete mail that waits for the person without an account of its own, such as a forgotten password."""
-    names = {name.casefold() for name in (erasure.name, erasure.address) if name}
+    names = {caseless(name) for name in (erasure.name, erasure.address) if name}
     waiting = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
-    about = [pk for pk, detail in waiting if names & {str(detail.get(name)).casefold() for name in _PEOPLE}]
+    about = [pk for pk, detail in waiting if names & {caseless(str(detail.get(name))) for name in _PEOPLE}]
     return Mail.objects.filter(pk__in=about).delete()[0]
 
 

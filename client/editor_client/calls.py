@@ -12,12 +12,12 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar, cast
 from editor_client.errors import ValidationFailed, malformed
 from editor_client.result import CachedResult, Result, camel
 from editor_client.shared import canonical, ids
+from editor_client.shared.request_contexts import PARAMETER as CONTEXT
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 R = TypeVar("R", bound=Result)
 Query = tuple[tuple[str, str], ...]
-CONTEXT = "requestContext"
 NO_OBJECT = "must be a JSON object"
 
 Base = CachedResult | str | None

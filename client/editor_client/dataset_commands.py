@@ -12,6 +12,7 @@ from editor_client.commands import CODES, DONE, REFUSED, UNDONE, CommandError, r
 from editor_client.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
 from editor_client.errors import ValidationFailed
 from editor_client.shared import tables
+from editor_client.shared.dataset_items import composed_name
 from editor_client.shared.errors import Invalid
 from editor_client.sync import Client
 
@@ -97,7 +98,9 @@ def named(client: Client, name: str, workspace: str | None = None) -> DatasetRec
     filters: DatasetFilters = {"per_page": 100}
     if workspace is not None:
         filters["workspace_id"] = workspace
-    found = [one for one in client.iter_datasets(**filters) if name in {one.name, one.id}]
+    found = [
+        one for one in client.iter_datasets(**filters) if one.name == composed_name(name) or one.id == name
+    ]
     if len(found) > 1:
         ids = ", ".join(f"{one.id} in {one.workspace_id}" for one in found)
         raise CommandError(UNDONE, f"several workspaces have a dataset {name!r}: {ids}")

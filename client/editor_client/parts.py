@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
-from editor_client.calls import CONTEXT, encoded_context
+from editor_client.calls import encoded_context
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
 from editor_client.shared.answers import answer_in
 from editor_client.shared.errors import Invalid
+from editor_client.shared.request_contexts import PARAMETER
 
 UNCHECKED: Final = {
     "code": "request_context_unchecked",
@@ -54,7 +55,7 @@ def evaluated_agent(
 ) -> dict[str, Any]:
     """Return the result of `evaluate`; raises the server's own `Invalid`."""
     # As the server receives it: of JSON types, with ordered keys.
-    context = canonical.parse(encoded_context(request_context), field=CONTEXT)
+    context = canonical.parse(encoded_context(request_context), field=PARAMETER)
     return answer_in({**_ABSENT, **parts}, context, partial(_context_notices, offline=offline))
 
 

@@ -25,6 +25,7 @@ from studio.accounts.login_page import LoginPage
 from studio.error_pages import own_address
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
+from versioning.domain.uuids import is_key
 
 
 def local_login(request: HttpRequest) -> HttpResponseBase:
@@ -141,7 +142,7 @@ class LinksPage(StudioPage):
     def _remove(self, number: str) -> HttpResponse:
         user: Any = self.request.user
         own = Identity.objects.filter(user=user)
-        found = own.filter(pk=number).first() if number.isdecimal() else None
+        found = own.filter(pk=number).first() if is_key(number) else None
         if found is None:
             raise NotFound
         if own.count() == 1 and not takes_password_of(user):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from company.sign_in.oidc import SignInRefused
 from company.sign_in.providers import Provider, provider_of_directory
 from studio.accounts.names import NameForm, name_fields
 from versioning.domain.errors import Invalid
+from versioning.domain.graphemes import clipped
 from versioning.models.accounts import checked_new_name, is_mail_address, new_account
 
 if TYPE_CHECKING:
@@ -102,8 +104,12 @@ def _sign_up(provider: Provider, claims: Mapping[str, Any]) -> Identity:
 def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names to try: the preferred one, else the local part of the mail address, then numbered."""
     mail = str(claims.get("email") or "")
-    given = str(claims.get("preferred_username") or "") or mail.partition("@")[0]
-    name = _FOREIGN.sub("-", given).strip("-")[:_MAX_NAME] or "person"
+    given = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
+    composed = (unicodedata.normalize("NFKC", one) for one in given)
+    # User names have no combining marks, and without them a name in Hindi or Thai is no name.
+    whole = (one for one in composed if not any(unicodedata.category(sign)[0] == "M" for sign in one))
+    names = (clipped(_FOREIGN.sub("-", one).strip("-"), _MAX_NAME) for one in whole)
+    name = next(filter(None, names), "person")
     yield name
     for number in range(2, _ATTEMPTS):
         yield f"{name}-{number}"

@@ -7,6 +7,7 @@ with every byte.
 
 from __future__ import annotations
 
+import codecs
 import datetime
 import ssl
 import time
@@ -21,6 +22,7 @@ from editor_client.certificates import ssl_context
 
 from delivery.webhooks.models import Outcome
 from delivery.webhooks.targets import Address, Refused, Target, resolve
+from versioning.domain.graphemes import clipped
 
 SECONDS: Final = 15.0
 """The time for a whole request: to resolve the host, connect, send the message and read the answer."""
@@ -186,12 +188,14 @@ def _beginning(chunks: Iterable[bytes]) -> bytes:
                 break
     except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
         pass
-    return bytes(read[:KEPT_BYTES])
+    return bytes(read[:READ_BYTES])
 
 
 def _text(answer: bytes) -> str:
-    """Return arbitrary bytes as text that every database can store."""
-    return answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    """Return the beginning of any bytes as text that every database can store, cut between characters."""
+    text = answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    kept = codecs.getincrementaldecoder("utf-8")("replace").decode(answer[:KEPT_BYTES])
+    return clipped(text, len(kept))
 
 
 def _refusal(status: int) -> str:
@@ -207,7 +211,7 @@ def _sentence(failure: Exception) -> str:
         case httpcore2.TimeoutException():
             return f"The receiver did not answer within {SECONDS:.0f} seconds."
         case httpcore2.ConnectError() | ssl.SSLError():
-            return _text(f"The connection failed: {failure}".encode())[:KEPT_BYTES]
+            return _text(f"The connection failed: {failure}".encode())
         case httpcore2.ProtocolError() if "disconnected" not in str(failure):
             return "The receiver's answer is not HTTP."
     return "The receiver ended the connection without an answer."

@@ -18,7 +18,7 @@ from django.db.models import F, QuerySet, Value
 from django.db.models.deletion import RestrictedError
 from django.utils import timezone
 from editor_client.shared import canonical
-from editor_client.shared.dataset_items import name_problem
+from editor_client.shared.dataset_items import composed_name, name_problem
 
 from evaluation.datasets.digests import EMPTY
 from evaluation.datasets.items import SCHEMAS, refuse_by_schemas, schema_problems
@@ -249,7 +249,7 @@ def changing(dataset_id: str, by: Caller) -> Iterator[Dataset]:
 def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Caller) -> None:
     """Set the members; raises `Invalid`."""
     if "name" in changes:
-        name = changes["name"].strip()
+        name = composed_name(changes["name"])
         if problem := name_problem(name):
             raise Invalid.field("name", problem)
         dataset.name = name

@@ -20,7 +20,7 @@ from evaluation.experiments.models import (
 )
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Message, NotFound
-from versioning.domain.uuids import is_uuid, uuid_of
+from versioning.domain.uuids import is_key, is_uuid, uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -141,9 +141,8 @@ def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
 
 def result(experiment: Experiment, result_id: str) -> Cell:
     """Return a result of an experiment; raises `NotFound`."""
-    is_number = result_id.isascii() and result_id.isdecimal() and len(result_id) < 19  # noqa: PLR2004  as bigint has
     rows = Cell.objects.over().filter(experiment=experiment)
-    found = rows.with_revisions().filter(pk=int(result_id)).first() if is_number else None
+    found = rows.with_revisions().filter(pk=int(result_id)).first() if is_key(result_id) else None
     if found is None:
         raise NotFound
     return found

@@ -30,6 +30,7 @@ from evaluation.scoring import outcomes
 from evaluation.scoring.outcomes import MISSING, Problem
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
+from versioning.domain.graphemes import clipped
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -113,7 +114,9 @@ def extend(experiment: Experiment, attempts: int) -> None:
 
 def _answer(given: Mapping[str, Any]) -> Answer:
     error = given.get("error")
-    problem = None if error is None else Problem(str(error.get("code") or FAILED)[:64], error["message"])
+    problem = (
+        None if error is None else Problem(clipped(str(error.get("code") or FAILED), 64), error["message"])
+    )
     detail = {name: given[name] for name in _IN_PLACE if name in given}
     if error is not None and error.get("stack"):
         detail["stack"] = error["stack"]

@@ -25,6 +25,7 @@ from studio.translation import translated
 from versioning.domain import written
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
+from versioning.domain.graphemes import clipped
 from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
@@ -141,7 +142,7 @@ class TablePage(DatasetPage):
         """The page of items, in the order in which they were added."""
         version = self._version()
         found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
-        text = self.request.GET.get("q", "").replace("\x00", "")[:MAX_LENGTH]
+        text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
         if text:
             found = found.with_text(text)
         known = self.dataset.items_count if not text and version is None else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -213,5 +214,5 @@ def texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a text with each run of white space as one space, as a browser copies it."""
-    return " ".join(text.split())
+    """Return a text, composed, with each run of white space as one space, as a browser copies it."""
+    return " ".join(unicodedata.normalize("NFC", text).split())

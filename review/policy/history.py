@@ -81,7 +81,8 @@ def authors(
 def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]:
     """Return who issued keys of the accounts of other people or programs."""
     found: defaultdict[Hashable, set[Hashable]] = defaultdict(set)
-    keys = ApiKey.objects.filter(owner__in=accounts, issued_by__isnull=False).exclude(issued_by=F("owner"))
+    owners: Any = accounts
+    keys = ApiKey.objects.filter(owner__in=owners, issued_by__isnull=False).exclude(issued_by=F("owner"))
     for owner, issuer in keys.order_by().values_list("owner_id", "issued_by_id") if accounts else ():
         found[owner].add(issuer)
     return found

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 from django.contrib.admin import display
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
@@ -21,6 +24,7 @@ from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
 from versioning.domain.access import Role
+from versioning.models.text_keys import contains_caseless
 
 _ACCOUNT: Final = get_user_model()
 _NAME: Final = _ACCOUNT.USERNAME_FIELD
@@ -109,6 +113,15 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return False: accounts are deactivated."""
         return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        """Search as the studio does, and not as the database's LIKE: case and normal form never count."""
+        for word in search_term.split():
+            alternatives = (contains_caseless(name, word) for name in self.search_fields)
+            queryset = queryset.filter(reduce(or_, alternatives))
+        return queryset, False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """Store what was changed, and not what another request has changed meanwhile."""

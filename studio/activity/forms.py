@@ -18,6 +18,7 @@ from studio.named import named_like
 from studio.workspaces.forms import DayField, beginning_of, end_of
 from versioning.domain.access import Caller
 from versioning.domain.events import matching
+from versioning.models.accounts import known_name
 from versioning.models.text_keys import contains_caseless
 
 MAX_TEXT: Final = 200
@@ -45,6 +46,11 @@ class ActivityForm(forms.Form):
         for field in self.fields.values():
             field.widget.attrs |= {"class": "input", "dir": "auto"}
         self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
+
+    def clean_actor(self) -> str:
+        """Return the name as the log has it."""
+        typed: str = self.cleaned_data["actor"]
+        return known_name(typed) if typed else ""
 
     @property
     def given(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ _WORDS: Final[Any] = regex.compile(
     rf"|(?=[{UNSEPARATED}])\X|(?:(?=[[{IN_WORDS}_]--[{UNSEPARATED}]])\X)+|(?:(?=[^\S\n])\X)+|\X",
     flags=regex.VERSION1,
 )
-_PLAIN_WORDS: Final = re.compile(r"\d+(?:[.,:]\d+)+|\w+|\n|[^\S\n]+|[^\w\s]")
+_PLAIN_WORDS: Final = re.compile(r"\d+(?:[.,:]\d+)+|\w+|\r?\n|(?:[^\S\r\n]|\r(?!\n))+|[^\w\s]")
 MAX_BY_WORD: Final = 1_000_000
 """Longer texts are not compared by word, but shown as replaced as a whole."""
 _LEAST_COMMON: Final = 0.3

@@ -23,6 +23,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.uuids import is_key
 from versioning.models import VersionedResource, Workspace, events
 from versioning.models.followers import RESOURCES, Follower
 
@@ -80,7 +81,7 @@ class Examples:
 
     def get(self, example_id: str) -> Example:
         """Return one of them; raises `NotFound`."""
-        found = self._stored.filter(pk=example_id).first() if self.may_read and _is_key(example_id) else None
+        found = self._stored.filter(pk=example_id).first() if self.may_read and is_key(example_id) else None
         if found is None:
             raise NotFound
         return found
@@ -185,10 +186,6 @@ def _checked_context(context: Mapping[str, Any]) -> str:
         message = _("The context of an example is JSON of up to %(count)d characters.")
         raise Invalid.field("context", message % {"count": MAX_CONTEXT})
     return text
-
-
-def _is_key(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < len(str(2**63))
 
 
 def _changed_meanwhile(example: Example) -> str:

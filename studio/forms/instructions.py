@@ -49,6 +49,14 @@ def control_of_text(path: str) -> str:
     return f"{name}.blocks.{rest}" if rest else f"{name}.text"
 
 
+def text_of_control(name: str) -> str:
+    """Return the path of the text that a control edits: `instructions.2.content`."""
+    field, _dot, rest = name.partition(".")
+    if field != "instructions":
+        return name
+    return f"{field}.{rest.removeprefix('blocks.')}" if rest.startswith("blocks.") else field
+
+
 def is_unchosen(row: Input) -> bool:
     """Return whether a row is a reference to a prompt block that is not chosen yet."""
     return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()

@@ -12,6 +12,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.text_keys import caseless
 
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.people import Place, person_name
@@ -23,6 +24,7 @@ from versioning.domain.errors import Invalid
 from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, filters_of
 from versioning.editor.catalog.criteria import NOT_LIVE
+from versioning.models.accounts import known_name
 from versioning.models.search import MAX_LENGTH
 
 MAX_TEXT: Final = MAX_LENGTH
@@ -110,6 +112,15 @@ class FilterForm(forms.Form):
         options = names if given in {"", *names} else [*names, given]
         words = partial(person_name, place=Place.NAMED) if name == "author" else str
         self.fields[name].widget = forms.Select(choices=[_ANY, *((one, words(one)) for one in options)])
+
+    def clean_author(self) -> str:
+        """Return the name as versions have it."""
+        typed: str = self.cleaned_data["author"]
+        return known_name(typed) if typed else ""
+
+    def clean_label(self) -> str:
+        """Return the name as labels have it: without capitals."""
+        return caseless(self.cleaned_data["label"])
 
     @cached_property
     def wanted(self) -> Wanted:

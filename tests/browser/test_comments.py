@@ -198,3 +198,48 @@ def test_the_place_of_words_is_that_where_they_were_chosen(enter: Enter, api_of:
         "e => { const line = e.closest('.cm-line').textContent; return line.indexOf(e.textContent, 10); }"
     )
     assert marks.last.evaluate(before) == len("Find a-not-her; ")
+
+
+def test_words_copied_from_the_edited_text_keep_their_place(enter: Enter, api_of: Everybody) -> None:
+    """Unsaved lines above them make no difference: the comment is about the saved text."""
+    api = api_of("edgar")
+    PROMPT_BLOCKS.make(
+        api, "copied", "In mails:\nBe brief.\nOn the phone:\nBe brief.", description="A not, a not."
+    )
+    page = enter("edgar", "versioning/promptblock/copied/change/")
+    text = editor(page, "Text")
+    text.press("Control+Home")
+    page.keyboard.type("New:\nBe brief.\n")
+    text.press("Control+End")
+    text.press("Shift+Home")
+    page.keyboard.press("Control+c")
+    page.get_by_text("Comment", exact=True).first.click()
+    page.locator("#new-comment").fill("Copied")
+    quote = page.locator("#comment-quote")
+    quote.press("Control+v")
+    expect(quote).to_have_value("Be brief.")
+    expect(page.locator("#comment-field")).to_have_value("content")
+    quote.press("Control+Enter")
+    expect(page.locator(".thread", has_text="Copied")).to_be_visible()
+    page.get_by_text("Name and description").click()
+    description = page.locator('[name="description"]')
+    description.press("End")
+    description.press("ArrowLeft")
+    for _ in "not":
+        description.press("Shift+ArrowLeft")
+    page.keyboard.press("Control+c")
+    page.get_by_text("Comment", exact=True).first.click()
+    page.locator("#new-comment").fill("Described")
+    quote.press("Control+v")
+    expect(quote).to_have_value("not")
+    expect(page.locator("#comment-field")).to_have_value("description")
+    quote.press("Control+Enter")
+    expect(page.locator(".thread", has_text="Described")).to_be_visible()
+    comments = api.get("/comments", id="copied").body["comments"]
+    assert {one["body"]: (one["field"], one["line"]) for one in comments} == {
+        "Copied": ("content", 4),
+        "Described": ("description", 1),
+    }
+    page.reload()
+    start = page.locator("[data-mark][data-control=content]").get_attribute("data-start")
+    assert start == str(len("In mails:\nBe brief.\nOn the phone:\n"))

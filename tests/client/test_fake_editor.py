@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx2
 import pytest
@@ -27,6 +28,14 @@ _VOLATILE = re.compile(
     r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{4}-\d\d-\d\dT[\d:.]+Z|ek_[\w-]{4,8}"
     r'|(?<="position": )\d+|(?<="next": )\d+|(?<=after=)\d+|(?<=before=)\d+|(?<="epoch": ")\w+'
 )
+
+
+def spellings(context: Any) -> list[str]:
+    """Return the forms in which a request context in base64 arrives."""
+    sent = encoded(context)
+    assert {"+", "/", "="} <= set(sent)
+    url = sent.replace("+", "-").replace("/", "_")
+    return [sent, quote(sent, safe=""), url, url.rstrip("="), f"{sent[:8]}%0D%0A{sent[8:]}%0A"]
 
 
 @dataclass
@@ -210,6 +219,11 @@ def serving(say: Conversation) -> None:
         "label=none",
     ):
         say("GET", f"/agents/host?{query}")
+    # Base64 with its `+` sent bare, as base64url, without padding and in lines; and what is none.
+    for sent in (*spellings({"tier": "gold", "name": "~~>?~~>?~"}), "a*b=", "e30", "W10"):
+        say("GET", f"/agents/host?requestContext={sent}")
+    say("GET", "/stored/agents?authorId=ALICE")
+    say("GET", "/stored/agents?hasDraft=true")
     say("GET", "/agents")
     say("GET", f"/agents?partial=true&{gold}")
     say("POST", "/stored/agents/preview-instructions", {"blocks": instructions, "context": {"tier": "gold"}})

@@ -145,6 +145,7 @@ def test_the_last_factor_takes_the_recovery_codes_along() -> None:
     secret, _ = set_up()
     client, _ = with_password()
     client.post(STEP, {"code": code_now(secret)})
+    assert client.post(PAGE, {"remove": "9" * 5_000}).status_code == 404
     client.post(PAGE, {"remove": SecondFactor.objects.get(kind=Kind.TOTP).pk})
     assert not SecondFactor.objects.exists() and latest_event().type == "secondFactor.removed"
     assert with_password()[1]["Location"] == "/studio/"

@@ -195,6 +195,9 @@ def test_who_cancels_is_told_so(corp: IdentityProvider) -> None:
         ({"preferred_username": "Grace Hopper!"}, "Grace-Hopper"),
         ({"preferred_username": "edgar"}, "edgar-2"),
         ({"preferred_username": "EDGAR"}, "EDGAR-2"),
+        ({"preferred_username": "Zoe\u0308 Ruth"}, "Zo\u00eb-Ruth"),
+        ({"preferred_username": "प्रिया", "email": "priya@corp.example"}, "priya"),
+        ({"preferred_username": "ที่นี่"}, "person"),
         ({}, "person"),
     ],
 )
@@ -314,7 +317,8 @@ def test_the_last_way_in_is_not_removed(corp: IdentityProvider) -> None:
     sign_in(corp, client)
     answer = client.post("/studio/account/links/", {"remove": Identity.objects.get().pk})
     assert answer.status_code == 409 and Identity.objects.exists()
-    assert client.post("/studio/account/links/", {"remove": "999"}).status_code == 404
+    for number in ("999", "9" * 5_000, "\u0661", "²", "x"):
+        assert client.post("/studio/account/links/", {"remove": number}).status_code == 404
 
 
 def test_missing_claims_are_completed_from_the_answer_about_the_person(corp: IdentityProvider) -> None:

@@ -125,6 +125,13 @@ def test_an_endless_answer_counts_by_its_status_and_is_read_only_partly(
         outcome = send(url)
     assert outcome.is_success and outcome.status_code == 200
     assert outcome.response == "\N{REPLACEMENT CHARACTER}" * sending.KEPT_BYTES
+
+    def say(connection: socket.socket) -> None:
+        text = "x" * (sending.KEPT_BYTES - 9) + "\N{FAMILY}\u200d\N{GIRL}\u200d\N{BOY}"
+        connection.sendall(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + text.encode())
+
+    with raw_receiver(say) as url:
+        assert send(url).response == "x" * (sending.KEPT_BYTES - 9)
     monkeypatch.setattr(sending, "SECONDS", 3 * SHORT)
     with raw_receiver(dripping(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n", b"x")) as url:
         outcome = send(url)

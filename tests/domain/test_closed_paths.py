@@ -41,6 +41,7 @@ OPEN: list[tuple[dict[str, Any], str]] = [
     ({"patternProperties": {"^x": {}}, "additionalProperties": False}, "x1"),
     ({"anyOf": [ONLY_A, {}]}, "b"),
     ({"if": {"required": ["a"]}, "then": ONLY_A}, "b"),
+    *(({"$ref": f"#/allOf/{one}", "allOf": [{}]}, "b") for one in ("²", "\u0660", "9" * 5_000)),
     ({"not": ONLY_A}, "b"),
     ({"properties": {"a": {"$ref": "#/properties/a"}}}, "a.b"),
     ({"allOf": [{"properties": {"b": {}}}], "unevaluatedProperties": False}, "b"),

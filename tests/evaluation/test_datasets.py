@@ -91,6 +91,9 @@ def test_a_name_is_taken_once_in_a_workspace(alice: Api, cast: Cast) -> None:
     ):
         assert (answer.status, answer.code) == (409, "name_taken")
     assert cast.charlie.post(DATASETS, {"name": "One"}).status == 201
+    made = alice.post(DATASETS, {"name": "Cafe\u0301 ", "workspaceId": "acme"})
+    assert (made.status, made.body["name"]) == (201, "Caf\u00e9")
+    assert alice.post(DATASETS, {"name": "Caf\u00e9", "workspaceId": "acme"}).code == "name_taken"
 
 
 def test_a_key_of_some_ids_reaches_only_datasets_for_these(alice: Api) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from editor_client.importing.collection import id_of, shown
+from editor_client.shared.ids import slug
+
 from tests.importing.conftest import Desk, actions, losses
 
 PROMPTY = """\
@@ -202,3 +205,20 @@ def test_credentials_are_left_out_wherever_they_stand(desk: Desk) -> None:
     assert resource["metadata"]["import"]["config"]["headers"] == {"Accept": "json"}
     places = [one["where"] for one in plan["losses"] if one["code"] == "credential"]
     assert "leaky v1, config.OPENAI_API_KEY" in places and "leaky v1, config.headers.Authorization" in places
+
+
+def test_names_are_cut_between_characters(desk: Desk) -> None:
+    family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
+    assert shown(f"a{family * 30}").removesuffix("…") == "a" + family * 23
+    assert shown("न्\u200dय\n") == "न्\u200dय\\n"
+    assert shown("a\u202eb") == "a\\u202eb"
+    grader = {"type": "score_model", "name": f"{'x' * 59}किस", "model": "gpt-4o", "input": []}
+    eval_file = desk.write("cut.json", {"name": "cut", "testing_criteria": [grader]})
+    places = str(desk.plan("openai-evals", eval_file)["losses"])
+    assert "x" * 59 in places and "xक" not in places
+
+
+def test_composed_and_decomposed_names_have_the_same_id() -> None:
+    for composed, decomposed in (("Caf\u00e9 Zo\u00eb", "Cafe\u0301 Zoe\u0308"), ("\u00dcber", "U\u0308ber")):
+        assert slug(composed) == slug(decomposed)
+        assert id_of(f"Team/{composed}") == id_of(f"Team/{decomposed}")

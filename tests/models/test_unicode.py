@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 from django.db import connection
 from editor_client.shared import clipping
 from editor_client.shared.text_keys import caseless, collation_key
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from studio.diff.spans import Op, spans
@@ -24,7 +25,9 @@ from versioning.domain import graphemes
 from versioning.domain.excerpts import excerpt, marked
 from versioning.domain.text_search import TextQuery, words
 
-SCRIPT = Path(__file__).parents[2] / "studio" / "static" / "studio" / "text.js"
+ROOT = Path(__file__).parents[2]
+PRODUCT = tuple(path.parent.name for path in ROOT.glob("*/apps.py"))
+SCRIPT = ROOT / "studio" / "static" / "studio" / "text.js"
 CLUSTERS = unicode.clusters()
 FOLDINGS = unicode.foldings()
 SPELLINGS = unicode.spellings()
@@ -128,6 +131,19 @@ def test_scripts_have_one_key_for_spellings_of_a_text() -> None:
 # Grapheme clusters.
 
 
+def test_no_query_cuts_a_text() -> None:
+    """Databases cut between code points: only lengths are computed of what they have cut."""
+    cuts = {"Left", "Right", "Substr", "Substring"}
+    files = [path for app in PRODUCT for path in (ROOT / app).rglob("*.py")]
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in files
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in cuts
+    }
+    assert found == {"review/comments/api.py"}
+
+
 def test_texts_are_cut_between_clusters() -> None:
     for parts in CLUSTERS:
         text = "".join(parts)
@@ -153,6 +169,8 @@ def test_any_text_is_cut_between_clusters(text: str, limit: int) -> None:
 
 
 @given(TEXTS, TEXTS)
+@example("\n", "\r\n")
+@example("a \r\nb", "a \nb")
 def test_comparisons_leave_marks_with_their_letters(before: str, after: str) -> None:
     found = spans(before, after, PageBudget())
     for own, text in ((Op.REMOVED, before), (Op.ADDED, after)):

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review.comments.places import MAX_PLACES, Hint, located, occurrences, start_in
+from review.comments.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
 from review.models import Comment
 from studio.diff.spans import moved
 from tests.conftest import Cast
@@ -111,6 +111,33 @@ def test_of_two_equal_blocks_the_chosen_one_is_stored(cast: Cast) -> None:
     assert (comment.field, comment.line) == ("instructions.1.content", 1)
 
 
+def test_words_from_the_edit_page_have_the_place_of_their_control(cast: Cast) -> None:
+    agent = AGENTS.make(cast.alice, "writer", BLOCKS["instructions"])  # type: ignore[arg-type]
+    second = write(AGENTS, agent, "Be brief.", control="instructions.blocks.1.content", line="1", earlier="0")
+    assert (second.field, second.line) == ("instructions.1.content", 1)
+    whole = AGENTS.make(cast.alice, "speaker", TEXT)
+    fourth = write(AGENTS, whole, "Be brief.", control="instructions.text", line="4", earlier="0")
+    assert (fourth.field, fourth.line) == ("instructions", 4)
+    block = PROMPT_BLOCKS.make(cast.alice, "tone", TEXT)
+    last = write(PROMPT_BLOCKS, block, "not", control="content", line="5", earlier="1")
+    assert (last.line, last.start) == (5, TEXT.rindex("not"))
+    answer = Visitor("edgar").send(
+        page_of(PROMPT_BLOCKS, "comments", "tone"),
+        version=block["latestVersionId"],
+        body=" ",
+        field="content",
+        quote="not",
+        control="content",
+        line="5",
+        earlier="1",
+    )
+    assert answer.status_code == 400
+    for shown in ('name="control" value="content"', 'name="line" value="5"', 'name="earlier" value="1"'):
+        assert shown in answer.content.decode()
+    for name in ("description", "instructions.json", "x" * 500, ""):
+        assert write(PROMPT_BLOCKS, block, "not", control=name, line="5").start == TEXT.index("not")
+
+
 def test_comments_from_the_api_begin_in_their_line(cast: Cast) -> None:
     block = PROMPT_BLOCKS.make(cast.alice, "tone", TEXT)
     about = {"resource": {"kind": "promptBlock", "id": "tone"}, "versionId": block["latestVersionId"]}
@@ -122,6 +149,11 @@ def test_comments_from_the_api_begin_in_their_line(cast: Cast) -> None:
         assert answer.status == 201
         assert Comment.objects.latest("created_at").start == start
     assert start_in(TEXT, None, "Be long.") is start_in(None, 1, "x") is start_in(TEXT, 1, "") is None
+
+
+def test_a_quote_is_there_in_any_normal_form() -> None:
+    content = Content({"content": "Offer cafe\u0301 au lait."})
+    assert not content.lacks("content", "caf\u00e9  au") and content.lacks("content", "caf\u00e8")
 
 
 def test_a_comment_stays_with_its_words_when_lines_come_above(cast: Cast) -> None:

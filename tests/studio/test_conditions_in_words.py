@@ -50,6 +50,7 @@ def test_short_rules_are_one_line() -> None:
         (every(rule("flag", "equals", *[True])), "flag is true"),
         (every(rule("name", "equals", "")), 'name is ""'),
         (every(rule("name", "equals", "a, b")), 'name is "a, b"'),
+        (every(rule("language", "equals", "हिन्दी")), "language is हिन्दी"),
     ]:
         with translation.override("en"):
             assert in_words(rules) == words

@@ -20,7 +20,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import add_item, make_dataset
 from tests.support.forms import Person
-from tests.support.people import give_role, person
+from tests.support.people import give_role, key_of, person
 from tests.support.studio import MODELS, Visitor, words_of
 from tests.support.window import Window
 from versioning.models.accounts import accounts_alike
@@ -79,6 +79,11 @@ def activity(_cast: Cast, typed: str) -> list[str]:
     return ["named"] if STORED in words_of(Visitor("alice").get("/studio/activity/", target=typed)) else []
 
 
+def accounts(_cast: Cast, typed: str) -> list[str]:
+    page = words_of(Visitor("root").get("/studio/auth/user/", q=typed))
+    return [name for name in ("alvaro", "alice") if name in page]
+
+
 SEARCHES: dict[str, tuple[Callable[[Cast, str], list[str]], list[str]]] = {
     "the lists of the API": (
         lambda cast, typed: listed(cast.alice, "/stored/prompt-blocks", "promptBlocks", search=typed),
@@ -92,6 +97,7 @@ SEARCHES: dict[str, tuple[Callable[[Cast, str], list[str]], list[str]]] = {
     ),
     "the items of a dataset": (in_items, [f"It is {STORED}"]),
     "the activity page": (activity, ["named"]),
+    "the accounts of superusers": (accounts, ["alvaro"]),
 }
 
 
@@ -111,6 +117,24 @@ def test_names_of_accounts_are_the_same_in_any_case(world: Cast) -> None:
     answer = world.alice.post("/workspaces/acme/invitations", {"username": "ÄLVA", "role": "viewer"})
     assert answer.status == 400, answer.body
     assert [one.get_username() for one in accounts_of("äLVA@EXAMPLE.org")] == ["alvaro"]
+
+
+@pytest.mark.both_kinds
+def test_names_in_filters_are_found_in_any_case(cast: Cast, kind: Kind) -> None:
+    person("z\u00f6e")
+    give_role("z\u00f6e", "acme", "editor")
+    kind.make(cast.alice, "hers", name="Of Alice")
+    labelled = kind.make(cast.alice, "labelled", name="With a label")
+    path = f"{kind.path}/labelled/labels/beta"
+    assert cast.alice.put(path, {"versionId": labelled["latestVersionId"]}).status == 200
+    kind.make(key_of("z\u00f6e"), "zoes", name="Of Zoe")
+    for who in ("z\u00f6e", "Z\u00d6E", "ZO\u0308E"):
+        page = words_of(Visitor("alice").get(f"/studio/versioning/{MODELS[kind is AGENTS]}/", author=who))
+        assert "Of Zoe" in page and "Of Alice" not in page
+        page = words_of(Visitor("root").get("/studio/activity/", actor=who))
+        assert "Of Zoe" in page and "Of Alice" not in page
+    page = words_of(Visitor("alice").get(f"/studio/versioning/{MODELS[kind is AGENTS]}/", label="BETA"))
+    assert "With a label" in page and "Of Alice" not in page
 
 
 @pytest.mark.both_kinds
@@ -164,6 +188,7 @@ QUERIES = {
     "evaluation/gates/models.py": {"contains"},
     "mail/forgotten.py": {"equals_caseless"},
     "review/comments/studio/threads.py": {"begins"},
+    "studio/accounts/admin.py": {"contains_caseless"},
     "studio/activity/forms.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},
     "studio/personal_data.py": {"contains"},

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from editor_client.shared.instructions import BlockReport
+from editor_client.shared.request_contexts import PARAMETER
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from versioning.api import contexts, parameters
+from versioning.api import parameters
 from versioning.api.addresses import has_encoded_end
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas.agents import (
@@ -70,7 +71,7 @@ class ServedAgentViewSet(EditorViewSet):
         selector = parameters.selector(request.query_params)
         if "form" in request.query_params:
             return self.about(id, partial(_in_parts, selector))
-        if contexts.PARAMETER not in request.query_params:
+        if PARAMETER not in request.query_params:
             return self.about(id, partial(_resolved, selector))
         with suppress(PartsUnavailable, Invalid):
             answer = self.in_context(id, partial(_in_parts, selector))

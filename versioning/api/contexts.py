@@ -1,34 +1,15 @@
-"""The request context of a read: a JSON object in base64, in the query parameter `requestContext`."""
+"""The request context in the query of a request that does not reach Django."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 from typing import Any, Final
 from urllib.parse import unquote_plus
 
-from editor_client.shared import canonical
+from editor_client.shared.request_contexts import PARAMETER, read_context
 
 from versioning.domain.errors import Invalid
 
-PARAMETER: Final = "requestContext"
-
 _PREFIX: Final = f"{PARAMETER}=".encode()
-_VARIANTS: Final = str.maketrans({" ": "+", "-": "+", "_": "/", "\r": None, "\n": None, "=": None})
-"""A `+` that is sent bare arrives as a space; `-` and `_` are those of base64url."""
-
-
-def read_context(text: str) -> dict[str, Any]:
-    """Return the request context in the value of the parameter; raises `Invalid` if it is none."""
-    encoded = text.translate(_VARIANTS)
-    try:
-        decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        raise Invalid.field(PARAMETER, "is not base64") from None
-    value = canonical.parse(decoded, field=PARAMETER)
-    if not isinstance(value, dict):
-        raise Invalid.field(PARAMETER, "must be a JSON object")
-    return value
 
 
 def split_context(query: bytes) -> tuple[bytes, dict[str, Any]] | None:

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
+from editor_client.shared.request_contexts import PARAMETER, read_context
 
-from versioning.api import contexts
 from versioning.domain.kinds import KINDS
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
@@ -121,8 +121,8 @@ def selector(given: QueryDict) -> Selector:
 
 def context(given: QueryDict) -> dict[str, Any]:
     """Return the request context, an object; raises `Invalid` unless it is JSON in base64."""
-    text = given.get(contexts.PARAMETER)
-    return {} if text is None else contexts.read_context(text)
+    text = given.get(PARAMETER)
+    return {} if text is None else read_context(text)
 
 
 def take_down_options() -> list[OpenApiParameter]:

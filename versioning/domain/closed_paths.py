@@ -5,6 +5,7 @@ Only what is certain counts. A keyword that is not known here closes nothing.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -17,6 +18,8 @@ MAX_STEPS: Final = 100_000
 """How many schemas are looked at for one configuration; the paths after that count as open."""
 _SECONDS: Final = 0.1
 """How long all patterns together may take."""
+_INDEX: Final = re.compile("[0-9]{1,9}")
+"""A position in an array of a JSON pointer: digits of other scripts, and superscripts, are names."""
 _MAX_DEPTH: Final = 50
 _EARLY_DRAFTS: Final = ("draft-04", "draft-06", "draft-07")
 """The drafts in which a schema with `$ref` is that reference alone, and which know no `unevaluated…`."""
@@ -158,7 +161,7 @@ class _Search:
             name = token.replace("~1", "/").replace("~0", "~")
             if isinstance(found, Mapping) and name in found:
                 found = found[name]
-            elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+            elif isinstance(found, list) and _INDEX.fullmatch(name) and int(name) < len(found):
                 found = found[int(name)]
             else:
                 return True

@@ -17,7 +17,7 @@ from typing import Any, Final
 import regex
 
 from versioning.domain import graphemes
-from versioning.domain.graphemes import boundary_before
+from versioning.domain.graphemes import boundary_after, boundary_before
 from versioning.domain.text_search import IN_WORDS, MAX_WORD, UNSEPARATED, Term, TextQuery, folded
 
 LENGTH: Final = 200
@@ -99,7 +99,7 @@ def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
     """Return a part of a text in pieces, cut between words if there is a blank nearby."""
     first = hits[0].start if hits else start
     blank = text.find(" ", start, min(first, start + 20)) if start else -1
-    start = blank + 1 if blank >= 0 else boundary_before(text, start)
+    start = boundary_after(text, blank + 1) if blank >= 0 else boundary_before(text, start)
     last = hits[-1].end if hits else start
     if end < len(text):
         blank = text.rfind(" ", max(last, end - 20), end)

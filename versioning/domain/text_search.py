@@ -51,7 +51,11 @@ FOLDS: Final = _Folds()
 
 def folded(text: str) -> str:
     """Return a text without case and accents, composed; its length can change."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.translate(FOLDS))
+    if text.isascii():
+        return text.lower()
+    # In one order first: a mark that is folded to a letter no longer changes places with other marks.
+    ordered = unicodedata.normalize("NFD", text)
+    return unicodedata.normalize("NFC", ordered.translate(FOLDS))
 
 
 def words(text: str) -> list[str]:

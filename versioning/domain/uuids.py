@@ -1,10 +1,14 @@
-"""UUIDs in their external form. Pure."""
+"""Ids of rows in their external form: UUIDs, and numbers. Pure."""
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from versioning.domain.errors import NotFound
+
+_MAX_DIGITS: Final = 18
+"""Any number of so many digits fits into the key of a row."""
 
 
 def uuid_of(text: str) -> UUID:
@@ -28,3 +32,8 @@ def is_uuid(text: str) -> bool:
     except NotFound:
         return False
     return True
+
+
+def is_key(text: str) -> bool:
+    """Say whether a text can be the number of a row, in ASCII's digits."""
+    return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS

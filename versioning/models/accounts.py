@@ -54,6 +54,12 @@ def accounts_alike(username: str) -> QuerySet[User]:
     return accounts().filter(equals_caseless(get_user_model().USERNAME_FIELD, name))
 
 
+def known_name(typed: str) -> str:
+    """Return the name of the account with this name in any case; what is typed if there is none."""
+    found = account(typed) or accounts_alike(typed).first()
+    return typed if found is None else found.get_username()
+
+
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
     """Return the accounts with these user names; names that no account can have are left out."""
     possible = [one for one in usernames if normalized(one) is not None]

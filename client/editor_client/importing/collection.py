@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from editor_client.shared import canonical, ids
+from editor_client.shared.clipping import clipped
 from editor_client.shared.configurations import MAX_METADATA
 
 Kind = Literal["agent", "promptBlock", "scorer"]
@@ -17,6 +18,9 @@ MAX_LOSSES: Final = 1_000
 MAX_SHOWN: Final = 60
 MAX_ID: Final = 150
 """The maximum length of an id that is made of a name: what is added to it has to fit, too."""
+_SHORTENED: Final = 140
+_JOINERS: Final = "\u200c\u200d"
+"""They are invisible, and parts of what people see: of emoji, and of words in Persian or Hindi."""
 
 
 class Unreadable(Exception):
@@ -121,7 +125,7 @@ class Collection:
         wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else id_of(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
-        renamed = f"{wanted[:150]}-{_short_digest(name)}"
+        renamed = f"{clipped(wanted, MAX_ID)}-{_short_digest(name)}"
         self._names[kind, renamed] = name
         self.lose("id_changed", name, f"Its id is {renamed!r}, because another name gives the id {wanted!r}.")
         return renamed
@@ -167,8 +171,12 @@ def id_of(name: str) -> str:
         plain = unicodedata.normalize("NFC", name.strip())
         found = plain if id_problem(plain) is None else found or f"prompt-{_short_digest(name)}"
     if len(found) > MAX_ID:
-        found = f"{found[:140].rstrip('-/')}-{_short_digest(name)}"
-    return found if id_problem(found) is None else f"{found.replace('/', '-')[:140]}-{_short_digest(name)}"
+        found = f"{clipped(found, _SHORTENED).rstrip('-/')}-{_short_digest(name)}"
+    return (
+        found
+        if id_problem(found) is None
+        else f"{clipped(found.replace('/', '-'), _SHORTENED)}-{_short_digest(name)}"
+    )
 
 
 def id_problem(resource_id: str) -> str | None:
@@ -200,9 +208,9 @@ def a_text(value: Any) -> str:
 
 def shown(text: object) -> str:
     """Return a text of a source as messages show it: one short line, without control characters."""
-    line = " ".join(str(text)[: 4 * MAX_SHOWN].split(" "))
-    safe = "".join(one if one.isprintable() else repr(one)[1:-1] for one in line)
-    return safe if len(safe) <= 2 * MAX_SHOWN else f"{safe[: 2 * MAX_SHOWN - 1]}…"
+    line = clipped(str(text), 4 * MAX_SHOWN)
+    safe = "".join(one if one.isprintable() or one in _JOINERS else repr(one)[1:-1] for one in line)
+    return safe if len(safe) <= 2 * MAX_SHOWN else f"{clipped(safe, 2 * MAX_SHOWN - 1)}…"
 
 
 def _short_digest(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from editor_client.datasets import DatasetRecord
 from editor_client.errors import ValidationFailed
 from editor_client.importing.collection import Collection, Dataset, Unreadable, shown
-from editor_client.shared import canonical
+from editor_client.shared import canonical, dataset_items
 from editor_client.sync import Client
 
 BATCH: Final = 200
@@ -110,7 +110,7 @@ def apply_dataset(
 def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord | None:
     """Return the dataset of this name, if there is one."""
     found = client.iter_datasets(workspace_id=workspace_id, per_page=100)
-    return next((one for one in found if one.name == name.strip()), None)
+    return next((one for one in found if one.name == dataset_items.composed_name(name)), None)
 
 
 def _is_of(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:

@@ -26,6 +26,7 @@ from editor_client.importing.fetching import is_address
 from editor_client.importing.judging import Judge, metadata_of
 from editor_client.kinds import SEGMENTS
 from editor_client.shared import canonical, dataset_items, ids
+from editor_client.shared.clipping import clipped
 from editor_client.shared.instructions import placeholders, referenced_blocks, split
 from editor_client.sync import Client
 
@@ -156,9 +157,9 @@ def _dataset(
 
     Scorers that are to be filled in are not among those that all its items have.
     """
-    name = prefix + dataset.name
+    name = dataset_items.composed_name(prefix + dataset.name)
     if problem := dataset_items.name_problem(name):
-        name = f"{name[:180].strip()}-{canonical.digest(name)[:8]}"
+        name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
         message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
         collection.lose("name", dataset.name, message)
     for one in sorted(unmade & {prefix + one for one in _scorers_of(dataset)}):

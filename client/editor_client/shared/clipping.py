@@ -19,23 +19,25 @@ def clipped(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     for end in range(limit, max(0, limit - _LOOK_BACK), -1):
-        if _are_apart(text[end - 1], text[end]):
+        if _are_apart(text, end):
             return text[:end]
     return text[:limit]
 
 
-def _are_apart(before: str, after: str) -> bool:
-    """Return whether a text may be cut between two of its characters."""
+def _are_apart(text: str, position: int) -> bool:
+    """Return whether a text may be cut at a position within it."""
+    before, after = text[position - 1], text[position]
     if before.isascii() and after.isascii():
         return before + after != "\r\n"
     if unicodedata.category(before) in {"Cc", "Zl", "Zp"}:
         return True
     if before in _JOINERS or after in _JOINERS or _is_mark(after):
         return False
-    # A virama joins consonants, and of two signs of a flag it would have to be counted which is the first.
-    if unicodedata.combining(before) == 9 or (_is_of_flag(before) and _is_of_flag(after)):  # noqa: PLR2004
+    if unicodedata.combining(before) == 9:  # noqa: PLR2004  a virama joins consonants
         return False
-    return not (_is_extending(after) or _is_prepended(before) or (_is_jamo(before) and _is_jamo(after)))
+    if _is_of_flag(before) and _is_of_flag(after):
+        return _count_signs_of_flags(text, position) % 2 == 0
+    return not (_is_extending(after) or _is_prepended(before) or _are_one_syllable(before, after))
 
 
 def _is_mark(letter: str) -> bool:
@@ -45,6 +47,14 @@ def _is_mark(letter: str) -> bool:
 
 def _is_of_flag(letter: str) -> bool:
     return "\U0001f1e6" <= letter <= "\U0001f1ff"
+
+
+def _count_signs_of_flags(text: str, position: int) -> int:
+    """Return how many signs of flags, of which two are one, end at a position."""
+    start = position
+    while start and _is_of_flag(text[start - 1]):
+        start -= 1
+    return position - start
 
 
 def _is_extending(letter: str) -> bool:
@@ -60,5 +70,23 @@ def _is_prepended(letter: str) -> bool:
     )
 
 
-def _is_jamo(letter: str) -> bool:
-    return "\u1100" <= letter <= "\u11ff" or "\ua960" <= letter <= "\ua97f" or "\uac00" <= letter <= "\ud7ff"
+def _are_one_syllable(before: str, after: str) -> bool:
+    """Return whether two letters of Hangul are in one syllable: leading consonants, vowels, trailing ones."""
+    is_open = "\uac00" <= before <= "\ud7a3" and (ord(before) - 0xAC00) % 28 == 0
+    if _is_leading(before):
+        return _is_leading(after) or _is_vowel(after) or "\uac00" <= after <= "\ud7a3"
+    if _is_vowel(before) or is_open:
+        return _is_vowel(after) or _is_trailing(after)
+    return (_is_trailing(before) or "\uac00" <= before <= "\ud7a3") and _is_trailing(after)
+
+
+def _is_leading(letter: str) -> bool:
+    return "\u1100" <= letter <= "\u115f" or "\ua960" <= letter <= "\ua97c"
+
+
+def _is_vowel(letter: str) -> bool:
+    return "\u1160" <= letter <= "\u11a7" or "\ud7b0" <= letter <= "\ud7c6"
+
+
+def _is_trailing(letter: str) -> bool:
+    return "\u11a8" <= letter <= "\u11ff" or "\ud7cb" <= letter <= "\ud7fb"

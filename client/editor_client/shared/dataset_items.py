@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -17,6 +18,11 @@ MAX_ITEM: Final = 256 * 1024
 MAX_EXTERNAL_ID: Final = 200
 PURGED: Final = "__purged"
 """The member of the metadata of an item whose content was removed."""
+
+
+def composed_name(name: str) -> str:
+    """Return the name of a dataset as it is stored, so that composed and decomposed names are the same."""
+    return unicodedata.normalize("NFC", name).strip()
 
 
 def name_problem(name: str) -> str | None:

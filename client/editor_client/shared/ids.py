@@ -74,8 +74,11 @@ def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
 
 
 def slug(name: str) -> str:
-    """Return the id for a name: lower case, with `-` for other characters than `a-z0-9`; may be empty."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    """Return the id for a name: lower case, with `-` for other characters than `a-z0-9`; may be empty.
+
+    Composed and decomposed names have the same one.
+    """
+    return re.sub(r"[^a-z0-9]+", "-", unicodedata.normalize("NFC", name).lower()).strip("-")
 
 
 def label_problem(name: str) -> str | None:

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from editor_client.calls import CONTEXT
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
+from editor_client.shared.request_contexts import PARAMETER
 from editor_client.stored_agents import AGENTS
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
@@ -158,7 +158,7 @@ def _providers(_editor: Editor, _request: Request) -> Answer:
 @route("POST", "/agents/*/generate", *serving.SELECTORS)
 def _generate(editor: Editor, request: Request) -> Answer:
     refuse_unknown(request.body, serving.RUN_MEMBERS)
-    body: Json = {CONTEXT: request.context, **request.body}
+    body: Json = {PARAMETER: request.context, **request.body}
     parts = parts_of_run(editor, request.names[0], request.query, body.get("versions") or {})
     agent, answer = serving.run(parts, body, editor.generate)
     served = served_in(agent)

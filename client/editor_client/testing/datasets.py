@@ -12,6 +12,7 @@ from editor_client.dataset_items import ItemArguments
 from editor_client.datasets import DatasetArguments
 from editor_client.result import camel
 from editor_client.shared import canonical
+from editor_client.shared.dataset_items import composed_name
 from editor_client.shared.errors import Invalid
 from editor_client.stored_scorers import SCORERS, Tried
 from editor_client.testing.editor import Editor
@@ -35,6 +36,7 @@ _TRIED: Final = list(map(camel, Tried.__annotations__))
 
 def _created(editor: Editor, given: Json) -> Row:
     workspace = given.pop("workspaceId") or editor.workspace
+    given["name"] = composed_name(given["name"])
     if any(row.content["name"] == given["name"] for row in DATASETS.rows(editor)):
         message = f"There is a dataset {given['name']!r} in this workspace."
         raise Refused(409, "name_taken", message)

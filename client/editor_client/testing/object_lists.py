@@ -50,7 +50,12 @@ class Row:
     def matches(self, filters: Mapping[str, Any]) -> bool:
         """Return whether its members, and kind and id of the resource, have these values."""
         facts = {**self.content, **(self.about.reference if self.about else {})}
-        return all(str(facts.get(name)).lower() == str(value).lower() for name, value in filters.items())
+        return all(in_query(facts.get(name)) == in_query(value) for name, value in filters.items())
+
+
+def in_query(value: Any) -> str:
+    """Return a value as a filter has it."""
+    return value if isinstance(value, str) else canonical.dump(value)
 
 
 Make = Callable[..., Row]

@@ -5,17 +5,15 @@ A new list of objects is declared (`editor_client.testing.object_lists`); other 
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from editor_client.calls import CONTEXT
 from editor_client.kinds import KINDS
-from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid, Issue
+from editor_client.shared.request_contexts import PARAMETER, read_context
 
 Json = dict[str, Any]
 NOT_A_FIELD: Final = "is not a field that can be set here"
@@ -83,17 +81,8 @@ class Request:
     @property
     def context(self) -> Json:
         """The request context of a read."""
-        text = self.query.get(CONTEXT)
-        if text is None:
-            return {}
-        try:
-            decoded = base64.b64decode(text, validate=True)
-        except ValueError:
-            raise Invalid.field(CONTEXT, "is not base64") from None
-        value = canonical.parse(decoded, field=CONTEXT)
-        if not isinstance(value, dict):
-            raise Invalid.field(CONTEXT, "must be a JSON object")
-        return value
+        text = self.query.get(PARAMETER)
+        return {} if text is None else read_context(text)
 
     def page(self, key: str, found: list[Json], *, size: int, nests_paging: bool = False) -> Answer:
         """Answer a page of a list."""
@@ -140,7 +129,7 @@ def route(method: str, path: str, *parameters: str) -> Callable[[Handler], Handl
     pattern = re.escape(path).replace(r"\*", "([^/]+)").replace(r"\+", f"({'|'.join(KINDS)})")
 
     def register(handler: Handler) -> Handler:
-        _ROUTES.append(Route(method, re.compile(pattern), (*parameters, CONTEXT), handler))
+        _ROUTES.append(Route(method, re.compile(pattern), (*parameters, PARAMETER), handler))
         return handler
 
     return register

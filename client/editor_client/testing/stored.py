@@ -16,6 +16,7 @@ from editor_client.shared.text_keys import caseless
 from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
 from editor_client.testing.editor import Editor, id_of
+from editor_client.testing.object_lists import in_query
 from editor_client.testing.protocol import (
     Answer,
     Refused,
@@ -117,9 +118,7 @@ def _list(editor: Editor, request: Request) -> Answer:
                 for version in (one.active, one.latest)
                 if version
             )
-            and all(
-                str(record.get(name)).lower() == query[name].lower() for name in OWN_FILTERS if name in query
-            )
+            and all(in_query(record.get(name)) == query[name] for name in OWN_FILTERS if name in query)
         ):
             found.append(record)
     return request.page(kind.list_member, found, size=100)

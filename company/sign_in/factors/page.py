@@ -16,6 +16,7 @@ from company.sign_in.factors.models import Kind, SecondFactor, recovery_codes_le
 from studio import shown_once
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.uuids import is_key
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -58,7 +59,7 @@ class SecondFactorPage(StudioPage):
 
     def _remove(self, user: Any, number: str) -> HttpResponse:
         rows = SecondFactor.of(user).exclude(kind=Kind.RECOVERY)
-        found = rows.filter(pk=number).first() if number.isdecimal() else None
+        found = rows.filter(pk=number).first() if is_key(number) else None
         if found is None:
             raise NotFound
         found.delete()

@@ -14,6 +14,7 @@ from review.comments.studio.threads import ShownComment, Viewpoint, commentable
 from review.comments.verbs import MAX_BODY, Comments
 from review.models import Comment
 from studio.forms.inputs import typed_text
+from studio.forms.instructions import text_of_control
 from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
@@ -23,6 +24,7 @@ from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE
 
+_TYPED: Final = ("field", "quote", "body", "control", "line", "earlier")
 REPLIES: Final = 50
 """How many replies the page of a thread shows."""
 
@@ -93,7 +95,9 @@ class CommentsPage(CommentingPage):
     def _hint(self) -> Hint:
         """Return where the page's script saw the words being chosen."""
         line, earlier = (self._number(name) for name in ("line", "earlier"))
-        return Hint(self.request.POST.get("path", ""), line, earlier or 0)
+        given = self.request.POST
+        path = given.get("path", "") or text_of_control(given.get("control", ""))
+        return Hint(path, line, earlier or 0)
 
     def _number(self, name: str) -> int | None:
         given = self.request.POST.get(name, "")
@@ -106,7 +110,7 @@ class CommentsPage(CommentingPage):
             title=_("Comment on %(version)s") % {"version": title_of(version)},
             status=400,
             version=version,
-            typed={name: given.get(name, "") for name in ("field", "quote", "body")},
+            typed={name: given.get(name, "") for name in _TYPED},
             commentable=commentable(version),
             problems=[translated(issue.message) for issue in error.issues],
             add_address=self.address("comments"),

@@ -164,6 +164,46 @@ function numberOf(line) {
   return number?.matches(".diff-no") ? Number(number.textContent) : null;
 }
 
+// On the page where a version is edited, the words come from the clipboard into a box: where they were copied is kept for
+// them. A text with an editor tells what is selected in it.
+const copied = new Map();
+let selected = null;
+
+document.addEventListener("studio:selected", ({ target, detail }) => { selected = { control: target, ...detail }; });
+
+for (const kind of ["copy", "cut"]) {
+  document.addEventListener(kind, ({ target }) => {
+    const isPlain = target.matches("textarea, input");
+    const from = isPlain ? { control: target, from: target.selectionStart, to: target.selectionEnd } : selected;
+    if (!from?.control.form?.matches("[data-unsaved]") || (!isPlain && !target.closest(".cm-editor"))) return;
+    const words = from.control.value.slice(from.from, from.to);
+    if (words.trim()) copied.set(plain(words), placeOfCopied(from, words));
+  }, true); // the editor of prompts cuts what it puts into the clipboard
+}
+
+// The place in the text as it was saved, which the comment is about: what was changed since then is skipped.
+function placeOfCopied({ control, from }, words) {
+  const [now, saved] = [control.value, control.defaultValue];
+  const at = from + words.length - words.trimStart().length;
+  let same = 0;
+  while (same < at && now[same] === saved[same]) same += 1;
+  let after = 0;
+  while (after < Math.min(now.length - at, saved.length - same) && now.at(-1 - after) === saved.at(-1 - after)) after += 1;
+  const start = same === at ? at : after === now.length - at ? saved.length - after : same;
+  const lines = saved.slice(0, start).split("\n");
+  const earlier = countOf(plain(`${lines.at(-1)}${words.trim()}`), plain(words)) - 1;
+  return { control: control.name, line: lines.length, earlier: Math.max(earlier, 0) };
+}
+
+document.addEventListener("input", ({ target }) => {
+  const place = target.matches("[data-comment-form] [data-quote]") ? copied.get(plain(target.value)) : null;
+  if (!target.matches("[data-quote]")) return;
+  const { elements } = target.form;
+  for (const name of ["control", "line", "earlier"]) elements[name].value = place?.[name] ?? "";
+  const field = place?.control.split(".")[0];
+  if (field && !elements.field.value) elements.field.value = [...elements.field.options].some((one) => one.value === field) ? field : "";
+});
+
 function countOf(text, words) {
   let count = 0;
   for (let at = text.indexOf(words); words && at >= 0; at = text.indexOf(words, at + 1)) count += 1;

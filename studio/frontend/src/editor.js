@@ -49,7 +49,8 @@ function attributesOf(textarea, labels, described) {
   return [EditorView.contentAttributes.of(attributes), EditorState.readOnly.of(isOff), EditorView.editable.of(!isOff)];
 }
 
-// Keeps the textarea at what the editor holds, and tells the page.
+// Keeps the textarea at what the editor holds, and tells the page; also what is selected, which a hidden textarea cannot
+// say itself.
 function synced(textarea) {
   let atFocus = null;
   const onFocus = (view) => { atFocus = view.state.doc; };
@@ -57,13 +58,17 @@ function synced(textarea) {
     if (atFocus !== null && !atFocus.eq(view.state.doc)) textarea.dispatchEvent(new Event("change", { bubbles: true }));
     atFocus = null;
   }
-  return EditorView.updateListener.of(({ docChanged, focusChanged, view }) => {
+  return EditorView.updateListener.of(({ docChanged, focusChanged, selectionSet, view }) => {
     if (docChanged) {
       const text = view.state.doc.toString();
       if (textarea.value !== text) {
         textarea.value = text;
         textarea.dispatchEvent(new Event("input", { bubbles: true }));
       }
+    }
+    if (selectionSet || docChanged) {
+      const { from, to } = view.state.selection.main;
+      textarea.dispatchEvent(new CustomEvent("studio:selected", { bubbles: true, detail: { from, to } }));
     }
     if (focusChanged) (view.hasFocus ? onFocus : onBlur)(view);
   });

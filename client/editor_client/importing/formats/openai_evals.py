@@ -10,6 +10,7 @@ from editor_client.importing import credentials, models
 from editor_client.importing.agents import AgentReader
 from editor_client.importing.cases import Cases
 from editor_client.importing.collection import (
+    MAX_SHOWN,
     Collection,
     Dataset,
     Unreadable,
@@ -21,6 +22,7 @@ from editor_client.importing.members import Members, nested
 from editor_client.importing.messages import messages_from, texts_of
 from editor_client.importing.scorers import LEFT_OUT, Scorers, literal
 from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
 from editor_client.shared.words import is_word
 
 SYSTEM: Final = "openai-evals"
@@ -149,8 +151,8 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
 
 def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
     """Return the id of the scorer for a grader; what the editor has no place for goes into `left`."""
-    name = "".join(one for one in a_text(grader.get("name")) if is_word(one) or one in " -").strip()[:60]
-    name = name or "grader"
+    name = "".join(one for one in a_text(grader.get("name")) if is_word(one) or one in " -").strip()
+    name = clipped(name, MAX_SHOWN) or "grader"
     kind = grader.get("type")
     members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
     found = _string_check(grader) if kind == "string_check" else None
