@@ -29,7 +29,7 @@ from tests.simulation.world import AGENT, BLOCK, HOMES, KEY, LABEL, ROBOT, ROLES
 
 PEOPLE = ["alice", "paula", "peter", "edgar", "bert", ROBOT]
 # What leads to more comes up more often: an agent with its block, and who may do everything.
-somebody = st.sampled_from([*PEOPLE, KEY, *[APPLICATION] * 6])
+somebody = st.sampled_from([*PEOPLE, KEY, KEY, *[APPLICATION] * 6])
 agents = st.sampled_from([*[(AGENT, "writer")] * 3, (AGENT, "lead")])
 shown = st.sampled_from([*[(AGENT, "writer"), (BLOCK, "tone")] * 3, (AGENT, "lead"), (BLOCK, "rules")])
 KEYS: Final = [(AGENT, "writer"), (BLOCK, "tone"), (SCORER, "judge"), (AGENT, "lead"), (BLOCK, "rules")]
@@ -211,13 +211,26 @@ class Simulation(RuleBasedStateMachine):
             publish = partial(self.world.verbs(key).publish, key[1], version.id)
             self.moved(who, [Move(resource, version)], lambda: publish(by=self.by(who)))
 
-    @rule(who=somebody, key=shown, word=words, blocks=named, approvals=st.integers(0, 2))
-    def improve(self, who: str, key: Key, word: str, blocks: Sequence[str], approvals: int) -> None:
+    @rule(
+        who=somebody,
+        key=shown,
+        word=words,
+        blocks=named,
+        approvals=st.integers(0, 2),
+        meanwhile=st.sampled_from([None, None, "purge", "remove", "namesake"]),
+    )
+    def improve(
+        self, who: str, key: Key, word: str, *, blocks: Sequence[str], approvals: int, meanwhile: str | None
+    ) -> None:
         """Save a draft, collect approvals and what the gates lack, and publish it, as people do all day."""
         self.edit(APPLICATION, key, word, blocks, publish=False)
         for reviewer in ("alice", "paula")[:approvals]:
             self.judge(reviewer, key, -1, "approve")
         self.evaluate(key, -1)
+        if meanwhile == "namesake":
+            self.delete(APPLICATION, (SCORER, "judge"), word, again=True)
+        elif meanwhile is not None:
+            self.change_dataset("alice", meanwhile)
         self.publish(who, key, -1)
 
     @rule(who=somebody, key=keys)
@@ -506,9 +519,11 @@ class Simulation(RuleBasedStateMachine):
         self.oracle.roles[who, "acme"] = role
 
     @precondition(lambda self: self.oracle.keys[KEY][2])
-    @rule()
-    def revoke_key(self) -> None:
-        """Revoke the key."""
+    @rule(at_last=st.sampled_from([True, False, False, False, False, False]))
+    def revoke_key(self, at_last: bool) -> None:
+        """Revoke the key, which is the only one."""
+        if not at_last:
+            return
         self.editor.key.revoke(self.world.key.prefix)
         owner, workspace, _, prefix = self.oracle.keys[KEY]
         self.oracle.keys[KEY] = owner, workspace, 0, prefix
