@@ -97,6 +97,8 @@ class Simulation(RuleBasedStateMachine):
         ]
         for key, where, blocks in first:
             self.born(APPLICATION, key, where, "good", blocks=blocks, publish=True)
+        for _ in range(2):
+            self.change_dataset("alice", "add")
         self.policy("alice", "acme", required)
         if rule:
             self.gate("alice", (AGENT, "writer"), rule)
@@ -217,7 +219,7 @@ class Simulation(RuleBasedStateMachine):
         word=words,
         blocks=named,
         approvals=st.integers(0, 2),
-        meanwhile=st.sampled_from([None, None, "purge", "remove", "namesake"]),
+        meanwhile=st.sampled_from([None, None, None, "purge", "remove", "scorer", "block", "demote"]),
     )
     def improve(
         self, who: str, key: Key, word: str, *, blocks: Sequence[str], approvals: int, meanwhile: str | None
@@ -226,10 +228,14 @@ class Simulation(RuleBasedStateMachine):
         self.edit(APPLICATION, key, word, blocks, publish=False)
         for reviewer in ("alice", "paula")[:approvals]:
             self.judge(reviewer, key, -1, "approve")
-        self.evaluate(key, -1)
-        if meanwhile == "namesake":
+        if meanwhile == "scorer":
             self.delete(APPLICATION, (SCORER, "judge"), word, again=True)
-        elif meanwhile is not None:
+        self.evaluate(key, -1)
+        if meanwhile == "block":
+            self.delete(APPLICATION, (BLOCK, "rules"), word, again=True)
+        elif meanwhile == "demote":
+            self.set_role("paula", EDITOR)
+        elif meanwhile in {"purge", "remove"}:
             self.change_dataset("alice", meanwhile)
         self.publish(who, key, -1)
 
@@ -251,7 +257,7 @@ class Simulation(RuleBasedStateMachine):
             if expected is None:
                 self.oracle.remove(resource)
                 if again:
-                    self.born(who, key, "acme", word, blocks=("tone",), publish=True)
+                    self.born(who, key, resource.home, word, blocks=("tone",), publish=True)
 
     @rule(who=somebody, key=keys, number=numbers, released=st.booleans())
     def label(self, who: str, key: Key, number: int, released: bool) -> None:
@@ -319,7 +325,7 @@ class Simulation(RuleBasedStateMachine):
 
     @rule(who=somebody, key=shown, completes=st.booleans())
     def end_rollout(self, who: str, key: Key, completes: bool) -> None:
-        """Stop a rollout, or give its version to everybody."""
+        """Give the version of a rollout to everybody, or stop it, and perhaps publish the version then."""
         resource, _ = self.find(key)
         rollout = resource.rollout if resource else None
         if resource is None or rollout is None:
@@ -333,6 +339,8 @@ class Simulation(RuleBasedStateMachine):
             expected = self.oracle.lacks(who, PUBLISHER, resource)
             done = self.both(expected, lambda: rollouts.stop(rollout.id, by=self.by(who)))
         resource.rollout = None if done else rollout
+        if done and not completes and not rollout.version.is_deleted:
+            self.publish(APPLICATION, key, resource.kept.index(rollout.version))
 
     # Releases and schedules
 
@@ -491,7 +499,7 @@ class Simulation(RuleBasedStateMachine):
             for gate, agent, lock in asked:
                 self.oracle.note_run(gate, agent, lock)
 
-    @rule(who=st.sampled_from(PEOPLE), change=st.sampled_from(["add", "remove", "remove", "remove", "purge"]))
+    @rule(who=st.sampled_from(PEOPLE), change=st.sampled_from(["add", "add", "remove", "remove", "purge"]))
     def change_dataset(self, who: str, change: str) -> None:
         """Add an item, or remove the newest, or its content."""
         datasets, item = self.editor.capability(Datasets), self.world.items[-1]
