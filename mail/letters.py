@@ -94,12 +94,12 @@ def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[Em
             letter = Letter(
                 subject=_("A new password for %(username)s") % names,
                 sentences=[
-                    _("Somebody has asked for a new password for the account %(username)s.") % names,
+                    _("Someone has asked for a new password for the account %(username)s.") % names,
                     _("If it was you, set one within an hour. The link works once."),
                 ],
                 address=conf.public_address(forgotten.new_password_address(user)),
                 button=_("Set a new password"),
-                ends=[_("If it was somebody else, do nothing: your password stays as it is.")],
+                ends=[_("If it was someone else, do nothing: your password stays as it is.")],
             )
             yield letter.message(to, f"{mail.message_id}.{number}", connection)
 

@@ -79,7 +79,7 @@ def expired(request: HttpRequest, reason: str = "") -> HttpResponse:
         )
         return error_page(request, 403, title, message)
     message = _(
-        "Somebody has signed in or out in this browser since the page was opened, so nothing was done. "
+        "Someone has signed in or out in this browser since the page was opened, so nothing was done. "
         "What you typed on a page for editing is kept in this browser: open the page again, as yourself, "
         "and it is offered to you."
     )

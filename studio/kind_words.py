@@ -159,7 +159,7 @@ AGENT: Final = KindWords(
             title=_("Tools"),
             help=_("What the agent can use. A description of your own replaces the tool's."),
         ),
-        "agents": FieldWords(title=_("Sub-agents"), help=_("Whom the agent can delegate to.")),
+        "agents": FieldWords(title=_("Sub-agents"), help=_("Agents this agent can delegate to.")),
         "workflows": FieldWords(title=_("Workflows")),
         "scorers": FieldWords(title=_("Scorers")),
         "integrationTools": FieldWords(title=_("Integration tools")),

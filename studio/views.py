@@ -67,7 +67,7 @@ class StudioPage(View):
         except Forbidden as error:
             return error_page(request, 403, _("You may not do this"), error.message, **self.instead())
         except EditConflict as error:
-            return error_page(request, 409, _("Somebody was here in the meantime"), error.message)
+            return error_page(request, 409, _("Someone was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
 

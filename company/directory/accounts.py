@@ -214,4 +214,4 @@ def _warn_of_missing_admins(user: User) -> None:
     for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
         admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
         if not admins.filter(user__is_active=True, is_service=False).exists():
-            logger.warning("nobody administers the workspace %s any more", membership.workspace_id)
+            logger.warning("no one administers the workspace %s any more", membership.workspace_id)

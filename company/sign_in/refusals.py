@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from studio import site
 
 _INVALID: Final = gettext_lazy(
-    "The answer of %(provider)s could not be verified (%(code)s), so nobody was signed in. Try again; if it "
+    "The answer of %(provider)s could not be verified (%(code)s), so no one was signed in. Try again; if it "
     "stays like this, tell the administrator of this installation."
 )
 SENTENCES: Final[Mapping[str, str | Promise]] = {
@@ -54,7 +54,7 @@ SENTENCES: Final[Mapping[str, str | Promise]] = {
     ),
     "taken": gettext_lazy("This identity at %(provider)s belongs to another account already."),
     "linked_already": gettext_lazy("Your account is linked to another identity at %(provider)s already."),
-    "other_person": gettext_lazy("You signed in at %(provider)s as somebody else."),
+    "other_person": gettext_lazy("You signed in at %(provider)s as someone else."),
     "not_again": gettext_lazy(
         "%(provider)s did not ask for your credentials again, so it is not certain that it is you."
     ),

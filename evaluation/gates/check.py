@@ -192,7 +192,7 @@ def _require_bypass(request: Request) -> None:
 def _refuse_where_the_caller_may_not(request: Request, failing: Sequence[Judgement]) -> None:
     """Raise `OptionRefused` unless the caller is an admin wherever the gates are, and these let admins."""
     if any(one.gate.bypass == Bypass.NOBODY for one in failing):
-        raise gate.OptionRefused("One of the gates lets nobody publish without evidence.")
+        raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
     if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
         raise gate.OptionRefused(
             "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."

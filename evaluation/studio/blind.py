@@ -32,7 +32,7 @@ class BlindPage(OneExperimentPage):
         done = sum(1 for one in self.items if one in self._judged)
         return self.page(
             "evaluation/blind.html",
-            title=_("Judge without knowing which is which"),
+            title=_("Blind comparison"),
             experiment_address=self.experiment_address(self.experiment.pk),
             item=item,
             answers=self._answers(item) if item else [],

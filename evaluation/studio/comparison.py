@@ -24,7 +24,7 @@ OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
     ItemOutcome.TIE: pgettext_lazy("item", "the same"),
 }
 VERDICTS: Final[Mapping[Verdict, Promise]] = {
-    Verdict.TOO_FEW: gettext_lazy("These are too few items to tell."),
+    Verdict.TOO_FEW: gettext_lazy("Not enough items to tell."),
     Verdict.BETTER: gettext_lazy("It is better than what it is compared with."),
     Verdict.WORSE: gettext_lazy("It is worse than what it is compared with."),
     Verdict.NO_DIFFERENCE_FOUND: gettext_lazy(

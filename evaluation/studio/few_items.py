@@ -57,7 +57,7 @@ def of_pairs(pairs: int) -> FewItems:
         for one, points in ((one, detectable(one)) for one in _with(pairs))
     ]
     return FewItems(
-        sentence=_("What more items would show"),
+        sentence=_("How many items you need"),
         headings=[_("Items"), _("A drop that would be seen, in points")],
         rows=rows,
         own=pairs,

@@ -30,7 +30,7 @@ MAX_SHOWN: Final = 50
 TITLES: Final = {
     "csv": gettext_lazy("Table (CSV)"),
     "jsonl": gettext_lazy("JSON Lines"),
-    "promptfoo": gettext_lazy("Test cases of promptfoo (YAML)"),
+    "promptfoo": gettext_lazy("promptfoo test cases (YAML)"),
 }
 
 

@@ -19,23 +19,23 @@ PINNED: Final = "pinned"
 """The choice of the version of the dataset that the gate is about."""
 RULES: Final[dict[str, Promise]] = {
     "notWorse": gettext_lazy("it is not found to be worse than what is live"),
-    "nonInferior": gettext_lazy("it is shown to be at most the number worse than what is live"),
+    "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
     "noNewFailures": gettext_lazy("nothing fails that passes with what is live"),
     "allPass": gettext_lazy("every item passes, in every attempt"),
     "passRate": gettext_lazy("at least the number, in per cent, of the items passes"),
-    "maxTokens": gettext_lazy("it takes at most the number times the tokens of what is live"),
+    "maxTokens": gettext_lazy("it uses at most … × the tokens of live"),
 }
 _WITH_NUMBER: Final[dict[str, Promise]] = {
-    "nonInferior": gettext_lazy("it is shown to be at most %(number)s worse than what is live"),
+    "nonInferior": gettext_lazy("it is at most %(number)s worse than live (proven)"),
     "passRate": gettext_lazy("at least %(number)s %% of the items pass"),
-    "maxTokens": gettext_lazy("it takes at most %(number)s times the tokens of what is live"),
+    "maxTokens": gettext_lazy("it uses at most %(number)s × the tokens of live"),
 }
 NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
 """The rules with a number, and its member."""
 PERCENT: Final = 100
 BYPASSES: Final = {
     Bypass.ADMIN: gettext_lazy("admins, with a reason"),
-    Bypass.NOBODY: gettext_lazy("nobody"),
+    Bypass.NOBODY: gettext_lazy("no one"),
 }
 
 
@@ -60,7 +60,7 @@ class GateForm(forms.Form):
     agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
     dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
     scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"))
-    primary = forms.ChoiceField(label=gettext_lazy("The scorer that decides"), required=False)
+    primary = forms.ChoiceField(label=gettext_lazy("Deciding scorer"), required=False)
     attempts = forms.IntegerField(
         label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
     )

@@ -119,7 +119,7 @@ class PurgePage(ItemPage):
             "evaluation/ask.html",
             title=_("Remove the content of this item for good?"),
             sentence=_(
-                "It is removed from every version of the dataset, as somebody can ask for whom it is about. "
+                "It is removed from every version of the dataset, as someone can ask for whom it is about. "
                 "The item stays, empty. This cannot be undone."
             ),
             item=self.newest.item,

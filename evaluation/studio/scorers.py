@@ -126,7 +126,7 @@ class ScorersPage(DatasetPage):
         """Return the page."""
         return self.page(
             "evaluation/scorers.html",
-            title=_("What says whether an answer is good"),
+            title=_("Choose a scorer"),
             status=status,
             form=form,
             simple=SIMPLE.values(),

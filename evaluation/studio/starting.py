@@ -50,7 +50,7 @@ class StartForm(forms.Form):
         label=gettext_lazy("Compare with"),
         choices=[("", gettext_lazy("nothing")), (PUBLISHED_BASELINE, gettext_lazy("what is published"))],
         required=False,
-        help_text=gettext_lazy("It is asked the same, so it takes as many answers again."),
+        help_text=gettext_lazy("Runs the same items, so it doubles the number of answers."),
     )
     attempts = forms.IntegerField(
         label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
@@ -58,25 +58,25 @@ class StartForm(forms.Form):
     scorers = forms.MultipleChoiceField(
         label=gettext_lazy("Scorers"),
         required=False,
-        help_text=gettext_lazy("Without any, those of the dataset or of the agent."),
+        help_text=gettext_lazy("If none is selected, the dataset’s or agent’s scorers are used."),
     )
-    primary = forms.ChoiceField(label=gettext_lazy("The scorer that decides"), required=False)
+    primary = forms.ChoiceField(label=gettext_lazy("Deciding scorer"), required=False)
     tokens = forms.IntegerField(
-        label=gettext_lazy("At most so many tokens"),
+        label=gettext_lazy("Token limit"),
         min_value=1,
         required=False,
-        help_text=gettext_lazy("Those of judges count too. What is left then is skipped."),
+        help_text=gettext_lazy("Includes tokens used by judges. Remaining items are skipped."),
     )
-    minutes = forms.FloatField(label=gettext_lazy("At most so many minutes"), min_value=0.1, required=False)
+    minutes = forms.FloatField(label=gettext_lazy("Time limit (minutes)"), min_value=0.1, required=False)
     item_seconds = forms.FloatField(
-        label=gettext_lazy("At most so many seconds for an answer"),
+        label=gettext_lazy("Timeout per answer (seconds)"),
         min_value=1,
         max_value=3600,
         initial=120,
         required=False,
     )
     errors_at_most = forms.FloatField(
-        label=gettext_lazy("Stop when so many per cent fail"),
+        label=gettext_lazy("Stop if more than …% fail"),
         min_value=0,
         max_value=_PERCENT,
         initial=20,

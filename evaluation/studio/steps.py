@@ -44,7 +44,7 @@ def next_step(page: DatasetPage) -> Step | None:
     if not held:
         return Step(
             number=2,
-            title=_("What says whether an answer is good"),
+            title=_("Choose a scorer"),
             sentence=_("A scorer compares each answer with the good one, or lets a model judge it."),
             address=page.own_address("dataset_scorers"),
             link=_("Choose a scorer"),
@@ -53,7 +53,7 @@ def next_step(page: DatasetPage) -> Step | None:
     if newest is None:
         return Step(
             number=3,
-            title=_("What your agent answers today"),
+            title=_("Run a first experiment"),
             sentence=_("An experiment asks it every item, and the scorers say how many answers are good."),
             address=page.own_address("start_experiment"),
             link=_("New experiment"),
@@ -68,7 +68,7 @@ def _gate(page: DatasetPage, newest: Experiment, scorers: list[str]) -> Step | N
     given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": scorers}
     return Step(
         number=4,
-        title=_("Nothing worse goes live"),
+        title=_("Add a gate"),
         sentence=_("A gate asks for an experiment like this before a version of the agent goes live."),
         address=f"{page.address('new_gate')}?{urlencode(given, doseq=True)}",
         link=_("New gate"),

@@ -98,7 +98,7 @@ class TablePage(DatasetPage):
         except DatasetChanged:
             del self.dataset
             message = _(
-                "Somebody has changed this dataset in the meantime. What you typed is still here, and not "
+                "Someone has changed this dataset in the meantime. What you typed is still here, and not "
                 "saved: save again if it is still right."
             )
             return self.show(given.rows(self._row), status=409, errors=[message])

@@ -31,7 +31,7 @@ class RolloutRunning(Conflict):
     code = "rollout_running"
 
     def __init__(self) -> None:
-        super().__init__(Message("A rollout of it is running: stop it first."))
+        super().__init__(Message("A rollout is running. Stop it first."))
 
 
 def target(resource: VersionedResource) -> Target:

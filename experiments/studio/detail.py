@@ -171,7 +171,7 @@ class StopPage(Target):
             return self.show(status=400, stop_form=form)
         except RolloutEnded as error:
             return self.go(of_rollout(self.rollout), error.message)
-        return self.go(of_rollout(self.rollout), _("Stopped. Everybody gets the live version."))
+        return self.go(of_rollout(self.rollout), _("Stopped. Everyone gets the live version."))
 
 
 class CompletePage(OneRollout, DifferencesPage):

@@ -47,7 +47,7 @@ class ShareForm(forms.Form):
         widget=forms.NumberInput(attrs={"class": "input", "step": "any", "autofocus": True}),
     )
     key = forms.CharField(
-        label=_("What groups requests"),
+        label=_("Split traffic by"),
         initial="userId",
         max_length=MAX_PATH,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
@@ -57,7 +57,7 @@ class ShareForm(forms.Form):
         ),
     )
     name = forms.CharField(
-        label=_("Name of the arm"),
+        label=_("Variant name"),
         initial=ARM,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
         help_text=_(

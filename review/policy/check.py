@@ -184,7 +184,7 @@ def _require_bypass(request: PublishRequest, bypass: str) -> None:
     refusal = Message("Only admins of the workspace may bypass the review.")
     gate.require_reason(request, _OPTION, member=_MEMBER, refusal=refusal)
     if bypass != Bypass.ADMIN:
-        raise gate.OptionRefused("Under the review policy of this workspace, nobody may bypass the review.")
+        raise gate.OptionRefused("Under the review policy of this workspace, no one may bypass the review.")
 
 
 def _reason(member: Any) -> object:

@@ -87,7 +87,7 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
     asked = judged_version(subject.resource, version, subject.target, named=named)
     if by.user_id in outcome_of(asked).authors:
         raise Forbidden(
-            "You saved one of the versions under review; somebody else decides.", code="own_change"
+            "You made one of the changes under review, so someone else has to approve.", code="own_change"
         )
 
 

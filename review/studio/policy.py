@@ -18,7 +18,7 @@ from versioning.domain.errors import Invalid
 
 BYPASSES: Final = (
     (Bypass.ADMIN.value, gettext_lazy("Admins, who have to say why")),
-    (Bypass.NOBODY.value, gettext_lazy("Nobody")),
+    (Bypass.NOBODY.value, gettext_lazy("No one")),
 )
 
 
@@ -29,7 +29,7 @@ class PolicyForm(forms.Form):
         label=gettext_lazy("Approvals before a version goes live"),
         coerce=int,
         choices=[(number, str(number)) for number in range(MAX_REQUIRED + 1)],
-        help_text=gettext_lazy("0 means that everybody with the right to publish can publish at once."),
+        help_text=gettext_lazy("0 means that everyone with the right to publish can publish at once."),
     )
     bypass = forms.ChoiceField(label=gettext_lazy("Who may publish without them"), choices=BYPASSES)
 

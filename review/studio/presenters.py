@@ -68,7 +68,7 @@ class Person:
     def wording(self) -> Wording:
         """The verdict in a word."""
         if self.verdict is None:
-            return Wording(_("Has not reviewed it yet"))
+            return Wording(_("Hasn’t reviewed yet"))
         return VERDICTS[self.verdict.verdict]
 
 

@@ -110,9 +110,7 @@ class AskPage(ResourcePage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(version, status=400, message=message, chosen=people, problems=problems)
-        return self.go(
-            of_review(record.resource_kind, record.resource_id, record.id), _("Asked for a review.")
-        )
+        return self.go(of_review(record.resource_kind, record.resource_id, record.id), _("Review requested."))
 
     @property
     def found(self) -> Any:

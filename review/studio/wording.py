@@ -46,18 +46,18 @@ def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
 def policy_in_words(required: int, bypass: str) -> list[str]:
     """Return a policy as sentences."""
     if not required:
-        return [_("Versions need no approval here: everybody with the right to publish can publish at once.")]
+        return [_("Versions need no approval here: everyone with the right to publish can publish at once.")]
     needs = ngettext(
-        "Before a version goes live, one person who may publish has to approve it, and nobody may be "
+        "Before a version goes live, one person who may publish has to approve it, and no one may be "
         "asking for changes.",
-        "Before a version goes live, %(count)s people who may publish have to approve it, and nobody may "
+        "Before a version goes live, %(count)s people who may publish have to approve it, and no one may "
         "be asking for changes.",
         required,
     )
     exempt = (
         _("An admin may publish without a review, and has to say why.")
         if bypass == Bypass.ADMIN
-        else _("Nobody is exempt, admins included.")
+        else _("No one is exempt, admins included.")
     )
     return [
         needs % {"count": required},

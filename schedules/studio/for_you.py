@@ -130,7 +130,7 @@ def _task(schedule: Schedule, subjects: _Subjects, caller: Caller) -> Task:
     again = of_again(schedule)
     is_over = schedule.executed_at is not None
     may_publish = caller.may(Right.PUBLISH, schedule.workspace_id)
-    action = (_("Schedule again…"), again) if is_over else (_("Another time…"), of_changing(schedule))
+    action = (_("Schedule again…"), again) if is_over else (_("Reschedule…"), of_changing(schedule))
     is_offered = may_publish and bool(again if is_over else schedule.problems)
     return Task(
         name=name,

@@ -106,9 +106,9 @@ class ForceForm(TimeForm):
     """A time, and whether other versions may be live by then."""
 
     force = forms.BooleanField(
-        label=_("Even if something else is live by then"),
+        label=_("Publish even if someone publishes another version first"),
         required=False,
-        help_text=_("Otherwise a hotfix that somebody publishes first stays live, and the schedule fails."),
+        help_text=_("Otherwise a hotfix that someone publishes first stays live, and the schedule fails."),
     )
 
 

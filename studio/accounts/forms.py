@@ -92,7 +92,7 @@ class SuperuserSignInForm(SignInForm):
         super().confirm_login_allowed(user)
         if not user.is_superuser:
             raise ValidationError(
-                _("Passwords are for superusers here. Sign in as everybody else does."), code="no_passwords"
+                _("Passwords are for superusers here. Sign in as everyone else does."), code="no_passwords"
             )
 
 

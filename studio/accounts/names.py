@@ -72,7 +72,7 @@ class NameForm(forms.Form):
         cleaned = super().clean() or {}
         whole = " ".join(" ".join(filter(None, cleaned.values())).split())
         if caseless(unicodedata.normalize("NFKC", whole)) in _reserved_names():
-            self.add_error(name_fields()[0], _("The studio says this about somebody else."))
+            self.add_error(name_fields()[0], _("The studio says this about someone else."))
         return cleaned
 
 
@@ -87,7 +87,7 @@ def _check_readable(name: str) -> None:
     kinds = "".join(unicodedata.category(one)[0] for one in unicodedata.normalize("NFD", name))
     is_heaped = "M" * (_MARKS + 1) in kinds
     if not is_readable or is_invisible or is_heaped or any(map(mixes_alphabets, name.split())):
-        raise ValidationError(_("Use letters that everybody can read."))
+        raise ValidationError(_("Use letters that everyone can read."))
 
 
 @lru_cache

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def who_of(event: Event, place: Place) -> Fragment:
     """Return the actor of an event, at a place in a sentence."""
     if event.via == Via.FILE:
-        return Fragment(_("Somebody who changed the file"))
+        return Fragment(_("Someone who changed the file"))
     return people_in([event.actor], place)
 
 

@@ -190,7 +190,7 @@ def _checked_context(context: Mapping[str, Any]) -> str:
 
 def _changed_meanwhile(example: Example) -> str:
     message = _(
-        "Somebody has changed or deleted the example “%(name)s” since you opened it, so nothing was changed. "
+        "Someone has changed or deleted the example “%(name)s” since you opened it, so nothing was changed. "
         "What you typed is still here: save it under another name, or look at the example as it is now."
     )
     return message % {"name": example.name}

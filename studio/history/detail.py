@@ -82,7 +82,7 @@ def _text(title: str, text: str, condition: str, budget: PageBudget, path: str) 
 
 OFFERED_LABELS: Final = 100
 SEEN_TOO_LATE: Final = gettext_lazy(
-    "Somebody changed this in the meantime, so nothing was done. Look again, then decide."
+    "Someone changed this in the meantime, so nothing was done. Look again, then decide."
 )
 
 

@@ -142,7 +142,7 @@ class UnpublishPage(ConfirmPage):
             return _(
                 "Applications that hold a lock keep running it. Deleting it, or the versions that the "
                 "lock names, "
-                "ends that; making it private ends it for everybody outside its workspace."
+                "ends that; making it private ends it for everyone outside its workspace."
             )
         return _(
             "Applications that hold a lock keep using it. Deleting it, or the versions that the lock names, "
@@ -217,7 +217,7 @@ class VisibilityPage(ConfirmPage):
         """Return sentences about who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
-                _("Everybody who is signed in, in any workspace, may read and run the published version."),
+                _("Everyone who is signed in, in any workspace, may read and run the published version."),
                 _("Drafts and history stay with the workspace."),
             ]
         return [

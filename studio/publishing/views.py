@@ -31,7 +31,7 @@ from versioning.editor.publish_requests import Options, PublishRequest
 from versioning.models import VersionedResource
 
 CHANGED: Final = gettext_lazy(
-    "Somebody changed this since you looked, so nothing was published. This is how it stands now."
+    "Someone changed this since you looked, so nothing was published. This is how it stands now."
 )
 
 

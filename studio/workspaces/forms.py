@@ -24,7 +24,7 @@ class InviteForm(forms.Form):
         label=_("User name"),
         max_length=150,
         help_text=_(
-            "The user name of an existing or a new account. Nobody becomes a member before accepting."
+            "The user name of an existing or a new account. No one becomes a member before accepting."
         ),
         widget=forms.TextInput({"pick": "person"}),
     )
@@ -44,7 +44,7 @@ class InviteForm(forms.Form):
 class NewWorkspaceForm(forms.Form):
     """A new workspace."""
 
-    name = forms.CharField(label=_("Name"), help_text=_("The name that people see."))
+    name = forms.CharField(label=_("Name"), help_text=_("Shown to people."))
     id = forms.CharField(
         label=_("Id"),
         required=False,

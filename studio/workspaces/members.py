@@ -153,7 +153,7 @@ class MemberPage(MembersPage):
 
     def refused_last_admin(self) -> HttpResponseRedirect:
         """Go back to the list, which shows that the last admin stays."""
-        problem = _("%(person)s is the last admin of this workspace: make somebody else an admin first.")
+        problem = _("%(person)s is the last admin of this workspace: make someone else an admin first.")
         return self.refused(problem % {"person": self.named})
 
 

@@ -67,7 +67,7 @@ class CreateWorkspacePage(AdministrationPage):
         except Invalid as error:
             add_errors(form, error)
             return self._show(form, status=400)
-        message = _("The workspace %(name)s was created. Invite somebody.") % {"name": made.name}
+        message = _("The workspace %(name)s was created. Invite someone.") % {"name": made.name}
         return self.go(address("members", made.pk), message)
 
     def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:

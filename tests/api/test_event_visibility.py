@@ -118,9 +118,9 @@ OF_BOTH: Table = {
 
 OF_AGENTS: Table = {
     "made public": ([OPEN], "created", DRAFTS),
-    "published to everybody": ([OPEN], "published", ALL),
-    "unpublished for everybody": ([OPEN, unpublish], "unpublished", ALL),
-    "released to everybody": ([make(visibility="public"), label(released=True)], "labelMoved", ALL),
+    "published to everyone": ([OPEN], "published", ALL),
+    "unpublished for everyone": ([OPEN, unpublish], "unpublished", ALL),
+    "released to everyone": ([make(visibility="public"), label(released=True)], "labelMoved", ALL),
     "opened": ([LIVE, save(visibility="public")], "updated", ALL),
     "closed": ([OPEN, CLOSED], "updated", ALL),
     "closed while it is a draft": (
@@ -134,7 +134,7 @@ OF_AGENTS: Table = {
         ALL,
     ),
     "published before it was closed": ([OPEN, CLOSED], "published", MEMBERS),
-    "deleted for everybody": ([OPEN, delete], "deleted", ALL),
+    "deleted for everyone": ([OPEN, delete], "deleted", ALL),
     "saved of what is public": ([OPEN, DRAFTED], "versionCreated", DRAFTS),
 }
 

@@ -155,7 +155,7 @@ def test_the_author_is_the_caller(cast: Cast, kind: Kind, who: str) -> None:
     api = api_of(cast, who)
     assert kind.make(api, "mine", workspaceId="acme")["authorId"] == who
     history = make_history(kind, cast.alice)
-    kind.save(api, text="by somebody")
+    kind.save(api, text="by someone")
     api.post(kind.url("writer", "versions"))
     api.post(kind.url("writer", "versions", history.historical, "restore"))
     authors = [version["authorId"] for version in kind.versions(cast.alice)]

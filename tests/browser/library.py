@@ -209,7 +209,7 @@ def make_library(api_of: Callable[[str], RemoteApi]) -> Library:
         edgar,
         "front-desk",
         "Be shorter",
-        description="Answers customers, or lets somebody answer who knows.",
+        description="Answers customers, or lets someone answer who knows.",
         instructions=[*more[:-1], {"type": "text", "content": "Say who will answer, in a sentence."}],
     )
     stable = alice.put(AGENTS.url("front-desk", "labels", "stable"), {"versionId": live["activeVersionId"]})

@@ -70,7 +70,7 @@ def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(enter: Enter
     name = "live-page"
     make(AGENTS, api_of("edgar"), name)
     page = opened(enter, "edgar", EDIT.format(name), width=NARROW)
-    editor(page).fill("words that nobody has saved")
+    editor(page).fill("words that no one has saved")
     wait_for_news(page)
     expect(news_on(page)).to_be_empty()
     # A comment is sent without leaving the page, which goes on asking.
@@ -83,7 +83,7 @@ def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(enter: Enter
     expect(news_on(page)).to_contain_text("paula saved draft 2: Instructions")
     expect(news_on(page)).to_contain_text("just now")
     assert news_on(page).get_attribute("role") == "status"
-    expect(control(page)).to_have_value("words that nobody has saved")
+    expect(control(page)).to_have_value("words that no one has saved")
     assert flaws(page, news_on(page)) == []
     with page.context.expect_page() as comparison:
         news_on(page).get_by_role("link", name="See the difference").click()
@@ -96,7 +96,7 @@ def test_an_open_edit_page_shows_who_saved_and_preserves_typed_text(enter: Enter
     expect(news_on(page)).to_contain_text("paula published version 2")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Not saved: this changed while you were editing")).to_be_visible()
-    expect(control(page)).to_have_value("words that nobody has saved")
+    expect(control(page)).to_have_value("words that no one has saved")
     wait_for_news(page)
     expect(news_on(page)).to_be_empty()  # the page says it already
 

@@ -69,7 +69,7 @@ def test_a_block_is_picked_by_its_name_with_the_keyboard_and_an_unknown_id_is_re
 
     page.get_by_role("button", name="Add sub-agent").click()
     page.keyboard.type("nobody-at-all")
-    sentence = "There is no agent with the id nobody-at-all that you may use here"
+    sentence = "There is no agent with the id no one-at-all that you may use here"
     expect(page.locator("[data-picked]").filter(has_text=sentence)).to_be_visible()
     page.get_by_role("button", name="Save draft").click()
     expect(page.locator(".error").filter(has_text=sentence)).to_be_visible()
@@ -149,7 +149,7 @@ User.objects.filter(username="many14").update(first_name="Grace")
     body = {"id": "crowded", "name": "Crowded", "instructions": "Be brief.", "workspaceId": "crowd"}
     assert api_of("root").post(AGENTS.path, {**body, "autoPublish": False}).status == 201
     page = enter("root", "versioning/agent/crowded/reviews/ask/", width=NARROW)
-    field = page.get_by_role("combobox", name="Somebody else")
+    field = page.get_by_role("combobox", name="Someone else")
     field.click()
     page.keyboard.type("grace")
     expect(page.locator(".pick-option:visible")).to_have_count(1)
@@ -160,5 +160,5 @@ User.objects.filter(username="many14").update(first_name="Grace")
     expect(page.get_by_label("Grace")).to_be_checked()
     expect(field).to_have_value("")
     page.get_by_role("button", name="Ask for review").click()
-    expect(page.get_by_text("Asked for a review.")).to_be_visible()
+    expect(page.get_by_text("Review requested.")).to_be_visible()
     expect(page.get_by_role("list", name="Reviewers")).to_contain_text("many14")

@@ -82,7 +82,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     paula.page.keyboard.type("Is anybody dear to us?")
     paula.click(field.get_by_role("button", name="Comment", exact=True))
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
-    paula.page.get_by_label("In a few words").fill("One word too many.")
+    paula.page.get_by_label("Comment").fill("One word too many.")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
     expect(paula.page.get_by_text("You asked for changes.").first).to_be_visible()
     assert paula.count == 4
@@ -92,7 +92,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     edgar.page.goto(f"{block}/change/")
     expect(edgar.page.locator("#comments .thread")).to_contain_text("Is anybody dear to us?")
     editor(edgar.page, "Text").fill("Hello, reader.")
-    edgar.click(edgar.page.get_by_role("button", name="Save and move the review"))
+    edgar.click(edgar.page.get_by_role("button", name="Save and update the review"))
     expect(edgar.page.get_by_role("heading", name="Review of version 3")).to_be_visible()
     assert edgar.count == 1
 

@@ -77,10 +77,10 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
     draft = AGENTS.save(paula, "stopped", "two")["latestVersionId"]
     page = enter("paula", f"versioning/agent/stopped/share/?version={draft}")
     page.get_by_label("Share of the requests, in percent").first.fill("100")
-    page.get_by_label("What groups requests").fill("user id")
+    page.get_by_label("Split traffic by").fill("user id")
     page.get_by_role("button", name="Start").click()
     expect(page.locator(".error")).to_contain_text("Must be a path in the request context")
-    page.get_by_label("What groups requests").fill("userId")
+    page.get_by_label("Split traffic by").fill("userId")
     page.get_by_role("button", name="Start").click()
     context = {"userId": "ada"}
     expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
@@ -91,5 +91,5 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
     expect(page.get_by_role("alert").first).to_contain_text("A rollout of it is running")
     page.get_by_role("link", name="Numbers, Stop, Make it live").click()
     page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_text("Stopped. Everybody gets the live version.")).to_be_visible()
+    expect(page.get_by_text("Stopped. Everyone gets the live version.")).to_be_visible()
     assert served(paula, "stopped", context=context)["instructions"] == "one"

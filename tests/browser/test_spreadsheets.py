@@ -31,7 +31,7 @@ def test_a_person_says_what_becomes_of_each_column(
     page.get_by_label("File", exact=True).set_input_files(
         {"name": "fragen.csv", "mimeType": "text/csv", "buffer": TABLE}
     )
-    page.get_by_role("button", name="Look at it first").click()
+    page.get_by_role("button", name="Preview import").click()
     expect(page.get_by_text("3 items are new.")).to_be_visible()
     expect(page.get_by_text("It is read as Windows-1252")).to_be_visible()
     price = page.get_by_role("group", name="Preis (EUR)")

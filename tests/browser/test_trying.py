@@ -17,7 +17,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.remote import RemoteApi
 
 ApiOf = Callable[[str], RemoteApi]
-GREETING = [{"type": "text", "content": "Greet {{ customer.name || 'everybody' }}."}]
+GREETING = [{"type": "text", "content": "Greet {{ customer.name || 'everyone' }}."}]
 
 
 def save(api_of: ApiOf, kind: Kind, resource_id: str, **fields: Any) -> None:
@@ -92,7 +92,7 @@ def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
 
     page.goto("versioning/agent/greeter/preview/")
     page.get_by_label("Example", exact=True).select_option(label="(none)")
-    expect(page.locator("#preview-result pre")).to_have_text("Greet everybody.")
+    expect(page.locator("#preview-result pre")).to_have_text("Greet everyone.")
     page.get_by_label("Example", exact=True).select_option(label="Ada in Rome")
     expect(page.locator("#preview-result pre")).to_have_text("Greet Ada.")
     page.get_by_role("group", name="customer").get_by_label("name").fill("Bob")
@@ -155,4 +155,4 @@ def test_a_failed_run_does_not_affect_the_others(enter: Enter, api_of: ApiOf) ->
     page.keyboard.press("Enter")
     row = page.get_by_role("row").filter(has_text="Nobody")
     expect(row.locator(".answer-error")).to_contain_text("nonsense")
-    expect(row.locator("td").last).to_contain_text("Greet everybody.")
+    expect(row.locator("td").last).to_contain_text("Greet everyone.")

@@ -84,7 +84,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "the configuration of another": ({"issuer": "https://evil.example"}, "issuer"),
     "for another client": ({"claims": {"aud": "another"}}, "audience"),
     "for another client too": ({"claims": {"aud": [CLIENT, "another"], "azp": "another"}}, "audience"),
-    "for several, and nobody in particular": ({"claims": {"aud": [CLIENT, "another"]}}, "audience"),
+    "for several, and no one in particular": ({"claims": {"aud": [CLIENT, "another"]}}, "audience"),
     "another nonce": ({"claims": {"nonce": "another"}}, "nonce"),
     "no nonce": ({"claims": {"nonce": None}}, "nonce"),
     "expired": ({"claims": {"exp": 1_000_000_000}}, "expired"),

@@ -231,7 +231,7 @@ def test_without_the_key_no_webhook_is_created_and_the_page_shows_the_reason(
 ) -> None:
     settings.EDITOR_WEBHOOK_KEY = "a key"
     alice.send(NEW, url=receiver.url, **TYPED)
-    settings.EDITOR_WEBHOOK_KEY = "another key, of which nobody was told"
+    settings.EDITOR_WEBHOOK_KEY = "another key, of which no one was told"
     answer = alice.post(NEW, url=receiver.url, **TYPED)
     assert (answer.status_code, Webhook.objects.count()) == (503, 1)
     assert "SECRET_KEY_FALLBACKS" in words_of(answer)

@@ -344,4 +344,4 @@ def test_an_override_of_a_removed_code_defined_agent_breaks_nothing(team: Cast, 
     settings.EDITOR_FRAMEWORK = "tests.support.no_code.framework"
     assert served(team.vera, "answers")["name"] == "answers"
     assert team.vera.get("/agents").body["answers"]["source"] == "stored"
-    assert team.charlie.get("/agents/answers").status == 404, "a row that nobody made public is private"
+    assert team.charlie.get("/agents/answers").status == 404, "a row that no one made public is private"

@@ -30,7 +30,7 @@ def editor(db: None) -> Editor:
 def begin(kind: Kind, api: Api, **draft: Any) -> dict[str, Any]:
     """Make `writer`, published as `one`, with another person's draft; return the record of the draft."""
     kind.make(api, text="one", description="short", autoPublish=True)
-    return kind.save(api, text="somebody's draft", **draft)
+    return kind.save(api, text="someone's draft", **draft)
 
 
 def update(editor: Editor, kind: Kind, fields: dict[str, Any] | None = None, **more: Any) -> Any:
@@ -57,10 +57,10 @@ def test_an_update_publishes_only_its_change_and_applies_it_to_the_draft(
     assert (published[kind.text], published["description"]) == ("one", "long")
     assert (published["changeMessage"], published["authorId"]) == ("Longer", "paula")
     assert set(published["changedFields"]) == {kind.text, "description"}
-    assert (newest[kind.text], newest["description"]) == ("somebody's draft", "long")
+    assert (newest[kind.text], newest["description"]) == ("someone's draft", "long")
     assert (newest["state"], newest["changedFields"], newest["authorId"]) == ("draft", [kind.text], "paula")
     assert newest["changeMessage"] == "Version 2 with the change of version 3"
-    assert (waiting[kind.text], waiting["state"]) == ("somebody's draft", "historical")
+    assert (waiting[kind.text], waiting["state"]) == ("someone's draft", "historical")
     assert [version["versionNumber"] for version in kind.versions(cast.alice)] == [4, 3, 2, 1]
     assert record(kind, cast.alice)["hasDraft"] is True
     assert served(kind, cast) == "one"
@@ -86,11 +86,11 @@ def test_an_update_keeps_the_changes_of_the_draft_until_nothing_differs(
     begin(kind, cast.alice)
     update(editor, kind, {kind.text: "one", "description": None})  # the text again as it is live
     found = record(kind, cast.alice)
-    assert (found[kind.text], "description" in found) == ("somebody's draft", False)
-    kind.save(cast.alice, text="somebody's draft", description="long")
+    assert (found[kind.text], "description" in found) == ("someone's draft", False)
+    kind.save(cast.alice, text="someone's draft", description="long")
     update(editor, kind, {"description": "long"})  # which is in the draft already
     found = record(kind, cast.alice)
-    assert (found[kind.text], found["description"], found["hasDraft"]) == ("somebody's draft", "long", True)
+    assert (found[kind.text], found["description"], found["hasDraft"]) == ("someone's draft", "long", True)
     assert served(kind, cast) == "one"
     update(editor, kind, {kind.text: "three"})  # all that the draft says otherwise
     found = record(kind, cast.alice)
@@ -160,7 +160,7 @@ def test_an_unpublished_draft_survives_the_pruning_of_versions(
     for words in ("a", "b", "c"):
         update(editor, kind, {"description": words})
     newest, published, *_ = kind.versions(cast.alice)
-    assert (newest[kind.text], newest["description"]) == ("somebody's draft", "c")
+    assert (newest[kind.text], newest["description"]) == ("someone's draft", "c")
     assert (published[kind.text], published["description"]) == ("one", "c")
 
 
@@ -177,9 +177,9 @@ def override_drafted(api: Api, *, published: bool) -> None:
     """Save a draft of an override, over a published one or over the code alone."""
     if published:
         AGENTS.make(api, "answers", "published", autoPublish=True)
-        AGENTS.save(api, "answers", "somebody's draft")
+        AGENTS.save(api, "answers", "someone's draft")
     else:
-        AGENTS.make(api, "answers", "somebody's draft")
+        AGENTS.make(api, "answers", "someone's draft")
 
 
 def answers(api: Api, **query: str) -> tuple[str, list[str]]:
@@ -204,7 +204,7 @@ def test_an_update_of_an_override_publishes_only_its_own_change(
     live = "published" if published else "code"
     get_editor().agent.update("answers", tools={"clock": {}}, metadata={"a": 1})
     assert answers(owner) == (live, ["clock", "look_up"])
-    assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
+    assert answers(owner, status="draft") == ("someone's draft", ["clock", "look_up"])
     found = owner.get(AGENTS.url("answers"), status="draft").body
     assert (found["hasDraft"], found["metadata"]) == (True, {"a": 1})
     numbers = [version["versionNumber"] for version in AGENTS.versions(owner, "answers")]
@@ -222,7 +222,7 @@ def test_an_update_of_the_metadata_of_an_override_publishes_nothing(
         the_code(settings)
     get_editor().agent.update("answers", metadata={"a": 1})
     assert owner.get(AGENTS.url("answers"), status="draft").body["activeVersionId"] is None
-    AGENTS.save(owner, "answers", "somebody's draft")
+    AGENTS.save(owner, "answers", "someone's draft")
     get_editor().agent.update("answers", metadata={"a": 2})
     assert answers(owner)[0] == "code"
     assert owner.get(AGENTS.url("answers"), status="draft").body["metadata"] == {"a": 2}
@@ -234,10 +234,10 @@ def test_an_update_preserves_a_file_written_by_hand_and_the_draft(owner: Api, fo
     folder.put({"instructions": "by hand"})
     get_editor().agent.update("answers", tools={"clock": {}})
     assert folder.config() == {"instructions": "by hand", "tools": {"clock": {}}}
-    assert answers(owner, status="draft") == ("somebody's draft", ["clock", "look_up"])
+    assert answers(owner, status="draft") == ("someone's draft", ["clock", "look_up"])
     assert {version["instructions"] for version in AGENTS.versions(owner, "answers")} == {
         "published",
-        "somebody's draft",
+        "someone's draft",
         "by hand",
     }
 

@@ -109,18 +109,18 @@ def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> No
 
 def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
     _, page = compare(alice, edgar, 4)
-    assert "Better on 0, worse on 3, same on 1. These are too few items to tell." in page
+    assert "Better on 0, worse on 3, same on 1. Not enough items to tell." in page
     assert "would have been noticed" not in page
 
 
 def test_a_comparison_that_finds_nothing_says_what_more_items_would_show(edgar: Visitor, alice: Api) -> None:
     _, page = compare(alice, edgar, 12)
-    assert "What more items would show Items A drop that would be seen, in points 10 73" in page
+    assert "How many items you need Items A drop that would be seen, in points 10 73" in page
 
 
 def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: Api) -> None:
     address, page = compare(alice, edgar, 3)
-    assert "Judge without knowing which is which" in page
+    assert "Blind comparison" in page
     candidate = Experiment.objects.exclude(pair_of=None).get()
     Cell.objects.filter(experiment=candidate).update(output_digest="other")
     for number in range(1, 4):
@@ -131,7 +131,7 @@ def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: 
         assert here is not None
         better = here[1].lower() if number < 3 else "same"
         assert edgar.client.post(f"{address}blind/", {"item": item, "better": better}).status_code == 302
-    said = "Preferred on 2, not on 0, no difference on 1. These are too few items to tell."
+    said = "Preferred on 2, not on 0, no difference on 1. Not enough items to tell."
     assert said in words_of(edgar.get(f"{address}blind/")) and said in words_of(edgar.get(address))
     labels = alice.get("/labels", experimentId=candidate.pk, name="preferred").body["labels"]
     assert sorted(one["value"] for one in labels) == sorted([candidate.pk, candidate.pk, "same"])

@@ -105,7 +105,7 @@ def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Ki
     paula = Window.of("paula")
     assert "Nothing is live" in paula.get(page_of(kind, "share", "fresh")).text
     live, draft = with_draft(cast.alice, kind)
-    assert "everybody gets it already" in paula.get(page_of(kind, "share"), version=live).text
+    assert "everyone gets it already" in paula.get(page_of(kind, "share"), version=live).text
     assert start(paula, kind, live).status == 409
     started(cast.paula, kind, arm(draft), bucketBy="customer.id")
     assert "A rollout is already running here" in paula.get(page_of(kind, "share")).text

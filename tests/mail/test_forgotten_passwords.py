@@ -109,7 +109,7 @@ def test_the_answer_says_nothing_of_the_account_and_takes_the_same_statements(po
         said = re.sub(r'value="\w{64}"', "", answer.content.decode())
         return said, [re.sub(r"'[^']*'|\d+", "", one["sql"]) for one in captured.captured_queries]
 
-    unknown = statements("somebody else")
+    unknown = statements("someone else")
     for name in ("edgar", "edgar@example.com", "nobody", "nobody@example.com", "x" * 254):
         assert statements(name) == unknown
 

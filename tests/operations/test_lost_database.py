@@ -210,7 +210,7 @@ def until_a_statement_waits_for_a_lock(connection: psycopg.Connection[tuple[int]
         if row and row[0]:
             return
         Event().wait(0.01)
-    raise AssertionError("nobody waits")
+    raise AssertionError("no one waits")
 
 
 def test_a_statement_that_takes_too_long_is_answered_with_a_clear_error(service: Served) -> None:

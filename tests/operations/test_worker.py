@@ -348,12 +348,12 @@ def test_a_worker_waits_for_an_unreachable_database_and_logs_one_line(
     def ask() -> None:
         asked.append(1)
         if len(asked) < 3:
-            raise OperationalError("nobody answers")
+            raise OperationalError("no one answers")
 
     with caplog.at_level(logging.INFO, "versioning.worker"):
         running_worker(each("asks", ask))
         eventually(lambda: len(asked) > 4)
-    assert caplog.text.count("waits for the database: nobody answers") <= 2
+    assert caplog.text.count("waits for the database: no one answers") <= 2
     assert "Traceback" not in caplog.text
 
 

@@ -179,7 +179,7 @@ def test_the_check_compares_with_the_base_of_the_branch(shop: Shop) -> None:
     shop.put({"instructions": "Sell."}, "shop/sales")
     shop.commit()
     shop.git("switch", "--quiet", "main")
-    shop.put({"instructions": "Somebody else's."}, "support")
+    shop.put({"instructions": "Someone else's."}, "support")
     shop.commit()
     shop.git("switch", "--quiet", "a-branch")
     code, shown = shop.check()

@@ -53,7 +53,7 @@ def test_new_files_are_readable_by_other_users(tmp_path: Path) -> None:
 def test_the_same_holds_on_a_machine_with_its_own_identity_and_settings(
     request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Somebody\n[commit]\n\tgpgsign = true\n")
+    (tmp_path / ".gitconfig").write_text("[user]\n\tname = Someone\n[commit]\n\tgpgsign = true\n")
     pytest_again = [
         sys.executable,
         "-m",

@@ -104,7 +104,7 @@ def test_a_newer_version_is_shown_and_taken_with_one_click(cast: Cast, pair: Pai
     assert [one["versionId"] for one in stored] == [pair.new["writer"], newer]
     # A person with an older page gets the current state, and publishes nothing unseen.
     late = Window.of("paula").post(of(release), do="publish", tag=seen.field("tag"))
-    assert late.status == 409 and "somebody changed this release" in late.text
+    assert late.status == 409 and "someone changed this release" in late.text
     assert live(cast.alice, AGENTS, "writer") == pair.old["writer"]
 
 
@@ -261,7 +261,7 @@ def test_editors_prepare_releases_without_publishing_within_their_workspace(cast
     release = make(cast.edgar, *pair.items())
     edgar, charlie = Window.of("edgar"), Window.of("charlie")
     seen = edgar.get(of(release))
-    assert 'value="publish"' not in seen.markup and "Somebody who may publish" in seen.text
+    assert 'value="publish"' not in seen.markup and "Someone who may publish" in seen.text
     assert edgar.post(of(release), do="publish", tag=seen.field("tag")).status == 403
     assert edgar.post(TOGETHER, chosen=values(pair), confirmed="yes").status == 403
     assert "You may not publish in its workspace." in edgar.post(TOGETHER, chosen=values(pair)).text

@@ -75,13 +75,13 @@ def test_events_of_releases_need_the_right_to_read_drafts(cast: Cast, pair: Pair
     assert seen[-1]["versionId"] == pair.new["writer"]
 
 
-@pytest.mark.parametrize("which", ["one that does not exist", "somebody else's", "a published one"])
+@pytest.mark.parametrize("which", ["one that does not exist", "someone else's", "a published one"])
 def test_the_selector_finds_only_open_releases_of_the_callers_workspaces(
     cast: Cast, pair: Pair, which: str
 ) -> None:
     release = (
         make(cast.charlie, workspace="elsewhere")
-        if which == "somebody else's"
+        if which == "someone else's"
         else make(cast.paula, *pair.items())
     )
     if which == "a published one":

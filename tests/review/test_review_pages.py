@@ -67,7 +67,7 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     for words in (
         "The tone, please",
         "You asked",
-        "paula Has not reviewed it yet",
+        "paula Hasn’t reviewed yet",
         "Needs one more approval.",
     ):
         assert words in seen.text
@@ -81,7 +81,7 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     paula, address = Window.of("paula"), review_page(kind, review)
     verdict = review_page(kind, review, "review_verdict")
     silent = paula.post(verdict, version=draft, verdict="requestChanges", body=" ")
-    assert silent.status == 400 and "Say what should change." in silent.text
+    assert silent.status == 400 and "Describe the changes you want." in silent.text
     assert read(cast.edgar, review)["verdicts"] == []
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long")
     assert sent.headers["Location"] == f"{address}#review-title"
@@ -154,7 +154,7 @@ def test_every_page_about_a_draft_links_to_the_review(cast: Cast, kind: Kind, dr
         seen = edgar.get(page)
         assert review_page(kind, review) in seen.links
         assert ("Review version 3 instead" in seen.text) is (page != editing)
-        assert ("Save and move the review" in seen.text) is (page == editing)
+        assert ("Save and update the review" in seen.text) is (page == editing)
     assert edgar.get(asking).headers["Location"] == review_page(kind, review)
 
 
@@ -331,7 +331,7 @@ def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
     alice.post(POLICY, required="2", bypass="nobody")
     seen = edgar.get(POLICY)
     assert "2 people who may publish have to approve" in seen.text
-    assert "Nobody is exempt" in seen.text and "<select" not in seen.markup
+    assert "No one is exempt" in seen.text and "<select" not in seen.markup
     for window, fields, status in (
         (alice, {"required": "6", "bypass": "admin"}, 400),
         (alice, {"required": "1"}, 400),

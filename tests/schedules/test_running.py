@@ -295,7 +295,7 @@ def test_changing_or_deleting_a_scheduled_release_needs_the_right_to_publish(
 ) -> None:
     items = [{"resource": reference(kind), "versionId": draft}]
     body = {"workspaceId": "acme", "title": "Autumn", "items": items}
-    slipped_in = kind.save(cast.edgar, text="nobody has looked at this")["latestVersionId"]
+    slipped_in = kind.save(cast.edgar, text="no one has looked at this")["latestVersionId"]
     others = [{"resource": reference(kind), "versionId": slipped_in}]
     ids = [cast.edgar.post("/releases", body).body["id"] for _ in range(2)]
     waiting, cancelled = (f"/releases/{one}" for one in ids)

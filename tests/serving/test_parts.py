@@ -256,7 +256,7 @@ def test_a_publish_of_a_block_is_in_the_next_parts(alice: Api) -> None:
 
 def test_callers_get_parts_of_readable_versions_only(cast: Cast) -> None:
     published_block(cast.alice, "tone", "Be kind.")
-    PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everybody.")
+    PROMPT_BLOCKS.save(cast.alice, "tone", "Not for everyone.")
     published_agent(cast.alice, "writer", [text("one"), reference("tone")], visibility="public")
     draft = AGENTS.save(cast.alice, "writer", [text("two"), reference("tone")])["latestVersionId"]
     released = {"versionId": draft, "released": True}
@@ -270,7 +270,7 @@ def test_callers_get_parts_of_readable_versions_only(cast: Cast) -> None:
             if whole.status == 200:
                 agree(api, {"a": 1}, **query)
                 shown = json.dumps(parts.body)
-                assert ("Not for everybody." in shown) == ("Not for everybody." in json.dumps(whole.body))
+                assert ("Not for everyone." in shown) == ("Not for everyone." in json.dumps(whole.body))
             else:
                 assert parts.body == whole.body
 

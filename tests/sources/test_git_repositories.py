@@ -80,7 +80,7 @@ def test_a_submodule_has_its_own_history(repo: Repository, tmp_path: Path) -> No
     assert seen(inner) == [(2, "two"), (1, "one")]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to somebody else.")
+@pytest.mark.skipif(os.geteuid() != 0, reason="Only root can give files to someone else.")
 def test_the_repository_of_another_user_has_its_history(repo: Repository, tmp_path: Path) -> None:
     save(repo, 1, "one")
     for path in [repo.top, *repo.top.rglob("*")]:

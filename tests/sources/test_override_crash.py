@@ -148,7 +148,7 @@ def test_leftovers_of_a_killed_process_are_never_served_and_removed_once_old(
     assert old.exists()
     AGENTS.save(api, "answers", "new", autoPublish=True)
     assert not old.exists()
-    assert young.exists(), "somebody may be about to finish it"
+    assert young.exists(), "someone may be about to finish it"
 
 
 # Writes a file in a child that is killed at its n-th step, for n = 1, 2 … until there are no more.

@@ -153,7 +153,7 @@ def test_a_stale_change_of_an_example_is_refused(greeting: Kind) -> None:
             chosen = chosen_one(keep(greeting))
             send("paula", greeting, "save", **chosen, given__tier="silver")
             late = send("edgar", greeting, do, **chosen, given__tier="tin", example_name="Tin")
-            assert late.status == 409 and "Somebody has changed or deleted the example" in late.text
+            assert late.status == 409 and "Someone has changed or deleted the example" in late.text
             assert late.field("given.tier") == "tin" and "as it is now" in late.text
             assert send("edgar", greeting, "load", **chosen).field("given.tier") == "silver"
             kept = Example.objects.get()

@@ -123,7 +123,7 @@ def test_own_schedules_are_shown_with_what_threatens_them_and_failures_until_res
     Schedule.objects.update(known_problems="review_required")  # as a worker notes it
     seen = Page("paula")
     told = seen.group("schedules")
-    assert "Will fail Needs one more approval." in told and "Another time…" in told
+    assert "Will fail Needs one more approval." in told and "Reschedule…" in told
     assert page_of(kind, "history") in seen.links and seen.numbers == {"calendar": 1}
     for name in ("alice", "edgar", "vera", "charlie"):
         groups, numbers = waiting(name)

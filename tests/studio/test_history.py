@@ -146,7 +146,7 @@ def test_a_stale_action_on_a_version_is_refused(cast: Cast, kind: Kind, history:
     before = states(cast, kind)
     for page, typed in stale_actions(history).items():
         answer = paula.post(page_of(kind, page), tag=tag, **typed)
-        assert "Somebody changed this in the meantime, so nothing was done." in words_of(answer)
+        assert "Someone changed this in the meantime, so nothing was done." in words_of(answer)
     assert states(cast, kind) == before
 
 

@@ -47,7 +47,7 @@ def test_waiting_drafts_of_the_persons_workspaces_are_shown_first_with_their_num
     kind = history
     kind.make(cast.charlie, "theirs", name="Theirs", workspaceId="elsewhere")
     paulas, edgars = home("paula"), home("edgar")
-    for seen, said in ((edgars, "It is yours · somebody who may publish"), (paulas, "It is somebody else")):
+    for seen, said in ((edgars, "It is yours · someone who may publish"), (paulas, "It is someone else")):
         assert section(seen, "needing").startswith(f"Waiting to be published · 1 {said}")
         assert page_of(kind, "compare") in seen.links
     needing, own = section(paulas, "needing"), section(edgars, "for-you-drafts")

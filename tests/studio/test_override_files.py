@@ -98,16 +98,16 @@ def test_a_row_shows_the_subject_of_a_commit_and_its_page_the_whole_message(
     api: Api, repo: Repository
 ) -> None:
     repo.put({"instructions": "third words"})
-    commit = repo.commit("Say it shorter\n\nBecause nobody reads it.\n\nReviewed-by: Rita\n\n")
+    commit = repo.commit("Say it shorter\n\nBecause no one reads it.\n\nReviewed-by: Rita\n\n")
     (version,) = [one for one in AGENTS.versions(api, "answers") if one["id"] == commit]
-    assert version["changeMessage"] == "Say it shorter\n\nBecause nobody reads it.\n\nReviewed-by: Rita"
+    assert version["changeMessage"] == "Say it shorter\n\nBecause no one reads it.\n\nReviewed-by: Rita"
     ada = Visitor("ada")
     for address in (page("history"), HOME, page("compare"), page("publish")):
         words = words_of(ada.get(address))
-        assert "nobody reads" not in words, address
+        assert "no one reads" not in words, address
         assert "Say it shorter" in words or address != page("history")
     words = words_of(ada.get(page(f"versions/{commit}")))
-    assert "Say it shorter Because nobody reads it. Reviewed-by: Rita" in words
+    assert "Say it shorter Because no one reads it. Reviewed-by: Rita" in words
 
 
 def test_a_commit_offers_no_edit_and_no_deletion(api: Api, repo: Repository) -> None:

@@ -70,7 +70,7 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
 def test_the_introduction_says_what_a_person_may_do(cast: Cast) -> None:
     for name, may, may_not in (
         ("viewer", "Read what is live.", "Save as often as you like."),
-        ("editor", "Somebody who may publish makes it live.", "Publish when it is good."),
+        ("editor", "Someone who may publish makes it live.", "Publish when it is good."),
         ("publisher", "Publish when it is good.", "Let others in."),
         ("admin", "Let others in.", "Read what is live."),
     ):

@@ -41,7 +41,7 @@ def world(cast: Cast) -> Cast:
     PROMPT_BLOCKS.make(cast.alice, "named-block", "x", name=STORED)
     user = person("alvaro")
     user.first_name, user.email = STORED, "Älva@example.org"
-    user.set_password("a password of nobody else")
+    user.set_password("a password of no one else")
     user.save()
     give_role("alvaro", "acme", "editor")
     add_item(

@@ -131,7 +131,7 @@ def test_a_role_is_changed_and_a_member_removed(alice: Visitor) -> None:
 def test_the_last_admin_cannot_be_removed_and_the_page_shows_the_reason(alice: Visitor) -> None:
     for page, typed in (("members/alice/role", {"role": "viewer"}), ("members/alice/remove", {})):
         words = words_of(alice.post(workspace_page(page), **typed))
-        assert "alice is the last admin of this workspace: make somebody else an admin first" in words
+        assert "alice is the last admin of this workspace: make someone else an admin first" in words
     assert members()["alice"] == "admin"
 
 

@@ -235,7 +235,7 @@ def _serve(requests: socket.socket, *, sets_up: bool) -> None:
     gc.disable()  # all that is imported stays
     for name in LIBRARIES:
         import_module(name)
-    assert not settings.configured, "some library has read the settings of nobody"
+    assert not settings.configured, "some library has read the settings of no one"
     global_settings.PASSWORD_HASHERS = HASHERS
     if sets_up:
         django.setup()

@@ -36,7 +36,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
             time.sleep(0.02)
         else:
             return
-    raise AssertionError(f"nobody listens on {port}:\n{log.read_text()}")
+    raise AssertionError(f"no one listens on {port}:\n{log.read_text()}")
 
 
 def wait_until_free(port: int) -> None:

@@ -40,7 +40,7 @@ AT_ONCE: Final = 50
 class _Way(Enum):
     """How a sub-agent is available to an agent that names it."""
 
-    PART = "as part of it, for everybody who may run it"
+    PART = "as part of it, for everyone who may run it"
     OWN = "to those who may run the sub-agent themselves"
 
 

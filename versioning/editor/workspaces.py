@@ -49,7 +49,7 @@ class LastAdmin(Conflict):
     code = "last_admin"
 
     def __init__(self) -> None:
-        super().__init__("The last admin of a workspace stays: make somebody else an admin first.")
+        super().__init__("The last admin of a workspace stays: make someone else an admin first.")
 
 
 class Workspaces:

@@ -129,7 +129,7 @@ class OverrideFiles:
             if self.content(agent_id) != expected:
                 raise OverrideChanged(
                     Message(
-                        "The override file {name} is being changed by somebody else. "
+                        "The override file {name} is being changed by someone else. "
                         "Nothing was changed here.",
                         name=path.name,
                     )
@@ -238,7 +238,7 @@ def _lock(folder: int, path: Path) -> None:
 def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
     """Restore the file, unless the current one is not the one that was written in its place."""
     if identity_of(path) != written:
-        logger.error("the override file %s was changed by somebody else, and stays so", path.name)
+        logger.error("the override file %s was changed by someone else, and stays so", path.name)
         return
     with _named_errors(path):
         if aside.exists():

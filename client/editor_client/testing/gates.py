@@ -155,7 +155,7 @@ def _check(editor: Editor, resource: Resource, config: Config, options: Mapping[
     failing = [one for one in _judgements(editor, resource, version) if not one["ok"]]
     reason = options.get("bypassEvaluation")
     if failing and reason and any(one["gate"]["bypass"] == "nobody" for one in failing):
-        raise Refused(403, "forbidden", "One of the gates lets nobody publish without evidence.")
+        raise Refused(403, "forbidden", "One of the gates lets no one publish without evidence.")
     if failing and not reason:
         agent_id, state = failing[0]["resource"]["id"], failing[0]["state"]
         message = f"The agent {agent_id!r} lacks the evidence that a gate asks for: it is {state}."

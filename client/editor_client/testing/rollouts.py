@@ -20,7 +20,7 @@ Served = dict[tuple[str, str], tuple[str | None, str | None]]
 
 def rollout_running() -> Refused:
     """Return the refusal to change the active version during a rollout."""
-    return Refused(409, "rollout_running", "A rollout of it is running: stop it first.")
+    return Refused(409, "rollout_running", "A rollout is running. Stop it first.")
 
 
 def begun(resource: Resource, given: Json, author: str) -> Json:

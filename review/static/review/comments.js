@@ -67,7 +67,7 @@ function renew(page, sent) {
   unfold(shown);
   if (!shown.hasAttribute("tabindex")) shown.tabIndex = -1;
   shown.focus();
-  document.getElementById("comments-said").textContent = added ? gettext("Your comment is there.") : gettext("Done.");
+  document.getElementById("comments-said").textContent = added ? gettext("Comment added.") : gettext("Done.");
 }
 
 function unfold(element) {

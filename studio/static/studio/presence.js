@@ -24,7 +24,7 @@ async function tell() {
   const isNew = peopleIn(body) !== peopleIn(box);
   box.replaceChildren(...body.childNodes);
   // Who came is read out, and not every minute for how long.
-  if (isNew) document.getElementById("announced").textContent = box.textContent.trim().replace(/\s+/g, " ") || gettext("Nobody else has this open any more.");
+  if (isNew) document.getElementById("announced").textContent = box.textContent.trim().replace(/\s+/g, " ") || gettext("No one else has this open any more.");
 }
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });

@@ -22,7 +22,7 @@ async function refusal(answer) {
   return issues.join("\n") || body.error || interpolate(gettext("The server answers %(status)s."), { status: answer.status }, true);
 }
 
-const OTHER_VERSION = gettext("Somebody saved or published in the meantime: this is the answer of another version. Load the page again to see which.");
+const OTHER_VERSION = gettext("Someone saved or published in the meantime: this is the answer of another version. Load the page again to see which.");
 
 // Notes of an event that are for people.
 export function notesOf(event, expected) {
