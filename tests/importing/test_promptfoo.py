@@ -211,6 +211,46 @@ def test_defaults_that_multiply_are_refused(desk: Desk, monkeypatch: pytest.Monk
     assert "4 MiB" in desk.refuses("promptfoo", desk.write("promptfooconfig.json", config))
 
 
+def test_a_provider_of_judges_that_no_rubric_uses_is_named(desk: Desk) -> None:
+    unused = {"id": "openai:gpt-4o-mini", "config": {"temperature": 0}}
+    config = {
+        "prompts": ["Hi {{a}}"],
+        "defaultTest": {"options": {"provider": unused}},
+        "tests": [{"vars": {"a": "x"}, "assert": [{"type": "equals", "value": "y"}]}],
+    }
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    [loss] = [one for one in plan["losses"] if one["code"] == "judge"]
+    assert "gpt-4o-mini" in loss["message"] and "no rubric uses it" in loss["message"]
+    assert plan["datasets"][0]["metadata"]["import"]["configuration"]["judges"] == [unused]
+
+
+def test_what_a_provider_of_judges_says_besides_its_model_is_named(desk: Desk) -> None:
+    rubric = {"type": "llm-rubric", "value": "Is kind"}
+    by_kind = {"text": "openai:gpt-4o", "embedding": "openai:embedding:small"}
+    config = {
+        "prompts": ["Hi {{a}}"],
+        "defaultTest": {"options": {"provider": {"id": "openai:gpt-4o", "config": {"temperature": 0.25}}}},
+        "tests": [
+            {"vars": {"a": "x"}, "assert": [rubric]},
+            {"vars": {"a": "y"}, "assert": [{**rubric, "provider": by_kind}]},
+        ],
+    }
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    [dataset] = plan["datasets"]
+    judges = dataset["metadata"]["import"]["configuration"]["judges"]
+    assert judges == [{"config": {"temperature": 0.25}}]
+    assert dataset["items"][1]["metadata"]["import"]["asserts"] == [{"type": "llm-rubric", "provider": by_kind}]
+    told = " ".join(one["message"] for one in plan["losses"] if one["code"] == "assertion")
+    assert "for config" in told and "for embedding" in told
+    assert "no rubric uses it" not in str(plan["losses"])
+
+
+def test_defaults_alone_are_one_test(desk: Desk) -> None:
+    config = {"prompts": ["Hi {{a}}"], "defaultTest": {"vars": {"a": "x"}}}
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    assert [one["requestContext"] for one in plan["datasets"][0]["items"]] == [{"a": "x"}]
+
+
 def test_too_many_tests_are_refused(desk: Desk) -> None:
     wide = {f"v{number}": [str(value) for value in range(10)] for number in range(12)}
     path = desk.write("promptfooconfig.json", {"prompts": ["Hi"], "tests": [{"vars": wide}]})

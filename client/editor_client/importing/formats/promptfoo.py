@@ -186,9 +186,9 @@ class _Configuration:
         cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
         assertions = Assertions(scorers)
         for test in tests:
-            assertions.judge = test.get("options", {}).get("provider")
             asserts, unread = source.asserts(test)
-            judged = assertions.judged(asserts, test.get("vars", {}))
+            judge = test.get("options", {}).get("provider")
+            judged = assertions.judged(asserts, test.get("vars", {}), judge)
             where = f"{self.name}, tests"
             clean = credentials.without(test.get("vars", {}), self.collection, where, by_name=False)
             metadata = credentials.without(test.get("metadata", {}), self.collection, where)
@@ -208,6 +208,7 @@ class _Configuration:
                 metadata=metadata,
                 scorerIds=judged.scorer_ids or None,
             )
+        self.left |= nested(judges=assertions.judges_left())
         agents = [reader.id for reader, _ in readers if reader.is_made]
         running = self._running_scorers(cases.items)
         self.collection.datasets.append(
