@@ -239,7 +239,9 @@ def test_what_a_provider_of_judges_says_besides_its_model_is_named(desk: Desk) -
     [dataset] = plan["datasets"]
     judges = dataset["metadata"]["import"]["configuration"]["judges"]
     assert judges == [{"config": {"temperature": 0.25}}]
-    assert dataset["items"][1]["metadata"]["import"]["asserts"] == [{"type": "llm-rubric", "provider": by_kind}]
+    assert dataset["items"][1]["metadata"]["import"]["asserts"] == [
+        {"type": "llm-rubric", "provider": by_kind}
+    ]
     told = " ".join(one["message"] for one in plan["losses"] if one["code"] == "assertion")
     assert "for config" in told and "for embedding" in told
     assert "no rubric uses it" not in str(plan["losses"])

@@ -17,6 +17,8 @@ from editor_client.shared import canonical, tags
 
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
+MARKER: Final = re.compile(r"\s*(?:---|\+\+\+)\s*")
+"""A line before or after the head; the two need not be the same."""
 _ROLE: Final = re.compile(
     r"^[ \t]*+(?:\#[ \t]*+)?(?P<role>system|developer|user|assistant|tool|function)"
     r"[ \t]*+(?:\[[^\]\n]{0,200}\][ \t]*+)?:[ \t]*+$",
@@ -50,7 +52,10 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection) -> None:
-    parts = parted(text, name)
+    parts = parted(text, name, marker=MARKER)
+    if parts.line == 1 and parted(text, name, marker=MARKER, with_comments=True).comments:
+        lost = "Comments stand before the head, so that Prompty takes it for a part of the prompt."
+        collection.lose("head", name, lost)
     head = Members(parts.head, collection, name)
     note_unresolved(canonical.dump(parts.head), collection, f"{name}, head")
     note_unresolved(parts.body, collection, name, parts.line)
