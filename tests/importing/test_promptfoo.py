@@ -84,7 +84,7 @@ def test_prompts_tests_and_assertions(desk: Desk, folder: Any) -> None:
     assert {"variable_renamed", "configuration", "judge", "column"} <= lost
     assert "sk-abc" not in str(plan)
     chat = desk.client.get_stored_agent("support/chat").details(status="draft")
-    assert chat.model == {"provider": "openai", "name": "gpt-4o"}
+    assert chat.model == {"provider": "openai-chat", "name": "gpt-4o"}
     assert chat.default_options == {"modelSettings": {"temperature": 0, "maxOutputTokens": 100}}
     logic = [(one["where"], one["line"]) for one in plan["losses"] if one["code"] == "template_logic"]
     assert ("short, message 1", 1) in logic and len(logic) == 3
