@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
+from unicodedata import normalize
 
+import regex
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 _CLAIMS: Final = {"first_name": "given_name", "last_name": "family_name"}
 _FOREIGN: Final = re.compile(r"[^\w.@+-]+")
+"""What Django's user names do not have, such as combining marks, without which some words fall apart."""
+_MARKS: Final = regex.compile(r"\p{M}")
 _MAX_NAME: Final = 140
 _ATTEMPTS: Final = 1000
 
@@ -101,8 +105,11 @@ def _sign_up(provider: Provider, claims: Mapping[str, Any]) -> Identity:
 
 def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names to try: the preferred one, else the local part of the mail address, then numbered."""
-    mail = str(claims.get("email") or "")
-    given = str(claims.get("preferred_username") or "") or mail.partition("@")[0]
+    preferred = str(claims.get("preferred_username") or "")
+    mailbox = str(claims.get("email") or "").partition("@")[0]
+    names = [normalize("NFKC", one) for one in (preferred, mailbox) if one]
+    # Of a word in Hindi or Thai the mail address is better than what is left without its marks.
+    given = next((one for one in names if not _MARKS.search(one)), _MARKS.sub("", names[0]) if names else "")
     name = _FOREIGN.sub("-", given).strip("-")[:_MAX_NAME] or "person"
     yield name
     for number in range(2, _ATTEMPTS):

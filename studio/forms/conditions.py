@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
@@ -11,6 +10,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
+from editor_client.shared.words import is_name
 
 from studio.forms.wording import CONDITIONS
 
@@ -23,8 +23,8 @@ WHEN: Final = {
 LONG: Final = 160
 """Longer conditions are shown on separate lines."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
-_PLAIN: Final = re.compile(r"[^\W\d_][\w./:@#+-]*")
-"""A text that can only be a text: a word."""
+_IN_WORDS: Final = "./:@#+-"
+"""Signs within a text that can only be a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
@@ -72,7 +72,8 @@ def in_lines(rules: dict[str, Any], indent: str = "") -> str:
 
 def value_in_words(value: Any) -> str:
     """Return the value of a comparison; a text that looks like something else is quoted."""
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value not in _LIKE_JSON:
+    is_word = isinstance(value, str) and is_name(value, _IN_WORDS) and value[0] != "_"
+    if is_word and value not in _LIKE_JSON:
         return value
     if isinstance(value, list) and value:
         return get_text_list([value_in_words(item) for item in value], _("or"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from editor_client.importing.formats.table import collected
+
 from tests.importing.conftest import Desk, actions, losses
 
 PROMPTY = """\
@@ -159,6 +161,32 @@ def test_a_dump_of_an_eval(desk: Desk) -> None:
     item = dataset["items"][0]
     tried = desk.client.get_stored_scorer("sums/scorers/exact").try_out(item["input"], "2")
     assert tried.passed is True
+
+
+def test_a_reference_that_only_the_source_can_fill_in_is_never_compared_literally(desk: Desk) -> None:
+    check = {"type": "string_check", "input": "{{ sample.output_text }}", "operation": "eq"}
+    references = {"letters": "{{item.größe}}", "marks": "{{ item.नाम }}", "logic": "{{#item.a}}x{{/item.a}}"}
+    criteria = [{**check, "name": name, "reference": one} for name, one in references.items()]
+    dump = {"name": "Sums", "testing_criteria": criteria, "runs": []}
+    plan = desk.plan("openai-evals", desk.write("sums.json", dump))
+    assert [one["versions"][0]["config"]["type"] for one in plan["resources"]] == ["code"] * 3
+    evaluator = {"name": "same", "string": {"equals": "{{größe}}"}}
+    prompt = {"messages": [{"role": "system", "content": "Hi"}], "evaluators": [evaluator]}
+    plan = desk.plan("prompt-yml", desk.write("a.prompt.yml", prompt))
+    assert "scorer" in losses(plan)
+    assert [one["kind"] for one in plan["resources"]] == ["agent"]
+
+
+def test_a_partial_may_have_any_name(desk: Desk) -> None:
+    names = ["ton", "größe", "gro\u0308\u00dfe", "नमस्ते", "a+b"]
+    for name in names:
+        desk.write(f"_{name}.prompt", "Be kind.")
+    desk.write("all.prompt", "\n\n".join(f"{{{{>{name}}}}}" for name in names))
+    collection = collected("dotprompt", str(desk.folder))
+    assert not {loss.code for loss in collection.losses} & {"template_logic", "reference"}
+    [agent] = [one for one in collection.resources if one.kind == "agent"]
+    blocks = agent.snapshots[0].config["instructions"]
+    assert [one["type"] for one in blocks] == ["prompt_block_ref"] * len(names)
 
 
 def test_samples_of_the_repository(desk: Desk) -> None:
