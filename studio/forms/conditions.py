@@ -72,8 +72,7 @@ def in_lines(rules: dict[str, Any], indent: str = "") -> str:
 
 def value_in_words(value: Any) -> str:
     """Return the value of a comparison; a text that looks like something else is quoted."""
-    is_word = isinstance(value, str) and is_name(value, _IN_WORDS) and value[0] != "_"
-    if is_word and value not in _LIKE_JSON:
+    if isinstance(value, str) and is_name(value, _IN_WORDS) and value[0] != "_" and value not in _LIKE_JSON:
         return value
     if isinstance(value, list) and value:
         return get_text_list([value_in_words(item) for item in value], _("or"))
