@@ -12,7 +12,6 @@ A value of a file is accounted for if the plan has it, or if a loss names it or 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -25,10 +24,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import uuid4
 
-import yaml
 from editor_client import Client
 from editor_client.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.exporting.published import Reader
@@ -36,6 +34,8 @@ from editor_client.importing.applying import Application
 from editor_client.importing.collection import Unreadable
 from editor_client.importing.formats.table import collected
 from editor_client.importing.planning import make_plan
+
+from benchmarks.import_losses import unaccounted
 
 
 class Package(NamedTuple):
@@ -154,7 +154,8 @@ def measure(client: Client, source: str, path: Path, prefix: str, row: Row) -> N
     row.things += len(plan["resources"]) + len(plan["datasets"])
     row.items += sum(len(one["items"]) for one in plan["datasets"])
     row.losses.update(loss["code"] for loss in plan["losses"])
-    row.silent += [f"{path.name}: {one}" for one in unaccounted(path, plan)]
+    made = [plan["resources"], plan["datasets"]]
+    row.silent += [f"{path.name}: {one}" for one in unaccounted(path, made, plan["losses"])]
     done = Application(client, plan).run()
     for problem in done.problems:
         row.losses["refused when applied"] += 1
@@ -191,62 +192,6 @@ def is_unchanged(client: Client, form: str, agents: list[str], name: str, origin
     for one in changed:
         sys.stderr.write(f"{form} of {origin.name}: {one['action']} {one['kind']} {one['id']}\n")
     return not changed
-
-
-def unaccounted(path: Path, plan: dict[str, Any]) -> Iterator[str]:
-    """Yield the values of a file that are neither in its plan nor named by a loss."""
-    told = plain(json.dumps(plan["losses"], ensure_ascii=False))
-    everything = plain(" ".join(texts_in([plan["resources"], plan["datasets"]])))
-    messages = " ".join(f"{loss['where']} {loss['message']}" for loss in plan["losses"])
-    for place, text in leaves(path):
-        words = plain(text)
-        names = [one for one in place if len(one) > 1 and not one.isdigit()]
-        is_named = any(re.search(rf"\b{re.escape(one)}\b", messages) for one in names)
-        if words and words not in everything and words not in told and not is_named:
-            yield f"{'.'.join(place)}: {text[:80]!r}"
-
-
-def leaves(path: Path) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each value of a file with its place, and each line of a text."""
-    text = path.read_text(encoding="utf-8-sig")
-    if path.suffix in {".prompty", ".prompt"}:
-        match = re.match(r"(?:\s*|#[^\n]*\n)*---[ \t]*\r?\n(.*?\n)---[ \t]*\r?\n", text, re.DOTALL)
-        head, body = (match[1], text[match.end() :]) if match else ("", text)
-        values: list[Any] = [yaml.load(head, yaml.BaseLoader)]
-        yield from (((), line) for line in body.splitlines())
-    elif path.suffix == ".jsonl":
-        values = [json.loads(line) for line in text.splitlines() if line.strip()]
-    elif path.suffix == ".json":
-        values = [json.loads(text)]
-    else:
-        values = [yaml.load(text, yaml.BaseLoader)]
-    pending: list[tuple[tuple[str, ...], Any]] = [((), value) for value in values]
-    while pending:
-        place, value = pending.pop()
-        if isinstance(value, dict):
-            pending += [((*place, str(name)), one) for name, one in value.items()]
-        elif isinstance(value, list):
-            pending += [(place, one) for one in value]
-        elif value not in (None, ""):
-            yield from ((place, line) for line in str(value).splitlines())
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield all texts and numbers in a value, names of members too."""
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            yield from texts_in(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from texts_in(one)
-    elif value is not None:
-        yield str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def plain(text: str) -> str:
-    """Return a text without what translations of templates change: all but letters and digits."""
-    return "".join(one for one in text.lower() if one.isalnum())
 
 
 def report(rows: dict[str, Row]) -> None:

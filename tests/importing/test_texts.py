@@ -95,6 +95,21 @@ def test_prompty_of_the_first_version(desk: Desk) -> None:
     assert (agent.instructions, agent.model) == ("Be kind.", {"provider": "azure", "name": "gpt-35"})
 
 
+def test_what_the_head_of_a_message_says_is_kept_and_named(desk: Desk) -> None:
+    text = 'system:\nBe kind.\n\nuser[name="Ann"]:\nHi, I am Ann.\n\nassistant[]:\nHello!\n'
+    plan = desk.plan("prompty", desk.write("a.prompty", text))
+    [agent] = [one for one in plan["resources"] if one["kind"] == "agent"]
+    assert agent["metadata"]["import"]["messages"] == {"2": {"about": 'name="Ann"'}}
+    [loss] = [one for one in plan["losses"] if one["code"] == "message"]
+    assert "Ann" in loss["message"]
+
+
+def test_the_variables_of_the_message_that_is_left_out_are_named(desk: Desk) -> None:
+    plan = desk.plan("prompty", desk.write("a.prompty", "system:\nBe kind.\n\nuser:\n{{question}}\n"))
+    [loss] = [one for one in plan["losses"] if one["code"] == "input_message"]
+    assert "question" in loss["message"]
+
+
 def test_dotprompt_with_a_partial(desk: Desk) -> None:
     desk.write("_tone.prompt", "Be {{how}}.\n")
     desk.write("greet.casual.prompt", DOTPROMPT)

@@ -64,18 +64,21 @@ def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Mess
     """Return the messages of a body; what stands before the first tag is of this role.
 
     The group `role` of a tag names that of the message after it; a tag without is the place of a history.
+    The group `about`, if there is one, is what else a tag says of the message.
     """
     found: list[Message] = []
     start = 0
+    about: dict[str, str] = {}
     for match in [*tag.finditer(file.body), None]:
         text = file.body[start : None if match is None else match.start()]
         if text.strip():
             leading = len(text) - len(text.lstrip("\n"))
             line = file.line + file.body.count("\n", 0, start) + leading
-            found.append(Message(role=role, text=text.strip("\n"), line=line))
+            found.append(Message(role=role, text=text.strip("\n"), line=line, left=about))
         if match is not None and match["role"] is None:
             found.append(Message(role="placeholder", text=None, placeholder="history"))
         elif match is not None:
             role = _ROLES.get(match["role"].lower(), match["role"].lower())
+            about = {"about": said} if (said := match.groupdict().get("about")) else {}
         start = start if match is None else match.end()
     return found

@@ -156,12 +156,13 @@ class _Configuration:
         provider = Members(dict(given), self.collection, where)
         name = provider.take("id")
         config = provider.members("config")
-        settings = models.settings_in(config)
         model = None
         if isinstance(name, str) and EXECUTED.match(name):
             self.collection.lose("not_followed", where, f"{shown(name)} is left out: nothing is executed.")
         else:
             model = models.model_from(name, self.collection, where)
+        # Settings are those of a model: without one they stay with the provider.
+        settings = {} if model is None else models.settings_in(config)
         kept = {**models.without_place(name, model), **provider.left()}
         extra = nested(config=config.left(), provider=credentials.without(kept, self.collection, where))
         return model, settings, extra

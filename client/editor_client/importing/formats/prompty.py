@@ -21,7 +21,7 @@ MARKER: Final = re.compile(r"\s*(?:---|\+\+\+)\s*")
 """A line before or after the head; the two need not be the same."""
 _ROLE: Final = re.compile(
     r"^[ \t]*+(?:\#[ \t]*+)?(?P<role>system|developer|user|assistant|tool|function)"
-    r"[ \t]*+(?:\[[^\]\n]{0,200}\][ \t]*+)?:[ \t]*+$",
+    r"[ \t]*+(?:\[(?P<about>[^\]\n]{0,200})\][ \t]*+)?:[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LANGUAGES: Final[Mapping[str, Language]] = {
@@ -78,8 +78,13 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
         extra["name"] = plain
     schema, left = _schema(inputs, collection, name)
     extra |= nested(inputs=left, metadata=about.left())
+    messages = messages_in(parts, _ROLE, "system")
+    for number, message in enumerate(messages, 1):
+        if message.left:
+            lost = f"What its head says is left out: {shown(message.left['about'])}. metadata.import has it."
+            collection.lose("message", f"{name}, message {number}", lost)
     reader.add(
-        messages_in(parts, _ROLE, "system"),
+        messages,
         model=model,
         settings=settings,
         extra={**extra, **head.left()},
