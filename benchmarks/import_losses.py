@@ -31,6 +31,8 @@ LEFT_OUT: Final = frozenset(
 FOLLOWED: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})
 DEFAULTS: Final = frozenset({("model", "apiType", "chat"), ("model", "api", "chat")})
 """Values that say what holds without them."""
+READ: Final = frozenset({"prompts", "tests", "defaultTest", "scenarios", "vars"})
+"""The members of a configuration whose files an import reads."""
 SHORT: Final = 3
 """Shorter values are looked for as they are: nearly every text has their letters."""
 
@@ -42,6 +44,11 @@ class Leaf(NamedTuple):
     text: str
     is_line: bool = False
     """Whether it can be a part of a longer text."""
+
+
+_FILE: Final = re.compile(r"\A(?:file://)?(?:\./)?")
+_ASSERTION: Final = re.compile(r"\A[a-z-]+(?:\([0-9.]+\))?:\s*(?:file://)?")
+_VARIABLE: Final = re.compile(r"\{\{[^{}]*\}\}")
 
 
 @dataclass(frozen=True)
@@ -70,14 +77,25 @@ class Account:
 
     def has(self, leaf: Leaf) -> bool:
         """Return whether a value was made into something, or is named."""
-        words = plain(leaf.text)
-        if normal(leaf.text) in self.values or not words or (*leaf.place[-2:], leaf.text) in DEFAULTS:
+        is_mark = leaf.place[-1:] == ("role",) or (*leaf.place[-2:], leaf.text) in DEFAULTS
+        if is_mark or normal(leaf.text) in self.values or not plain(leaf.text):
             return True
+        if leaf.place[-1:] == ("$ref",):  # which is replaced by what it names
+            return True
+        return self._has_text(leaf) or self._is_named(leaf)
+
+    def _has_text(self, leaf: Leaf) -> bool:
+        text = _FILE.sub("", leaf.text)
+        if leaf.place and leaf.place[-1].startswith("__expected"):
+            text = _ASSERTION.sub("", text)
+        words = plain(text)
         if len(words) < SHORT:
             found = leaf.is_line and leaf.text.strip() in self.texts
         else:
-            found = words in self.words or self._has_model(leaf.text)
-        return found or self._is_named(leaf)
+            # Variables may be filled in.
+            parts = [plain(part) for part in _VARIABLE.split(text)]
+            found = words in self.words or (len(parts) > 1 and all(part in self.words for part in parts))
+        return found or self._has_model(text)
 
     def _has_model(self, text: str) -> bool:
         model = model_from(text, Collection("check"), "")
@@ -109,7 +127,10 @@ def leaves(path: Path, *, follow: bool = True) -> Iterator[Leaf]:
         return
     for leaf in _in_values(_values(text, path.suffix)):
         named = path.parent / leaf.text.removeprefix("file://")
-        if follow and leaf.text.startswith("file://") and named.suffix in FOLLOWED and named.is_file():
+        is_read = follow and set(leaf.place) & READ and leaf.text.startswith("file://")
+        if is_read and "*" in named.name:
+            continue
+        if is_read and named.suffix in FOLLOWED and named.is_file():
             yield from leaves(named, follow=False)
         else:
             yield leaf

@@ -247,6 +247,16 @@ def test_what_a_provider_of_judges_says_besides_its_model_is_named(desk: Desk) -
     assert "no rubric uses it" not in str(plan["losses"])
 
 
+def test_a_chat_with_the_logic_of_a_template_is_a_text(desk: Desk) -> None:
+    """Such a file is JSON only when promptfoo has filled it in; the rest of the configuration is read."""
+    desk.write("p.json", '[{% for m in past %}{"role": "user", "content": "{{m}}"},{% endfor %}]')
+    config = {"prompts": ["file://p.json", "Hi {{q}}"], "tests": [{"vars": {"q": "a"}}]}
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    first, second = plan["resources"]
+    assert "{% for m in past %}" in first["versions"][0]["config"]["instructions"][0]["content"]
+    assert second["name"] and "template_logic" in losses(plan)
+
+
 def test_defaults_alone_are_one_test(desk: Desk) -> None:
     config = {"prompts": ["Hi {{a}}"], "defaultTest": {"vars": {"a": "x"}}}
     plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))

@@ -205,8 +205,9 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
         provider, name = shown(model["provider"]), shown(model["name"])
         reason = f"promptfoo has no provider {provider!r}: add one for {name}."
     if not model or reason:
-        more = f" Left out with it: {', '.join(map(shown, agent.settings))}." if agent.settings else ""
-        reader.lose("model", agent.id, f"{reason}{more}")
+        if agent.settings:
+            reason = f"{reason} Left out with it: {', '.join(map(shown, agent.settings))}."
+        reader.lose("model", agent.id, reason)
         return None
     provider = PROVIDERS.get(model["provider"], model["provider"])
     found: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}
