@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -153,7 +154,9 @@ def _values(text: str, suffix: str) -> list[Any]:
     if suffix == ".jsonl":
         return [json.loads(line) for line in text.splitlines() if line.strip()]
     if suffix == ".json":
-        return [json.loads(text)]
+        with suppress(ValueError):  # a template can be JSON only when it is filled in
+            return [json.loads(text)]
+        return [text]
     if suffix == ".csv":
         return list(csv.DictReader(io.StringIO(text)))
     if suffix in {".txt", ".md"}:

@@ -138,7 +138,7 @@ def fetch(package: Package, folder: Path) -> None:
     else:
         form = "--no-binary" if package.registry == "source" else "--only-binary"
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        command = [*pip, form, ":all:", "--dest", str(folder), f"{name}=={version}"]
+        command = [*pip, form, name, "--dest", str(folder), f"{name}=={version}"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for path in list(folder.iterdir()):
         if path.suffix == ".whl":
