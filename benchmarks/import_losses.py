@@ -30,8 +30,10 @@ LEFT_OUT: Final = frozenset(
 )
 """The losses of values that are kept nowhere."""
 FOLLOWED: Final = frozenset({".csv", ".json", ".jsonl", ".md", ".txt", ".yaml", ".yml"})
-DEFAULTS: Final = frozenset({("model", "apiType", "chat"), ("model", "api", "chat")})
+DEFAULTS: Final = frozenset({("model", "apiType", "chat"), ("model", "api", "chat"), ("template", "jinja2")})
 """Values that say what holds without them."""
+CLASSES: Final = frozenset({"id", "lc", "name", "type", "template_format"})
+"""The members of a manifest that say how LangChain makes an object of it, besides its arguments."""
 READ: Final = frozenset({"prompts", "tests", "defaultTest", "scenarios", "vars"})
 """The members of a configuration whose files an import reads."""
 SHORT: Final = 3
@@ -81,6 +83,8 @@ class Account:
         is_mark = leaf.place[-1:] == ("role",) or (*leaf.place[-2:], leaf.text) in DEFAULTS
         if is_mark or normal(leaf.text) in self.values or not plain(leaf.text):
             return True
+        if "kwargs" in leaf.place and leaf.place[-1] in CLASSES:
+            return True
         if leaf.place[-1:] == ("$ref",):  # which is replaced by what it names
             return True
         return self._has_text(leaf) or self._is_named(leaf)
@@ -105,6 +109,8 @@ class Account:
     def _is_named(self, leaf: Leaf) -> bool:
         for loss in self.losses:
             if shown(leaf.text).strip() in loss["message"] or loss["code"] == "empty":
+                return True
+            if loss["code"] == "input_message" and plain(leaf.text) in plain(loss["message"]):
                 return True
             member = re.split(r"[., ]+", loss["where"])[-1]
             if loss["code"] in LEFT_OUT and member in leaf.place:

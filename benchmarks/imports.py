@@ -68,7 +68,7 @@ PACKAGES: Final = (
 )
 MAX_FILES: Final = 60
 """The maximum number of files of one format from one package or folder, unless another one is given."""
-MAX_SIZE: Final = 200 * 1024
+MAX_SIZE: Final = 1024 * 1024
 SOURCES: Final = (
     (re.compile(r"\.prompty\Z"), "prompty"),
     (re.compile(r"\.prompt\Z"), "dotprompt"),
@@ -179,7 +179,7 @@ def measure(client: Client, source: str, path: Path, prefix: str, row: Row) -> N
     elif source == "langsmith":
         for number, manifest in enumerate(manifests_in(path), 1):
             one = path.with_name(f"{path.stem}-{number}.json")
-            one.write_text(json.dumps(manifest), encoding="utf-8")
+            one.write_text(json.dumps({"kwargs": manifest}), encoding="utf-8")
             with serving(path.stem, manifest) as address:
                 measure_import(client, source, one, f"{prefix}{number}/", row, address=address)
     else:
