@@ -30,7 +30,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-processes test-postgres simulate test-browser test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres simulate test-browser test-promptfoo test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +63,11 @@ simulate: .venv/.dev ## Compare the editor with an oracle, step by step: STEPS=1
 
 test-browser: .venv/.dev ## Use the studio in Debian's Chromium, as people do
 	env -u DATABASE_URL $(PYTEST) $(AGAIN) tests/browser
+
+# It is too large for the suite: half a gigabyte, with the Node that it needs.
+PROMPTFOO := build/promptfoo/node_modules/.installed
+test-promptfoo: .venv/.dev $(PROMPTFOO) ## Ask promptfoo itself what it makes of our exports (needs npm)
+	env -u DATABASE_URL $(PY) -m pytest -q tests/importing/promptfoo_itself.py
 
 test-image: .venv/.dev ## Build the image, and run the manifests' processes from it (as root)
 	deploy/test-image.sh
@@ -118,6 +123,12 @@ icons: $(UV) ## Cut the font of icons anew: only the symbols that are named in f
 		--text=abcdefghijklmnopqrstuvwxyz_0123456789 --glyphs="$$(paste -sd, $(ICONS)/icons.txt)" \
 		--no-layout-closure --layout-features=rlig --no-hinting --drop-tables+=FFTM --flavor=woff2 --output-file=$(ICONS)/icons.woff2
 
+$(PROMPTFOO):
+	npm install --silent --no-save --omit=optional --prefix build/promptfoo promptfoo@0.123.1 \
+		node-$$(node -p 'process.platform + "-" + process.arch')@22.23.5 \
+		@libsql/$$(node -p 'process.platform + "-" + process.arch + (process.platform === "linux" ? "-gnu" : "")')@0.5.29
+	@touch $@
+
 migrations: .venv/.dev ## Write the migrations that the models ask for
 	$(MANAGE) makemigrations
 
@@ -126,8 +137,8 @@ clean: ## Remove what can be made again; the data in var/ stays
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # Nothing here needs a real secret or a database on disk; files are in UTF-8, whatever the locale says.
-test test-processes test-postgres test-browser screenshots api-reference bench check migrations translations: export SECRET_KEY = test
-test test-processes test-postgres test-browser screenshots api-reference bench check: export PYTHONUTF8 = 1
+test test-processes test-postgres test-browser test-promptfoo screenshots api-reference bench check migrations translations: export SECRET_KEY = test
+test test-processes test-postgres test-browser test-promptfoo screenshots api-reference bench check: export PYTHONUTF8 = 1
 check migrations: export DATABASE_URL = sqlite://:memory:
 
 var/secret_key:

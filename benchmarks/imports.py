@@ -2,16 +2,17 @@
 
     EDITOR_URL=http://127.0.0.1:8000 EDITOR_API_KEY=ek_… python -m benchmarks.imports [FOLDER …]
 
-The files are those of published packages, which pip fetches; none is part of this project. Each folder that
-is named, such as a checkout of a repository with examples, is searched for further ones. The key is that
-of an admin; everything is made in its workspace, below ids of its own.
+The files are those of published packages, which pip and npm fetch; none is part of this project. Each
+folder that is named, such as a checkout of a repository with examples, is searched for further ones. The
+key is that of an admin; everything is made in its workspace, below ids of its own.
 
-A value of a file is accounted for if the plan has it, or if a loss names it or an object around it.
+A value of a file is accounted for if the plan has it, or if a loss names it (`benchmarks.import_losses`).
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -21,15 +22,17 @@ import tarfile
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, NamedTuple
+from threading import Thread
+from typing import Any, Final, Literal, NamedTuple
 from uuid import uuid4
 
-import yaml
 from editor_client import Client
+from editor_client.errors import EditorError
 from editor_client.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.exporting.published import Reader
 from editor_client.importing.applying import Application
@@ -37,24 +40,35 @@ from editor_client.importing.collection import Unreadable
 from editor_client.importing.formats.table import collected
 from editor_client.importing.planning import make_plan
 
+from benchmarks.import_losses import unaccounted
+
 
 class Package(NamedTuple):
-    """A package with files; `is_source` is whether only its source distribution has them."""
+    """A package with files."""
 
     name: str
     version: str
-    is_source: bool
+    registry: Literal["wheel", "source", "npm"]
+    """Which distribution has the files: of PyPI the wheel or the source distribution, or that of npm."""
 
 
 PACKAGES: Final = (
-    Package("prompty", "0.1.50", is_source=True),
-    Package("azure-ai-evaluation", "1.18.10", is_source=False),
-    Package("promptflow-evals", "0.3.5", is_source=False),
-    Package("evals", "3.0.1.post1", is_source=False),
+    Package("prompty", "0.1.50", "source"),
+    Package("azure-ai-evaluation", "1.18.10", "wheel"),
+    Package("promptflow-evals", "0.3.5", "wheel"),
+    Package("evals", "3.0.1.post1", "wheel"),
+    Package("litellm", "1.110.2", "wheel"),
+    Package("sentinelseed-promptfoo", "1.0.0", "source"),
+    Package("langchain-core", "1.8.4", "source"),
+    Package("inspect-evals", "0.28.0", "wheel"),
+    Package("giskard", "2.19.2", "wheel"),
+    Package("promptflow-devkit", "1.18.5", "wheel"),
+    Package("genkit", "1.42.0", "npm"),
+    Package("braintrust", "3.35.0", "npm"),
 )
 MAX_FILES: Final = 60
 """The maximum number of files of one format from one package or folder, unless another one is given."""
-MAX_SIZE: Final = 200 * 1024
+MAX_SIZE: Final = 1024 * 1024
 SOURCES: Final = (
     (re.compile(r"\.prompty\Z"), "prompty"),
     (re.compile(r"\.prompt\Z"), "dotprompt"),
@@ -62,7 +76,12 @@ SOURCES: Final = (
     (re.compile(r"(\A|/)promptfooconfig[^/]*\.ya?ml\Z"), "promptfoo"),
     (re.compile(r"registry/data/.*\.jsonl\Z"), "openai-evals"),
     (re.compile(r"langfuse[^/]*\.json\Z"), "langfuse"),
+    (re.compile(r"__snapshots__/.*\.ambr\Z"), "langsmith"),
+    (re.compile(r"\.jsonl\Z"), "jsonl"),
+    (re.compile(r"\.csv\Z"), "csv"),
 )
+DATASETS: Final = frozenset({"csv", "jsonl"})
+"""The formats that the service reads itself."""
 EXPORTS: Final = {"promptfoo": "promptfooconfig.yaml", "prompt-yml": "a.prompt.yml", "langfuse": "a.json"}
 
 
@@ -74,6 +93,8 @@ class Row:
     unreadable: int = 0
     things: int = 0
     items: int = 0
+    exports: Counter[str] = field(default_factory=Counter)
+    """How many agents or datasets were written, by format."""
     again: int = 0
     """The files whose second plan changes nothing."""
     back: Counter[str] = field(default_factory=Counter)
@@ -109,11 +130,16 @@ def main() -> None:
 
 
 def fetch(package: Package, folder: Path) -> None:
-    """Fetch a package with pip, and unpack it into a folder; it is not installed."""
+    """Fetch a package with pip or npm, and unpack it into a folder; it is not installed."""
     folder.mkdir()
-    form = ["--no-binary", ":all:"] if package.is_source else ["--only-binary", ":all:"]
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *form, "--dest", str(folder)]
-    subprocess.run([*command, f"{package.name}=={package.version}"], check=True)
+    name, version = package.name, package.version
+    if package.registry == "npm":
+        command = ["npm", "pack", "--silent", "--pack-destination", str(folder), f"{name}@{version}"]
+    else:
+        form = "--no-binary" if package.registry == "source" else "--only-binary"
+        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+        command = [*pip, form, name, "--dest", str(folder), f"{name}=={version}"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for path in list(folder.iterdir()):
         if path.suffix == ".whl":
             with zipfile.ZipFile(path) as archive:
@@ -148,40 +174,120 @@ def files_in(folder: Path, most: int) -> Iterator[tuple[str, Path]]:
 
 def measure(client: Client, source: str, path: Path, prefix: str, row: Row) -> None:
     """Plan, apply, plan again, publish, export and plan the export."""
-    collection = collected(source, str(path))
-    plan = make_plan(client, collection, path=str(path), prefix=prefix)
+    if source in DATASETS:
+        measure_dataset(client, source, path, prefix, row)
+    elif source == "langsmith":
+        for number, manifest in enumerate(manifests_in(path), 1):
+            one = path.with_name(f"{path.stem}-{number}.json")
+            one.write_text(json.dumps({"kwargs": manifest}), encoding="utf-8")
+            with serving(path.stem, manifest) as address:
+                measure_import(client, source, one, f"{prefix}{number}/", row, address=address)
+    else:
+        measure_import(client, source, path, prefix, row, address=str(path))
+
+
+def measure_import(client: Client, source: str, path: Path, prefix: str, row: Row, *, address: str) -> None:
+    """Import from an address, a path or that of a server; `path` has the values."""
+    plan = make_plan(client, collected(source, address), path=address, prefix=prefix)
     row.files += 1
     row.things += len(plan["resources"]) + len(plan["datasets"])
     row.items += sum(len(one["items"]) for one in plan["datasets"])
     row.losses.update(loss["code"] for loss in plan["losses"])
-    row.silent += [f"{path.name}: {one}" for one in unaccounted(path, plan)]
+    made = [plan["resources"], plan["datasets"]]
+    row.silent += [f"{path.name}: {one}" for one in unaccounted(path, made, plan["losses"])]
     done = Application(client, plan).run()
     for problem in done.problems:
         row.losses["refused when applied"] += 1
         sys.stderr.write(f"{source}: {path.name}: {problem}\n")
-    again = make_plan(client, collected(source, str(path)), path=str(path), prefix=prefix)
+    again = make_plan(client, collected(source, address), path=address, prefix=prefix)
     planned = [*again["resources"], *again["datasets"]]
     row.again += {one["action"] for one in planned} <= {"unchanged"}
-    releases = [one for one in client.iter_releases() if plan["planDigest"] in one.description]
-    with suppress(Exception):  # a gate of the workspace can be in the way
-        client.get_release(releases[0].id).publish()
+    digest = plan["planDigest"]
+    release = next((one for one in client.iter_releases() if digest in one.description), None)
+    if release is not None:
+        with suppress(EditorError):  # a gate of the workspace can be in the way
+            client.get_release(release.id).publish()
     agents = [one["id"] for one in plan["resources"] if one["kind"] == "agent"]
-    if agents and source in EXPORTS:
-        row.back["of"] += 1
-        row.back["unchanged"] += is_unchanged(client, source, agents, EXPORTS[source], path)
+    for form, name in EXPORTS.items():
+        if agents and form == source:
+            row.back["of"] += 1
+            row.back["unchanged"] += is_unchanged(client, form, agents, name, path)
+        elif agents:
+            written(client, form, agents, name)
+        row.exports[form] += len(agents)
+
+
+def measure_dataset(client: Client, form: str, path: Path, prefix: str, row: Row) -> None:
+    """Import a file into a dataset, again, export it and import the export."""
+    content = path.read_bytes()
+    dataset = client.get_dataset(client.create_dataset(name=f"{prefix}{path.name}").id)
+    try:
+        first = dataset.import_file(content, form)  # type: ignore[arg-type]
+    except EditorError as error:
+        raise Unreadable(str(error)) from None
+    row.files += 1
+    row.things += 1
+    row.items += first.created
+    row.again += dataset.import_file(content, form).unchanged == first.created + first.unchanged  # type: ignore[arg-type]
+    items = [json.loads(line) for line in dataset.export_file().splitlines()]
+    row.silent += [f"{path.name}: {one}" for one in unaccounted(path, items, [])]
+    row.back["of"] += 1
+    exported = dataset.export_file(form)  # type: ignore[arg-type]
+    row.back["unchanged"] += dataset.import_file(exported, form).unchanged == len(items)  # type: ignore[arg-type]
+    for other in ("csv", "jsonl", "promptfoo"):
+        row.exports[other] += bool(dataset.export_file(other))
+
+
+def manifests_in(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the manifests of prompts, as LangSmith keeps them, in the snapshots of LangChain's tests."""
+    for match in re.finditer(r"'''\n(.*?)\n[ ]*'''", path.read_text(encoding="utf-8"), re.DOTALL):
+        with suppress(ValueError):
+            value = json.loads(match[1])
+            if isinstance(value, dict) and value.get("lc") == 1 and "PromptTemplate" in match[1]:
+                yield value
+
+
+@contextmanager
+def serving(name: str, manifest: dict[str, Any]) -> Iterator[str]:
+    """Answer as LangSmith does, with one prompt; yield the address."""
+    repo = {"repo_handle": name, "full_name": f"me/{name}", "is_public": False}
+    commit = {"commit_hash": hashlib.sha256(json.dumps(manifest).encode()).hexdigest(), "manifest": manifest}
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # the name that the library asks for
+            value = commit if "/commits/" in self.path else {"repos": [repo], "total": 1}
+            body = json.dumps(value).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Write nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def written(client: Client, form: str, agents: list[str], name: str) -> dict[str, str]:
+    """Return the files of an export of these agents."""
+    reader = Reader(client)
+    published = [reader.read(agent) for agent in agents]
+    if form == "prompt-yml":
+        return {f"{one.id}.prompt.yml": prompt_yml.write(one, reader) for one in published}
+    return {name: (langfuse if form == "langfuse" else promptfoo).write(published, reader)}
 
 
 def is_unchanged(client: Client, form: str, agents: list[str], name: str, origin: Path) -> bool:
     """Return whether an export of these agents is imported without a change of any agent or block."""
-    reader = Reader(client)
-    published = [reader.read(agent) for agent in agents]
     with TemporaryDirectory() as folder:
-        texts = {name: ""}
-        if form == "prompt-yml":
-            texts = {f"{one.id}.prompt.yml": prompt_yml.write(one, reader) for one in published}
-        else:
-            texts[name] = (langfuse if form == "langfuse" else promptfoo).write(published, reader)
-        for file, text in texts.items():
+        for file, text in written(client, form, agents, name).items():
             path = Path(folder) / file
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
@@ -193,62 +299,6 @@ def is_unchanged(client: Client, form: str, agents: list[str], name: str, origin
     return not changed
 
 
-def unaccounted(path: Path, plan: dict[str, Any]) -> Iterator[str]:
-    """Yield the values of a file that are neither in its plan nor named by a loss."""
-    told = plain(json.dumps(plan["losses"], ensure_ascii=False))
-    everything = plain(" ".join(texts_in([plan["resources"], plan["datasets"]])))
-    messages = " ".join(f"{loss['where']} {loss['message']}" for loss in plan["losses"])
-    for place, text in leaves(path):
-        words = plain(text)
-        names = [one for one in place if len(one) > 1 and not one.isdigit()]
-        is_named = any(re.search(rf"\b{re.escape(one)}\b", messages) for one in names)
-        if words and words not in everything and words not in told and not is_named:
-            yield f"{'.'.join(place)}: {text[:80]!r}"
-
-
-def leaves(path: Path) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each value of a file with its place, and each line of a text."""
-    text = path.read_text(encoding="utf-8-sig")
-    if path.suffix in {".prompty", ".prompt"}:
-        match = re.match(r"(?:\s*|#[^\n]*\n)*---[ \t]*\r?\n(.*?\n)---[ \t]*\r?\n", text, re.DOTALL)
-        head, body = (match[1], text[match.end() :]) if match else ("", text)
-        values: list[Any] = [yaml.load(head, yaml.BaseLoader)]
-        yield from (((), line) for line in body.splitlines())
-    elif path.suffix == ".jsonl":
-        values = [json.loads(line) for line in text.splitlines() if line.strip()]
-    elif path.suffix == ".json":
-        values = [json.loads(text)]
-    else:
-        values = [yaml.load(text, yaml.BaseLoader)]
-    pending: list[tuple[tuple[str, ...], Any]] = [((), value) for value in values]
-    while pending:
-        place, value = pending.pop()
-        if isinstance(value, dict):
-            pending += [((*place, str(name)), one) for name, one in value.items()]
-        elif isinstance(value, list):
-            pending += [(place, one) for one in value]
-        elif value not in (None, ""):
-            yield from ((place, line) for line in str(value).splitlines())
-
-
-def texts_in(value: Any) -> Iterator[str]:
-    """Yield all texts and numbers in a value, names of members too."""
-    if isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            yield from texts_in(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from texts_in(one)
-    elif value is not None:
-        yield str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def plain(text: str) -> str:
-    """Return a text without what translations of templates change: all but letters and digits."""
-    return "".join(one for one in text.lower() if one.isalnum())
-
-
 def report(rows: dict[str, Row]) -> None:
     """Print a table of the formats, and one of the losses."""
     write = sys.stdout.write
@@ -256,8 +306,11 @@ def report(rows: dict[str, Row]) -> None:
     write("|---" * 8 + "|\n")
     for source, row in sorted(rows.items()):
         counts = (row.files, row.unreadable, row.things, row.items, row.again, len(row.silent))
-        back = f"{row.back['unchanged']} of {row.back['of']}" if source in EXPORTS else ""
+        back = f"{row.back['unchanged']} of {row.back['of']}" if row.back["of"] else ""
         write(f"| {source} | {' | '.join(map(str, [*counts, back]))} |\n")
+    write(f"\n| exported as | {' | '.join(sorted(rows))} |\n{'|---' * (1 + len(rows))}|\n")
+    for form in sorted({form for row in rows.values() for form in row.exports}):
+        write(f"| {form} | {' | '.join(str(rows[source].exports[form]) for source in sorted(rows))} |\n")
     codes = sorted({code for row in rows.values() for code in row.losses})
     write(f"\n| loss | {' | '.join(sorted(rows))} |\n{'|---' * (1 + len(rows))}|\n")
     for code in codes:

@@ -24,7 +24,7 @@ LONG: Final = 160
 """Longer conditions are shown on separate lines."""
 _JUNCTIONS: Final = frozenset({"AND", "OR"})
 _IN_WORDS: Final = "./:@#+-"
-"""Signs in a text that can only be a text: a word."""
+"""Signs within a text that can only be a text: a word."""
 _LIKE_JSON: Final = frozenset({"true", "false", "null"})
 
 
@@ -72,7 +72,7 @@ def in_lines(rules: dict[str, Any], indent: str = "") -> str:
 
 def value_in_words(value: Any) -> str:
     """Return the value of a comparison; a text that looks like something else is quoted."""
-    if isinstance(value, str) and is_name(value, _IN_WORDS) and value not in _LIKE_JSON:
+    if isinstance(value, str) and is_name(value, _IN_WORDS) and value[0] != "_" and value not in _LIKE_JSON:
         return value
     if isinstance(value, list) and value:
         return get_text_list([value_in_words(item) for item in value], _("or"))

@@ -196,6 +196,7 @@ def test_who_cancels_is_told_so(corp: IdentityProvider) -> None:
         ({"preferred_username": "edgar"}, "edgar-2"),
         ({"preferred_username": "EDGAR"}, "EDGAR-2"),
         ({"preferred_username": "Zoe\u0308 Ruth"}, "Zo\u00eb-Ruth"),
+        ({"preferred_username": "Jose\u0301"}, "José"),
         ({"preferred_username": "प्रिया", "email": "priya@corp.example"}, "priya"),
         ({"preferred_username": "ที่นี่"}, "person"),
         ({}, "person"),

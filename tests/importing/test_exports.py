@@ -85,6 +85,42 @@ def test_langfuse_with_the_block_as_a_text_of_its_own(desk: Desk, agent: None) -
     assert losses(plan) == set() and len(plan["resources"]) == 2
 
 
+def test_settings_without_a_model_are_named(desk: Desk) -> None:
+    settings = {"modelSettings": {"temperature": 0.5}}
+    make(desk, "own", model={"provider": "custom", "name": "x"}, default_options=settings)
+    assert desk.does("export", "promptfoo", "own") == DONE
+    assert "model: own: " in desk.err and "temperature" in desk.err
+
+
+def test_a_provider_that_is_no_model_keeps_its_settings_for_itself(desk: Desk) -> None:
+    provider = {"id": "fal:image:flux", "config": {"seed": 42}}
+    config = {"prompts": ["Draw {{a}}"], "providers": [provider], "tests": [{"vars": {"a": "x"}}]}
+    path = desk.write("promptfooconfig.yaml", config)
+    [agent] = desk.imports("promptfoo", path)["resources"]
+    assert "defaultOptions" not in agent["versions"][0]["config"]
+    assert agent["metadata"]["import"]["config"] == {"seed": 42}
+    [release] = desk.client.iter_releases()
+    desk.client.get_release(release.id).publish()
+    assert desk.does("export", "promptfoo", agent["id"], "-o", path) == DONE
+    assert set(actions(desk.plan("promptfoo", path)).values()) == {"unchanged"}
+
+
+REFERENCE = "@@@langfusePrompt:name=secrets|label=production@@@"
+
+
+def test_langfuse_fills_no_other_prompt_into_a_text(desk: Desk) -> None:
+    block = {"workspace_id": "acme", "auto_publish": True}
+    desk.client.create_stored_prompt_block(id="bad", name="Bad", content=f"See {REFERENCE}", **block)
+    desk.client.create_stored_prompt_block(id="fine", name="Fine", content="An @@@ is @@@ fine.", **block)
+    make(desk, "literal", f"Say {REFERENCE} word for word.")
+    make(desk, "by-block", [{"type": "prompt_block_ref", "id": "bad"}])
+    make(desk, "good", [{"type": "prompt_block_ref", "id": "fine"}])
+    assert desk.does("export", "langfuse", "literal", "by-block", "good") == DONE
+    assert [one["name"] for one in json.loads(desk.out)] == ["fine", "good"]
+    refused = [line.split(": ")[1] for line in desk.err.splitlines() if line.startswith("refused")]
+    assert refused == ["literal", "by-block", "bad"]
+
+
 def _named(model: dict[str, str]) -> dict[str, str]:
     return {"provider": model["provider"], "model": model["name"]}
 

@@ -84,7 +84,7 @@ def test_prompts_tests_and_assertions(desk: Desk, folder: Any) -> None:
     assert {"variable_renamed", "configuration", "judge", "column"} <= lost
     assert "sk-abc" not in str(plan)
     chat = desk.client.get_stored_agent("support/chat").details(status="draft")
-    assert chat.model == {"provider": "openai", "name": "gpt-4o"}
+    assert chat.model == {"provider": "openai-chat", "name": "gpt-4o"}
     assert chat.default_options == {"modelSettings": {"temperature": 0, "maxOutputTokens": 100}}
     logic = [(one["where"], one["line"]) for one in plan["losses"] if one["code"] == "template_logic"]
     assert ("short, message 1", 1) in logic and len(logic) == 3
@@ -209,6 +209,58 @@ def test_defaults_that_multiply_are_refused(desk: Desk, monkeypatch: pytest.Monk
     monkeypatch.setattr("editor_client.importing.cases.MAX_TOTAL", 4 << 20)
     config = {"prompts": ["Hi"], "defaultTest": {"vars": {"a": "x" * 100_000}}, "tests": [{}] * 5_000}
     assert "4 MiB" in desk.refuses("promptfoo", desk.write("promptfooconfig.json", config))
+
+
+def test_a_provider_of_judges_that_no_rubric_uses_is_named(desk: Desk) -> None:
+    unused = {"id": "openai:gpt-4o-mini", "config": {"temperature": 0}}
+    config = {
+        "prompts": ["Hi {{a}}"],
+        "defaultTest": {"options": {"provider": unused}},
+        "tests": [{"vars": {"a": "x"}, "assert": [{"type": "equals", "value": "y"}]}],
+    }
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    [loss] = [one for one in plan["losses"] if one["code"] == "judge"]
+    assert "gpt-4o-mini" in loss["message"] and "no rubric uses it" in loss["message"]
+    assert plan["datasets"][0]["metadata"]["import"]["configuration"]["judges"] == [unused]
+
+
+def test_what_a_provider_of_judges_says_besides_its_model_is_named(desk: Desk) -> None:
+    rubric = {"type": "llm-rubric", "value": "Is kind"}
+    by_kind = {"text": "openai:gpt-4o", "embedding": "openai:embedding:small"}
+    config = {
+        "prompts": ["Hi {{a}}"],
+        "defaultTest": {"options": {"provider": {"id": "openai:gpt-4o", "config": {"temperature": 0.25}}}},
+        "tests": [
+            {"vars": {"a": "x"}, "assert": [rubric]},
+            {"vars": {"a": "y"}, "assert": [{**rubric, "provider": by_kind}]},
+        ],
+    }
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    [dataset] = plan["datasets"]
+    judges = dataset["metadata"]["import"]["configuration"]["judges"]
+    assert judges == [{"config": {"temperature": 0.25}}]
+    assert dataset["items"][1]["metadata"]["import"]["asserts"] == [
+        {"type": "llm-rubric", "provider": by_kind}
+    ]
+    told = " ".join(one["message"] for one in plan["losses"] if one["code"] == "assertion")
+    assert "for config" in told and "for embedding" in told
+    assert "no rubric uses it" not in str(plan["losses"])
+
+
+def test_a_chat_with_the_logic_of_a_template_is_a_text(desk: Desk) -> None:
+    """Such a file is JSON only when promptfoo has filled it in; the rest of the configuration is read."""
+    desk.write("p.json", '[{% for m in past %}{"role": "user", "content": "{{m}}"},{% endfor %}]')
+    config = {"prompts": ["file://p.json", "Hi {{q}}"], "tests": [{"vars": {"q": "a"}}]}
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    first, second = plan["resources"]
+    assert "{% for m in past %}" in first["versions"][0]["config"]["instructions"][0]["content"]
+    assert second["name"] and "template_logic" in losses(plan)
+
+
+def test_defaults_alone_are_one_test(desk: Desk) -> None:
+    config = {"prompts": ["Hi {{a}}"], "defaultTest": {"vars": {"a": "x"}}}
+    plan = desk.plan("promptfoo", desk.write("promptfooconfig.json", config))
+    assert [one["requestContext"] for one in plan["datasets"][0]["items"]] == [{"a": "x"}]
 
 
 def test_too_many_tests_are_refused(desk: Desk) -> None:

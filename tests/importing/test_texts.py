@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from editor_client.importing.collection import id_of, shown
+from editor_client.importing.formats.table import collected
 from editor_client.shared.ids import slug
 
 from tests.importing.conftest import Desk, actions, losses
@@ -96,6 +97,21 @@ def test_prompty_of_the_first_version(desk: Desk) -> None:
     assert (agent.instructions, agent.model) == ("Be kind.", {"provider": "azure", "name": "gpt-35"})
 
 
+def test_what_the_head_of_a_message_says_is_kept_and_named(desk: Desk) -> None:
+    text = 'system:\nBe kind.\n\nuser[name="Ann"]:\nHi, I am Ann.\n\nassistant[]:\nHello!\n'
+    plan = desk.plan("prompty", desk.write("a.prompty", text))
+    [agent] = [one for one in plan["resources"] if one["kind"] == "agent"]
+    assert agent["metadata"]["import"]["messages"] == {"2": {"about": 'name="Ann"'}}
+    [loss] = [one for one in plan["losses"] if one["code"] == "message"]
+    assert "Ann" in loss["message"]
+
+
+def test_the_variables_of_the_message_that_is_left_out_are_named(desk: Desk) -> None:
+    plan = desk.plan("prompty", desk.write("a.prompty", "system:\nBe kind.\n\nuser:\n{{question}}\n"))
+    [loss] = [one for one in plan["losses"] if one["code"] == "input_message"]
+    assert "question" in loss["message"]
+
+
 def test_dotprompt_with_a_partial(desk: Desk) -> None:
     desk.write("_tone.prompt", "Be {{how}}.\n")
     desk.write("greet.casual.prompt", DOTPROMPT)
@@ -162,6 +178,32 @@ def test_a_dump_of_an_eval(desk: Desk) -> None:
     item = dataset["items"][0]
     tried = desk.client.get_stored_scorer("sums/scorers/exact").try_out(item["input"], "2")
     assert tried.passed is True
+
+
+def test_a_reference_that_only_the_source_can_fill_in_is_never_compared_literally(desk: Desk) -> None:
+    check = {"type": "string_check", "input": "{{ sample.output_text }}", "operation": "eq"}
+    references = {"letters": "{{item.größe}}", "marks": "{{ item.नाम }}", "logic": "{{#item.a}}x{{/item.a}}"}
+    criteria = [{**check, "name": name, "reference": one} for name, one in references.items()]
+    dump = {"name": "Sums", "testing_criteria": criteria, "runs": []}
+    plan = desk.plan("openai-evals", desk.write("sums.json", dump))
+    assert [one["versions"][0]["config"]["type"] for one in plan["resources"]] == ["code"] * 3
+    evaluator = {"name": "same", "string": {"equals": "{{größe}}"}}
+    prompt = {"messages": [{"role": "system", "content": "Hi"}], "evaluators": [evaluator]}
+    plan = desk.plan("prompt-yml", desk.write("a.prompt.yml", prompt))
+    assert "scorer" in losses(plan)
+    assert [one["kind"] for one in plan["resources"]] == ["agent"]
+
+
+def test_a_partial_may_have_any_name(desk: Desk) -> None:
+    names = ["ton", "größe", "gro\u0308\u00dfe", "नमस्ते", "a+b"]
+    for name in names:
+        desk.write(f"_{name}.prompt", "Be kind.")
+    desk.write("all.prompt", "\n\n".join(f"{{{{>{name}}}}}" for name in names))
+    collection = collected("dotprompt", str(desk.folder))
+    assert not {loss.code for loss in collection.losses} & {"template_logic", "reference"}
+    [agent] = [one for one in collection.resources if one.kind == "agent"]
+    blocks = agent.snapshots[0].config["instructions"]
+    assert [one["type"] for one in blocks] == ["prompt_block_ref"] * len(names)
 
 
 def test_samples_of_the_repository(desk: Desk) -> None:

@@ -51,6 +51,9 @@ def test_short_rules_are_one_line() -> None:
         (every(rule("name", "equals", "")), 'name is ""'),
         (every(rule("name", "equals", "a, b")), 'name is "a, b"'),
         (every(rule("language", "equals", "हिन्दी")), "language is हिन्दी"),
+        (every(rule("name", "equals", "प्रिया")), "name is प्रिया"),
+        (every(rule("name", "equals", "Ju\u0308rgen")), "name is Ju\u0308rgen"),
+        (every(rule("name", "equals", "_x")), 'name is "_x"'),
     ]:
         with translation.override("en"):
             assert in_words(rules) == words

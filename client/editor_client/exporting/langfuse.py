@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -14,15 +15,43 @@ from editor_client.shared.clipping import clipped
 PRODUCTION: Final = "production"
 MAX_NAME: Final = 255
 _RESERVED: Final = {"new", "metrics", "prompt-detail"}
+_REFERENCE: Final = re.compile(r"@@@langfusePrompt:.*?@@@")
+"""What Langfuse replaces by the text of another prompt; there is no way to write it as text."""
 
 
 def write(agents: Iterable[Published], reader: Reader) -> str:
-    """Return a JSON list of prompts, sorted by name."""
-    entries = [_entry(agent, reader) for agent in agents]
+    """Return a JSON list of prompts, sorted by name.
+
+    A prompt with a text that Langfuse would replace is left out, and so are those that refer to it.
+    """
+    refused = {block_id for block_id, content in reader.blocks.items() if _REFERENCE.search(content)}
+    entries = []
+    for agent in agents:
+        if reason := _refused(agent, refused):
+            reader.lose("refused", agent.id, f"It is left out: {reason}.")
+        else:
+            entries.append(_entry(agent, reader))
     for block_id, content in reader.blocks.items():
-        text = curly(Text(content=content), reader, block_id)
-        entries.append(_prompt(_name(block_id, reader), "text", text, {}, []))
+        if block_id in refused:
+            reader.lose("refused", block_id, f"It is left out: {_why(content)}.")
+        else:
+            text = curly(Text(content=content), reader, block_id)
+            entries.append(_prompt(_name(block_id, reader), "text", text, {}, []))
     return canonical.file_text(sorted(entries, key=lambda one: str(one["name"])))
+
+
+def _refused(agent: Published, refused: set[str]) -> str:
+    """Return why an agent cannot be written; empty if it can."""
+    for text in agent.texts:
+        if text.block_id in refused:
+            return f"it refers to {shown(text.block_id)}, which is left out"
+    contents = [one.content for one in agent.texts] + [content for _, _, content in agent.messages]
+    return next((_why(one) for one in contents if _REFERENCE.search(one)), "")
+
+
+def _why(content: str) -> str:
+    found = _REFERENCE.search(content)
+    return f"Langfuse would replace {shown(found[0])} by another prompt" if found else ""
 
 
 def _entry(agent: Published, reader: Reader) -> dict[str, Any]:

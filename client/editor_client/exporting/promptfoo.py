@@ -198,14 +198,16 @@ def _plain_name(text: str, instead: str, reader: Reader) -> str:
 def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | None:
     """Return the model as a provider; None, which is noted, if promptfoo has none like it."""
     model = agent.model
+    reason = ""
     if not model:
-        reader.lose("model", agent.id, "It has no model: add a provider.")
-        return None
-    if model["provider"] not in BUILT_IN or not is_plain(model["name"]):
-        message = (
-            f"promptfoo has no provider {shown(model['provider'])!r}: add one for {shown(model['name'])}."
-        )
-        reader.lose("model", agent.id, message)
+        reason = "It has no model: add a provider."
+    elif model["provider"] not in BUILT_IN or not is_plain(model["name"]):
+        provider, name = shown(model["provider"]), shown(model["name"])
+        reason = f"promptfoo has no provider {provider!r}: add one for {name}."
+    if not model or reason:
+        if agent.settings:
+            reason = f"{reason} Left out with it: {', '.join(map(shown, agent.settings))}."
+        reader.lose("model", agent.id, reason)
         return None
     provider = PROVIDERS.get(model["provider"], model["provider"])
     found: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}

@@ -134,7 +134,8 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     for number, one in rest:
         place = f"{where}, message {number}"
         if asked and number == asked.number:
-            left = "A message that consists of variables is left out: it is the input of the agent."
+            names = ", ".join(map(shown, asked.variables))
+            left = f"A message that consists of variables is left out: {names} is the input of the agent."
             collection.lose("input_message", place, left)
             continue
         name = f"{number}-{one.role}"

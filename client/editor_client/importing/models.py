@@ -53,6 +53,7 @@ TRANSLATED: Final[Mapping[str, str]] = {
     "azure_openai": "azure",
     "azure-openai": "azure",
     "aws_bedrock": "bedrock",
+    "bedrock_converse": "bedrock",
     "amazon-bedrock": "bedrock",
     "gemini": "google",
     "google_genai": "google",
@@ -64,11 +65,18 @@ TRANSLATED: Final[Mapping[str, str]] = {
 }
 """Our names of providers that have another name elsewhere."""
 _NO_CHAT: Final = frozenset(
-    {"assistant", "embedding", "embeddings", "image", "moderation", "realtime", "tts"}
+    {
+        *("agents", "agents-api", "assistant", "audio", "chatkit", "codex", "codex-app-server"),
+        *("codex-desktop", "codex-sdk", "embedding", "embeddings", "feature-extraction", "foundry-agent"),
+        *("image", "kb", "live", "moderation", "realtime", "sentence-similarity", "speech"),
+        *("text-classification", "token-classification", "transcription", "tts", "video", "voice"),
+    }
 )
 """Segments of promptfoo's providers that are followed by the name of something else than a model of texts."""
-_WAYS: Final = frozenset({"chat", "responses", "messages", "completion", "text", "text-generation"})
-"""Segments of promptfoo's providers that say how the model is asked, which is a matter of the provider."""
+_WAYS: Final = frozenset(
+    {"chat", "responses", "messages", "completion", "converse", "text", "text-generation"}
+)
+"""Segments of promptfoo's providers that say how the model is asked; `openai-chat` is a provider of ours."""
 _PREFIX: Final = re.compile(r"(?!ft:)([A-Za-z][A-Za-z0-9_-]*)([/:])(?=[^/])")
 _NO_NAME: Final = re.compile(r"://|\s|[\x00-\x1f\x7f-\x9f]")
 
@@ -144,7 +152,10 @@ def _split(text: str) -> tuple[str | None, str, str]:
     way, colon, rest = name.partition(":")
     if way in _NO_CHAT:
         return provider, name, "it is none for chats"
-    return provider, rest if colon and way in _WAYS else name, ""
+    if not colon or way not in _WAYS:
+        return provider, name, ""
+    by_way = f"{TRANSLATED.get(provider.lower(), provider.lower())}-{way}"
+    return by_way if by_way in BUILT_IN else provider, rest, ""
 
 
 def _snake(name: str) -> str:

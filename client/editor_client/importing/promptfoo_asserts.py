@@ -56,13 +56,19 @@ class Assertions:
     """Translates the assertions of all tests of a configuration."""
 
     scorers: Scorers
-    judge: Any = None
+    _judge: Any = field(default=None, init=False)
     """The provider of judges for which the assertion names none."""
     _count: set[str] = field(default_factory=set, init=False)
+    _judges: dict[str, Any] = field(default_factory=dict, init=False)
+    """The providers of judges of all tests by their digests, as far as no scorer has them."""
+    _used: set[str] = field(default_factory=set, init=False)
 
-    def judged(self, asserts: list[Any], variables: Mapping[str, Any]) -> Judged:
-        """Return what these assertions become in a test with these variables."""
+    def judged(self, asserts: list[Any], variables: Mapping[str, Any], judge: Any = None) -> Judged:
+        """Return what these assertions become in a test with these variables and this provider of judges."""
         judged = Judged()
+        self._judge = judge
+        if judge is not None:
+            self._judges.setdefault(canonical.digest(judge), judge)
         for one in asserts:
             scorer_id = self._one(one, variables, judged)
             if scorer_id is None:
@@ -72,6 +78,17 @@ class Assertions:
             if scorer_id not in judged.scorer_ids:
                 judged.scorer_ids.append(scorer_id)
         return judged
+
+    def judges_left(self) -> list[Any]:
+        """Return what no scorer has of the providers of judges, and note those that no assertion uses."""
+        where = f"{self.scorers.folder}, options.provider"
+        for digest, one in self._judges.items():
+            if digest not in self._used:
+                message = f"The provider {shown(one)} is left out: no rubric uses it. metadata.import has it."
+                self.scorers.collection.lose("judge", where, message)
+        return [
+            credentials.without(one, self.scorers.collection, where) for one in self._judges.values() if one
+        ]
 
     def _one(self, one: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
         kind = one.get("type") if isinstance(one, dict) else None
@@ -146,9 +163,18 @@ class Assertions:
         if not isinstance(value, str) or not value.strip():
             return None
         where = f"{self.scorers.folder}/{_slug(str(one['type']))}"
-        provider = one.get("provider", self.judge)
-        name = provider.get("id") if isinstance(provider, dict) else provider
+        provider = one.get("provider", self._judge)
+        members = Members(
+            provider if isinstance(provider, dict) else {"id": provider}, self.scorers.collection, where
+        )
+        name = members.text("id")
         model = models.model_from(name, self.scorers.collection, where)
+        left = {**models.without_place(name, model), **members.left(code="assertion")}
+        if "provider" not in one and provider is not None:
+            self._judges[digest := canonical.digest(provider)] = left
+            self._used.add(digest)
+        elif left:
+            judged.left.append({"type": one["type"], "provider": left})
         message = "A judge of the editor asks in its own words; only the rubric is the same."
         self.scorers.collection.lose("judge", where, message)
         return self.scorers.judge(_slug(str(one["type"])), value, VERDICTS, model, None)

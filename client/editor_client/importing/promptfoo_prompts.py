@@ -130,7 +130,11 @@ def _lines(text: str, name: str) -> Labelled:
 
 
 def _value(parse: Callable[[str, str], Any], text: str, name: str) -> Labelled:
-    value = parse(text, name)
+    """Yield a chat, or a text: one with the logic of a template is JSON only when that is filled in."""
+    try:
+        value = parse(text, name)
+    except Unreadable:
+        value = None
     yield "", value if isinstance(value, list) else text, {}
 
 

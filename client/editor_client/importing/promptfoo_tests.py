@@ -54,9 +54,17 @@ class Tests:
     def _expanded(self, config: Members) -> Iterator[Test]:
         defaults = self._objects_in(config.take("defaultTest"), "defaultTest")
         base = self._default(defaults[0]) if defaults else {}
-        for test in self._objects_in(config.take("tests"), "tests"):
+        if len(defaults) > 1:
+            message = f"{len(defaults) - 1} further defaults of tests are left out; metadata.import has them."
+            self.collection.lose("not_followed", "defaultTest", message)
+            self.left["moreDefaults"] = credentials.without(defaults[1:], self.collection, "defaultTest")
+        listed = self._objects_in(config.take("tests"), "tests")
+        scenarios = self._objects_in(config.take("scenarios"), "scenarios")
+        if base and not listed and not scenarios:
+            listed = [{}]  # promptfoo then makes one test of the defaults alone
+        for test in listed:
             yield from self._variants(self._merged(base, self._known(test)))
-        for number, scenario in enumerate(self._objects_in(config.take("scenarios"), "scenarios"), 1):
+        for number, scenario in enumerate(scenarios, 1):
             members = Members(scenario, self.collection, f"scenarios, {number}")
             inner = self._objects_in(members.take("config"), "scenarios") or [{}]
             tests = self._objects_in(members.take("tests"), "scenarios") or [{}]

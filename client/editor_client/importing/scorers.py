@@ -12,7 +12,7 @@ from typing import Any, Final
 from editor_client.importing import credentials
 from editor_client.importing.agents import change_message
 from editor_client.importing.collection import Collection, Config, Resource, Snapshot, shown
-from editor_client.importing.templates import pieces, variables
+from editor_client.importing.templates import Language, pieces, variables
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
 
@@ -117,12 +117,18 @@ class Scorers:
         return self.add(name, "llm-judge", config, source=source, instructions=text, **more)
 
 
-def literal(value: Any) -> str | None:
-    """Return a value as a text that a scorer takes literally; None if it would be filled in, or is none."""
+def literal(value: Any, language: Language = "none") -> str | None:
+    """Return a value as a text that a scorer takes literally; None if it would be filled in, or is none.
+
+    `language` is that in which the source fills in values.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     text = value if isinstance(value, str) else canonical.dump(value)
-    return None if not text.strip() or any(True for _ in placeholders(text)) else text
+    is_template = any(True for _ in placeholders(text)) or any(
+        piece.kind != "text" for piece in pieces(text, language)
+    )
+    return None if is_template or not text.strip() else text
 
 
 def function_name(text: str) -> str:

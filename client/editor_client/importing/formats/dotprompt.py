@@ -26,7 +26,7 @@ from editor_client.importing.templates import Translator
 SYSTEM: Final = "dotprompt"
 ENDINGS: Final = (".prompt",)
 _TAG: Final = re.compile(r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|history)[ \t]*+\}\}")
-_PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[\w./-]{1,100})[ \t]*+\}\}")
+_PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[^\s{}]{1,100})[ \t]*+\}\}")
 
 
 def read(documents: Documents) -> Collection:

@@ -27,11 +27,22 @@ KEY: Final = "LANGSMITH_API_KEY"
 PAGE: Final = 100
 _LANGUAGES: Final[Sequence[Language]] = ("f-string", "mustache", "jinja2")
 _ROLES: Final = {"System": "system", "Human": "user", "AI": "assistant"}
-_PROVIDERS: Final = {
+PROVIDERS: Final = {
     "ChatOpenAI": "openai",
     "AzureChatOpenAI": "azure",
     "ChatAnthropic": "anthropic",
     "ChatGoogleGenerativeAI": "google",
+    "ChatVertexAI": "google-cloud",
+    "ChatMistralAI": "mistral",
+    "ChatGroq": "groq",
+    "ChatFireworks": "fireworks",
+    "ChatTogether": "together",
+    "ChatBedrock": "bedrock",
+    "ChatBedrockConverse": "bedrock",
+    "ChatCohere": "cohere",
+    "ChatDeepSeek": "deepseek",
+    "ChatOllama": "ollama",
+    "ChatXAI": "xai",
 }
 _BOOKKEEPING: Final = (
     *("id", "tenant_id", "owner", "created_at", "updated_at", "created_by", "num_likes", "num_downloads"),
@@ -146,11 +157,11 @@ class _Manifest:
         if arguments.peek("model_name") == named:
             arguments.skip("model_name")
         self.settings = models.settings_in(arguments)
-        provider = arguments.take("provider", _PROVIDERS.get(_class_of(model)))
+        provider = arguments.take("provider", PROVIDERS.get(_class_of(model)))
         self.model = models.model_from(named, self.collection, self.name, provider=provider)
         if left := arguments.left() | models.without_place(named, self.model):
             self.extra["config"] = left
-        if _class_of(model) not in _PROVIDERS and (named or _class_of(model)):
+        if _class_of(model) not in PROVIDERS and (named or _class_of(model)):
             self.extra["modelClass"] = _class_of(model)
 
     def _prompt(self, prompt: Mapping[str, Any]) -> None:

@@ -181,7 +181,7 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
     if operation is None or not _OUTPUT.fullmatch(a_text(grader.get("input")).strip()):
         return None
     match = _ITEM.fullmatch(reference.strip()) if isinstance(reference, str) else None
-    text = f"{{{{input.{match[1]}}}}}" if match else literal(reference)
+    text = f"{{{{input.{match[1]}}}}}" if match else literal(reference, "mustache")
     if text is None:
         return None
     kind, member, more = operation

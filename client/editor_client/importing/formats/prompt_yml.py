@@ -121,7 +121,7 @@ def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]
 def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> str | None:
     kind = next((one for one in _STRINGS if given.peek(one)), None)
     value = None if kind is None else given.peek(kind)
-    text = "{{groundTruth}}" if value == "{{expected}}" else literal(value)
+    text = "{{groundTruth}}" if value == "{{expected}}" else literal(value, "curly")
     if kind is None or text is None:
         message = "It is left out: its value is no text, or has variables that a scorer does not know."
         scorers.collection.lose(LEFT_OUT, where, message)

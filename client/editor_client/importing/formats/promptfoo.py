@@ -156,12 +156,13 @@ class _Configuration:
         provider = Members(dict(given), self.collection, where)
         name = provider.take("id")
         config = provider.members("config")
-        settings = models.settings_in(config)
         model = None
         if isinstance(name, str) and EXECUTED.match(name):
             self.collection.lose("not_followed", where, f"{shown(name)} is left out: nothing is executed.")
         else:
             model = models.model_from(name, self.collection, where)
+        # Settings are those of a model: without one they stay with the provider.
+        settings = {} if model is None else models.settings_in(config)
         kept = {**models.without_place(name, model), **provider.left()}
         extra = nested(config=config.left(), provider=credentials.without(kept, self.collection, where))
         return model, settings, extra
@@ -186,9 +187,9 @@ class _Configuration:
         cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
         assertions = Assertions(scorers)
         for test in tests:
-            assertions.judge = test.get("options", {}).get("provider")
             asserts, unread = source.asserts(test)
-            judged = assertions.judged(asserts, test.get("vars", {}))
+            judge = test.get("options", {}).get("provider")
+            judged = assertions.judged(asserts, test.get("vars", {}), judge)
             where = f"{self.name}, tests"
             clean = credentials.without(test.get("vars", {}), self.collection, where, by_name=False)
             metadata = credentials.without(test.get("metadata", {}), self.collection, where)
@@ -208,6 +209,7 @@ class _Configuration:
                 metadata=metadata,
                 scorerIds=judged.scorer_ids or None,
             )
+        self.left |= nested(judges=assertions.judges_left())
         agents = [reader.id for reader, _ in readers if reader.is_made]
         running = self._running_scorers(cases.items)
         self.collection.datasets.append(

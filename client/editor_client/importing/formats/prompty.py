@@ -17,9 +17,11 @@ from editor_client.shared import canonical, tags
 
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
+MARKER: Final = re.compile(r"\s*(?:---|\+\+\+)\s*")
+"""A line before or after the head; the two need not be the same."""
 _ROLE: Final = re.compile(
     r"^[ \t]*+(?:\#[ \t]*+)?(?P<role>system|developer|user|assistant|tool|function)"
-    r"[ \t]*+(?:\[[^\]\n]{0,200}\][ \t]*+)?:[ \t]*+$",
+    r"[ \t]*+(?:\[(?P<about>[^\]\n]{0,200})\][ \t]*+)?:[ \t]*+$",
     re.IGNORECASE | re.MULTILINE,
 )
 _LANGUAGES: Final[Mapping[str, Language]] = {
@@ -50,7 +52,10 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection) -> None:
-    parts = parted(text, name)
+    parts = parted(text, name, marker=MARKER)
+    if parts.line == 1 and parted(text, name, marker=MARKER, with_comments=True).comments:
+        lost = "Comments stand before the head, so that Prompty takes it for a part of the prompt."
+        collection.lose("head", name, lost)
     head = Members(parts.head, collection, name)
     note_unresolved(canonical.dump(parts.head), collection, f"{name}, head")
     note_unresolved(parts.body, collection, name, parts.line)
@@ -73,8 +78,13 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
         extra["name"] = plain
     schema, left = _schema(inputs, collection, name)
     extra |= nested(inputs=left, metadata=about.left())
+    messages = messages_in(parts, _ROLE, "system")
+    for number, message in enumerate(messages, 1):
+        if message.left:
+            lost = f"What its head says is left out: {shown(message.left['about'])}. metadata.import has it."
+            collection.lose("message", f"{name}, message {number}", lost)
     reader.add(
-        messages_in(parts, _ROLE, "system"),
+        messages,
         model=model,
         settings=settings,
         extra={**extra, **head.left()},
