@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views import View
 
@@ -23,6 +25,21 @@ from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 from versioning.models import events
+
+
+def with_undo(message: str, address: str, value: str) -> SafeString:
+    """Return a message about what was done, with a button that undoes it.
+
+    The button posts `undo` with the value to the address, with the frame's form.
+    """
+    button = '<button class="link" form="post" formaction="{}" name="undo" value="{}">{}</button>'
+    return format_html(
+        "{} " + button,
+        message,
+        address,
+        value,
+        _("Undo"),
+    )
 
 
 def safe_next_url(request: HttpRequest, otherwise: str) -> str:

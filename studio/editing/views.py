@@ -75,7 +75,8 @@ class EditPage(EditablePage):
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
-        is_new = saved is not None and (self.base is None or saved.version.version_id != self.base.version_id)
+        before = self.resource.latest_id if self.resource is not None else ""
+        is_new = saved is not None and saved.resource.latest_id != before
         return self._saved(saved, submission, is_new=is_new)
 
     @property
@@ -135,7 +136,12 @@ class EditPage(EditablePage):
         if self.resource is not None:
             etag = submission.controls["tag"].typed
             return self.collection.edit(
-                self.resource_id, submission.changed, expect={etag}, default_message="", **about
+                self.resource_id,
+                submission.changed,
+                expect={etag},
+                default_message="",
+                from_live=True,
+                **about,
             )
         if not submission.changed and not submission.metadata:
             return None
@@ -186,12 +192,12 @@ class EditPage(EditablePage):
         )
         if self.resource is None or not is_saved:
             return in_place.conflict()
-        saved = Resolved(resource=self.resource, version=self.resource.base)
+        saved = Resolved(resource=self.resource, version=self.base or self.resource.base)
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
     def _forget(self) -> None:
         """Forget what was read of the resource: it has changed since."""
-        for known in ("resource", "base", "summary"):
+        for known in ("resource", "base", "summary", "taken_back"):
             self.__dict__.pop(known, None)
 
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
@@ -247,7 +253,9 @@ class EditPage(EditablePage):
             controls=controls,
             version=self.base,
             panels=self.panels("edit", self.base, self.schema.names),
-            obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
+            obstacle=obstacle_to(self.resource, self.resource.current, self.caller)
+            if self.resource
+            else None,
             publish_address=self.address("publish"),
             present=Others.at(self),
             base_title=snapshots.title_of(self.base) if self.base else "",

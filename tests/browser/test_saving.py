@@ -35,11 +35,11 @@ def test_a_save_leaves_the_page_where_it_is_and_the_next_one_goes_on_from_it(
     page.evaluate(MARK)
     address = page.url
     text_of(page).fill("Write better.")
-    page.get_by_label("What you changed, and why").fill("Better than well")
+    page.get_by_label("Describe your change (optional)").fill("Better than well")
     save(page)
     expect(page.locator("#state-chips")).to_contain_text("Unpublished changes")
     expect(page.locator("#pointers")).to_contain_text("Version 2 · You · just now")
-    expect(page.get_by_label("What you changed, and why")).to_have_value("")
+    expect(page.get_by_label("Describe your change (optional)")).to_have_value("")
     assert (state(page), page.url) == ("Saved.", address)
     copies(page, 0)
     assert flaws(page, page.locator(".messages")) == []
