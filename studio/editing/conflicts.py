@@ -43,6 +43,11 @@ class Conflict:
     """The titles of those that both changed in the same place."""
     can_take_both: bool
 
+    @property
+    def must_choose(self) -> bool:
+        """Whether saving the form would replace something that another person has saved."""
+        return bool(self.both) or self.is_gone
+
     @classmethod
     def of(cls, submission: Submission, latest: Config, schema: ConfigSchema) -> Conflict:
         """Compare a form with the version it began with and with the latest one."""

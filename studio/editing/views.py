@@ -38,6 +38,10 @@ from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
 """The value of `then` to show a form with the changes of both people after a conflict."""
+REPLACE: Final = "replace"
+"""The value of `then` to save after a conflict in which both changed the same."""
+UNDECIDED: Final = "undecided:"
+"""Begins the entity tag of a form that shows such a conflict, so that saving it as usual is refused again."""
 UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
@@ -62,6 +66,9 @@ class EditPage(EditablePage):
             return self._restored(submission)
         if controls["then"].typed == TAKE_BOTH:
             return self._both(submission)
+        if controls["tag"].typed.startswith(UNDECIDED) and controls["then"].typed != REPLACE:
+            # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
+            return in_place.conflict() if self.is_in_place else self._still_undecided(submission)
         try:
             submission.check(self.schema)
             self._refuse_unknown(submission)
@@ -134,7 +141,7 @@ class EditPage(EditablePage):
             "by": self.caller,
         }
         if self.resource is not None:
-            etag = submission.controls["tag"].typed
+            etag = submission.controls["tag"].typed.removeprefix(UNDECIDED)
             return self.collection.edit(
                 self.resource_id,
                 submission.changed,
@@ -207,11 +214,19 @@ class EditPage(EditablePage):
         controls = submission.on_top_of(self.config)
         shown = {
             "conflict": conflict,
+            "is_own_conflict": self.base is not None and self.base.author_name == self.caller.username,
             "began": submission.controls["base"].typed,
             **context,
             **self._saves_on(),
         }
+        if conflict.must_choose:
+            shown["tag"] = UNDECIDED + shown["tag"]
         return self._form(controls, status=status, is_typed=True, **shown)
+
+    def _still_undecided(self, submission: Submission) -> HttpResponse:
+        """Show a conflict once more, compared with the version that the form began with before it."""
+        began = submission.controls["began"].typed
+        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
 
     def _both(self, submission: Submission) -> HttpResponse:
         """Show the form with the changes of both people, which nothing has saved yet.

@@ -64,7 +64,13 @@ def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf
     assert flaws(first, told) == []
     expect(control(first)).to_have_value("Write like Edgar.")
     expect(first.locator("#in-description")).to_have_value("Paula's description")
-    save(first)
+    first.keyboard.press("Control+s")
+    expect(told).to_contain_text("You both changed Instructions")
+    expect(control(first)).to_have_value("Write like Edgar.")
+    assert draft(api_of, made)["instructions"] == "Write like Paula."
+    first.get_by_role("button", name="Replace the other version").click()
+    expect(first.get_by_text("is saved as a draft.")).to_be_visible()
+    expect(first.get_by_text("Not saved yet.")).to_have_count(0)
     saved = draft(api_of, made)
     assert (saved["instructions"], saved["description"]) == ("Write like Edgar.", "Paula's description")
     versions = api_of("alice").get(AGENTS.url(made, "versions")).body["versions"]

@@ -79,7 +79,7 @@ def test_where_both_changed_the_same_place_one_has_to_choose(cast: Cast, kind: K
     said = words_of(conflict)
     assert "Take both" not in said
     title = "Instructions" if kind.text == "instructions" else "Text"
-    assert f"In Name, {title} you changed the same place, so you have to choose." in said
+    assert f"In Name, {title} the same place was changed, so you have to choose." in said
     # The button is not offered; what would press it all the same gets the same page.
     again = edgar.post(kind, form_of(conflict) | {"then": "both"})
     assert again.status_code == 409 and "you have to choose" in words_of(again)
