@@ -38,6 +38,9 @@ from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
 """The value of `then` to show a form with the changes of both people after a conflict."""
+PREFER_OURS: Final = "both-ours"
+PREFER_THEIRS: Final = "both-theirs"
+"""The values of `then` that do so with the wording of one side where the changes clash."""
 REPLACE: Final = "replace"
 """The value of `then` to save after a conflict in which both changed the same."""
 UNDECIDED: Final = "undecided:"
@@ -62,13 +65,9 @@ class EditPage(EditablePage):
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         controls = submission.controls
-        if controls["then"].typed == unsaved.RESTORE:
-            return self._restored(submission)
-        if controls["then"].typed == TAKE_BOTH:
-            return self._both(submission)
-        if controls["tag"].typed.startswith(UNDECIDED) and controls["then"].typed != REPLACE:
-            # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
-            return in_place.conflict() if self.is_in_place else self._still_undecided(submission)
+        instead = self._instead_of_saving(submission)
+        if instead is not None:
+            return instead
         try:
             submission.check(self.schema)
             self._refuse_unknown(submission)
@@ -85,6 +84,18 @@ class EditPage(EditablePage):
         before = self.resource.latest_id if self.resource is not None else ""
         is_new = saved is not None and saved.resource.latest_id != before
         return self._saved(saved, submission, is_new=is_new)
+
+    def _instead_of_saving(self, submission: Submission) -> HttpResponse | None:
+        """Return the answer to a form that is not to be saved, or not yet; None for all others."""
+        then = submission.controls["then"].typed
+        if then == unsaved.RESTORE:
+            return self._restored(submission)
+        if then in {TAKE_BOTH, PREFER_OURS, PREFER_THEIRS}:
+            return self._both(submission)
+        if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
+            return None
+        # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
+        return in_place.conflict() if self.is_in_place else self._still_undecided(submission)
 
     @property
     def is_in_place(self) -> bool:
@@ -236,8 +247,10 @@ class EditPage(EditablePage):
         """
         began = submission.controls["began"].typed
         submission = replace(submission, began_with=self.config_of(began))
-        merged = merged_with(submission, self.config, self.schema)
-        if merged is None or merged.overlaps:
+        then = submission.controls["then"].typed
+        prefers_theirs = then == PREFER_THEIRS
+        merged = merged_with(submission, self.config, self.schema, prefers_theirs=prefers_theirs)
+        if merged is None or (merged.overlaps and then == TAKE_BOTH):
             return self._conflict(submission, began=began)
         changes = differences(self.config, merged.config, self.schema, PageBudget())
         controls = submission.showing(merged.config)
