@@ -21,6 +21,7 @@ from studio import sign_in, site
 from studio.error_pages import error_page, framed, own_address
 from studio.marks import as_text
 from studio.permissions import caller_of
+from studio.resources import unsaved
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
@@ -54,6 +55,8 @@ class StudioPage(View):
     """Whether its forms ask for the password, unless that was given recently."""
     position = 0
     """The position of the log before the page read anything, if the page polls for later events."""
+    _is_refused = False
+    """Whether the page redirects with an error, so that what was typed may be needed again."""
     news_address = ""
     """The address that the open page polls for later events; empty if it does not."""
 
@@ -76,7 +79,7 @@ class StudioPage(View):
         """Answer the request; editor errors that the page does not handle become error pages."""
         try:
             again = self.asks_password_again and request.method == "POST" and sign_in.ask_again(request)
-            return again or super().dispatch(request, *args, **kwargs)
+            return again or self._answered(super().dispatch(request, *args, **kwargs))
         except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
@@ -87,6 +90,13 @@ class StudioPage(View):
             return error_page(request, 409, _("Somebody was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
+
+    def _answered(self, response: HttpResponseBase) -> HttpResponseBase:
+        """Return the answer; after a form that was not refused, the copy of what was typed is obsolete."""
+        is_done = self.request.method == "POST" and isinstance(response, HttpResponseRedirect)
+        if is_done and not self._is_refused and isinstance(response, HttpResponse):
+            return unsaved.saved(self.request, response)
+        return response
 
     def instead(self) -> dict[str, str]:
         """Return the `instead_address` and `instead_name` for people who may not open the page, if any."""
@@ -116,6 +126,7 @@ class StudioPage(View):
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""
+        self._is_refused = level >= messages.ERROR
         if message:
             self.tell(message, level=level)
         return HttpResponseRedirect(address)

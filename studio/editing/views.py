@@ -106,7 +106,7 @@ class EditPage(EditablePage):
         """Answer a form that was saved, or that changes nothing."""
         redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
         if not self.is_in_place:
-            return unsaved.saved(self.request, redirect)
+            return redirect
         if saved is not None:
             self._forget()
             self.resource = saved.resource

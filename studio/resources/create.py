@@ -57,7 +57,7 @@ class CreatePage(StudioPage):
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
         message %= {"name": given["name"].strip()}
-        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), message))
+        return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)

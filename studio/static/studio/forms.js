@@ -1,0 +1,95 @@
+// Forms with text: a question before one leaves them, and a copy of what is typed, which the next visit offers. The
+// editor of prompts has both of its own, and comments have the question.
+
+import { newId, offer } from "./copy-notice.js";
+import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
+
+const { gettext } = window;
+const WAIT = 300;
+const TEXTS = "textarea, input:is(:not([type]), [type=text], [type=url], [type=email], [type=number], [type=date], [type=datetime-local])";
+const OTHERS = "#edit-form, #context-form, #preview-form, #try-form, #choose, [data-comment-form], :has([type=password])";
+
+const isChanged = (control) => {
+  if (control.type === "checkbox" || control.type === "radio") return control.checked !== control.defaultChecked;
+  if (control.options) return [...control.options].some((option) => option.selected !== option.defaultSelected);
+  return "defaultValue" in control && control.type !== "hidden" && control.value !== control.defaultValue;
+};
+
+function setUp(form, place) {
+  let isTouched = form.querySelector("[aria-invalid=true]") !== null; // what was typed came back
+  let isLeaving = false;
+  let waiting = null;
+  const id = newId();
+  const about = `form ${location.pathname}${location.search} ${form.getAttribute("action") ?? place}`;
+  const key = keyOf(about, "", id);
+  const isDirty = () => isTouched && form.isConnected && ([...form.elements].some(isChanged) || form.querySelector("[aria-invalid=true]") !== null);
+
+  const write = () => {
+    clearTimeout(waiting);
+    waiting = null;
+    if (isDirty()) keep(key, { typed: typedInto(form) });
+    else remove(key);
+  };
+  const atOnce = () => { if (waiting !== null) write(); };
+  for (const kind of ["input", "change"]) {
+    form.addEventListener(kind, () => {
+      isTouched = true;
+      clearTimeout(waiting);
+      waiting = setTimeout(write, WAIT);
+    });
+  }
+  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
+  addEventListener("pagehide", atOnce);
+  document.addEventListener("studio:signs-out", () => {
+    clearTimeout(waiting);
+    isLeaving = true;
+    remove(key);
+  });
+  form.addEventListener("submit", (event) => {
+    if (event.defaultPrevented) return;
+    write();
+    isLeaving = true;
+    const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
+    Object.assign(named, { type: "hidden", name: "copy", value: id });
+  });
+  document.addEventListener("studio:stays", () => { isLeaving = false; });
+  addEventListener("pageshow", () => { isLeaving = false; });
+  addEventListener("beforeunload", (event) => {
+    if (!isLeaving && isDirty()) event.preventDefault();
+  });
+
+  const notices = document.createElement("div");
+  notices.setAttribute("role", "status");
+  form.before(notices);
+  offer({
+    about,
+    id,
+    shown: typedInto(form),
+    place: notices,
+    note: () => gettext("You typed it on this page, and it was never saved."),
+    restore: (copy, row) => {
+      fill(form, copy.typed);
+      remove(copy.key);
+      row.remove();
+      form.querySelector(TEXTS).focus();
+    },
+    after: form,
+  });
+}
+
+// Controls with the same name are filled in their order.
+function fill(form, typed) {
+  const left = [...typed];
+  for (const control of form.elements) {
+    if (!control.name || control.type === "hidden") continue;
+    const holds = (value) => typed.some((one) => one[0] === control.name && one[1] === value);
+    const next = left.findIndex(([name]) => name === control.name);
+    if (control.type === "checkbox" || control.type === "radio") control.checked = holds(control.value);
+    else if (control.multiple) for (const option of control.options) option.selected = holds(option.value);
+    else if (next >= 0) [[, control.value]] = left.splice(next, 1);
+    for (const kind of ["input", "change"]) control.dispatchEvent(new Event(kind, { bubbles: true }));
+  }
+}
+
+const isOurs = (form) => !form.matches(OTHERS) && form.dataset.unsaved === undefined && form.querySelector(TEXTS);
+if (person) [...document.querySelectorAll("#content form[method=post]")].filter(isOurs).forEach(setUp);
