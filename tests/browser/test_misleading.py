@@ -1,0 +1,59 @@
+"""What would mislead is said: a release is scheduled once, and a policy that nobody can meet is named."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import NARROW, Enter
+from tests.browser.flaws import flaws
+from tests.support.api import AGENTS
+from tests.support.remote import RemoteApi
+
+ApiOf = Callable[[str], RemoteApi]
+
+
+def test_a_scheduled_release_says_so_and_is_unscheduled_before_it_changes(
+    enter: Enter, api_of: ApiOf
+) -> None:
+    paula = api_of("paula")
+    made = paula.post(
+        AGENTS.path, {"id": "autumn", "name": "Autumn", "workspaceId": "acme", "instructions": "Be warm."}
+    )
+    assert made.status == 201, made.body
+    item = {"resource": {"kind": "agent", "id": "autumn"}, "versionId": made.body["latestVersionId"]}
+    release = paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": [item]}).body["id"]
+    at = f"{datetime.datetime.now(tz=datetime.UTC).year + 1}-09-01T09:00"
+    path = f"versioning/workspace/acme/releases/{release}/"
+    page = enter("paula", path)
+    page.get_by_role("link", name="Schedule…").click()
+    schedule_address = page.url
+    page.locator("[name=local_time]").fill(at)
+    page.get_by_role("button", name="Schedule").click()
+    head = page.locator(".release-head")
+    expect(head.locator(".chip").first).to_have_text("Scheduled")
+    expect(page.get_by_text("Cancel the schedule before you change this release.")).to_be_visible()
+    for name in ("Title and description…", "Delete the release…", "Remove: Autumn", "Schedule…"):
+        expect(page.get_by_text(name)).to_have_count(0)
+    assert flaws(page, page.locator("#content")) == []
+    page.goto(schedule_address)
+    expect(page.get_by_text("This release is already scheduled.")).to_be_visible()
+    page.get_by_role("button", name="Cancel").first.click()
+    expect(page.get_by_text("Schedule cancelled.")).to_be_visible()
+    expect(head.locator(".chip").first).to_have_text("Draft")
+    expect(page.get_by_text("Title and description…")).to_be_visible()
+
+
+def test_a_policy_that_nobody_can_meet_is_named(enter: Enter, api_of: ApiOf) -> None:
+    alice = api_of("alice")
+    made = alice.put("/workspaces/acme/review-policy", {"required": 5})
+    assert made.status == 200, made.body
+    page = enter("alice", "versioning/workspace/acme/review-policy/", width=NARROW)
+    warning = page.locator(".notice-warning", has_text="can approve versions here.")
+    expect(warning).to_contain_text("No version can get the approvals that it needs.")
+    assert flaws(page, warning) == []
+    assert alice.put("/workspaces/acme/review-policy", {"required": 0}).status == 200
+    page.reload()
+    expect(warning).to_have_count(0)
