@@ -106,12 +106,13 @@ class SincePage(ResourcePage):
             return {"is_gone": True}
         may_save = self.may(Right.SAVE)
         latest = there.current if there and may_save else None
+        obstacle = obstacle_to(there, latest, self.caller) if there else None
         return {
             "may_save": may_save,
             "may_publish": self.may(Right.PUBLISH),
-            "obstacle": obstacle_to(there, latest, self.caller) if there else None,
+            "obstacle": obstacle,
             "publish_address": self.address("publish"),
-            "panels": self.panels("since", latest),
+            "panels": self.panels("since", latest, (), self.blocks_in_the_way(obstacle)),
             "edit_address": self.address("change"),
             "activity_address": self.address("activity"),
             "comparison": self._comparison(there, base) if there else "",

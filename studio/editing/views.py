@@ -272,6 +272,8 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         previewing = ("preview", "context") if self.kind.has_preview else ()
+        resource = self.resource
+        obstacle = obstacle_to(resource, resource.current, self.caller) if resource else None
         helpers = ("choices", "convert", "names", "present", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
@@ -280,10 +282,8 @@ class EditPage(EditablePage):
             form=EditForm.of(self.names, controls, self.config, self.code_agent, self.kind.words.fields),
             controls=controls,
             version=self.base,
-            panels=self.panels("edit", self.base, self.schema.names),
-            obstacle=obstacle_to(self.resource, self.resource.current, self.caller)
-            if self.resource
-            else None,
+            panels=self.panels("edit", self.base, self.schema.names, self.blocks_in_the_way(obstacle)),
+            obstacle=obstacle,
             publish_address=self.address("publish"),
             present=Others.at(self),
             base_title=snapshots.title_of(self.base) if self.base else "",

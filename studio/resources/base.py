@@ -26,6 +26,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.stored import note_opened
+from studio.resources.blocks import blocks_on_page, unpublished
 from studio.resources.rows import stars_of
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
@@ -244,6 +245,13 @@ class ResourcePage(StudioPage):
             unpublished_blocks=unpublished_blocks,
         )
         return additions.added(lambda one: one.panels(shown))
+
+    def blocks_in_the_way(self, obstacle: object) -> list[str]:
+        """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
+        if obstacle is None or self.kind.is_shown or self.resource is None:
+            return []
+        blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
+        return [block.id for block in unpublished(blocks)] if any(one.live is None for one in blocks) else []
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""

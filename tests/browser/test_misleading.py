@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.flaws import flaws
-from tests.support.api import AGENTS
+from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
 
 ApiOf = Callable[[str], RemoteApi]
@@ -57,3 +57,27 @@ def test_a_policy_that_nobody_can_meet_is_named(enter: Enter, api_of: ApiOf) -> 
     assert alice.put("/workspaces/acme/review-policy", {"required": 0}).status == 200
     page.reload()
     expect(warning).to_have_count(0)
+
+
+def test_an_agent_goes_live_together_with_its_unpublished_block(enter: Enter, api_of: ApiOf) -> None:
+    paula = api_of("paula")
+    block = {"id": "tone-to-come", "name": "Tone to come", "content": "Be brief.", "workspaceId": "acme"}
+    assert paula.post(PROMPT_BLOCKS.path, block).status == 201
+    agent = {
+        "id": "needs-tone",
+        "name": "Needs tone",
+        "workspaceId": "acme",
+        "instructions": [{"type": "prompt_block_ref", "id": "tone-to-come"}],
+        "autoPublish": False,
+    }
+    assert paula.post(AGENTS.path, agent).status == 201
+    page = enter("paula", "versioning/agent/needs-tone/change/")
+    further = page.locator("#save-further")
+    expect(further.get_by_role("button", name="Publish…")).to_be_disabled()
+    for width in (NARROW, 768, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert flaws(page, page.locator(".head")) == []
+    further.get_by_role("button", name="Publish together with “Tone to come”").click()
+    page.get_by_role("button", name="Publish").first.click()
+    expect(page.get_by_text("2 versions went live together.")).to_be_visible()
+    assert paula.get(AGENTS.url("needs-tone")).body["status"] == "published"
