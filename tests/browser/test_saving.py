@@ -268,9 +268,20 @@ def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
     page.reload()
     expect(page.locator("#present")).to_be_empty()
     other = edit(enter, "paula", made)
-    expect(other.locator("#present")).to_contain_text("edgar has just opened this, too.")
+    expect(other.locator("#present")).to_contain_text("edgar is editing this too.")
     with page.expect_response("**/present/"):
         page.clock.fast_forward(20_000)
-    expect(page.locator("#present")).to_contain_text("paula has just opened this, too.")
-    expect(page.locator("#announced")).to_contain_text("paula has just opened this, too.")
+    expect(page.locator("#present")).to_contain_text("paula is editing this too.")
+    expect(page.locator("#announced")).to_contain_text("paula is editing this too.")
     assert flaws(page, page.locator("#present")) == []
+    # In a hidden tab one is still editing while something is not saved.
+    hide = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => true})"
+    page.evaluate(hide)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/present/" in request.url else None)
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(300)
+    assert sent == []
+    text_of(page).fill("Not saved.")
+    with page.expect_request("**/present/"):
+        page.clock.fast_forward(60_000)
