@@ -61,3 +61,39 @@ def test_the_text_of_a_release_survives_leaving_the_page(enter: Enter) -> None:
     expect(page.get_by_label("Title")).to_have_value("Spring")
     page.get_by_label("Title").fill("")
     assert asked_on_leaving(page) == []
+
+
+def test_after_a_refused_form_the_first_error_is_in_sight_and_in_focus(enter: Enter) -> None:
+    page = enter("alice", "versioning/workspace/acme/webhooks/add/", width=NARROW)
+    page.get_by_label("URL").fill("not an address")
+    page.locator("#content form[method=post] button[type=submit]").last.click()
+    wrong = page.locator("#content [aria-invalid=true]").first
+    expect(wrong).to_be_focused()
+    expect(wrong).to_be_in_viewport()
+    described = wrong.get_attribute("aria-describedby")
+    assert described and page.locator(f"#{described.split()[0]} .error, #{described.split()[0]}.error").count()
+    summary = page.locator("form > .notice-error")
+    expect(summary).to_contain_text("Not saved. Correct what is named here:")
+    summary.get_by_role("link").first.click()
+    expect(wrong).to_be_focused()
+    assert flaws(page, page.locator("#content")) == []
+
+
+def test_requesting_changes_leads_to_the_comment_which_is_required(enter: Enter, api_of: ApiOf) -> None:
+    edgar = api_of("edgar")
+    body = {"id": "to-review", "name": "To review", "workspaceId": "acme", "instructions": "Be good."}
+    assert edgar.post("/stored/agents", body).status == 201
+    asked = edgar.post("/reviews", {"resource": {"kind": "agent", "id": "to-review"}})
+    assert asked.status == 201, asked.body
+    page = enter("paula", f"versioning/agent/to-review/reviews/{asked.body['id']}/", width=NARROW)
+    page.get_by_role("link", name="Request changes…").click()
+    comment = page.get_by_label("Comment", exact=True).first
+    expect(comment).to_be_focused()
+    expect(page.get_by_text("Required if you request changes.")).to_be_in_viewport()
+    page.get_by_role("button", name="Request changes", exact=True).click()
+    expect(comment).to_be_focused()
+    expect(comment).to_be_in_viewport()
+    expect(page.locator("#verdict")).to_contain_text("Describe the changes you want.")
+    comment.fill("Be kinder.")
+    page.get_by_role("button", name="Request changes", exact=True).click()
+    expect(page.get_by_text("You asked for changes.").first).to_be_visible()

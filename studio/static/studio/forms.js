@@ -1,5 +1,6 @@
 // Forms with text: a question before one leaves them, and a copy of what is typed, which the next visit offers. The
-// editor of prompts has both of its own, and comments have the question.
+// editor of prompts has both of its own, and comments have the question. After a form was refused, the first error
+// is in sight and in focus, and a summary above the form leads to all of them.
 
 import { newId, offer } from "./copy-notice.js";
 import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
@@ -93,3 +94,50 @@ function fill(form, typed) {
 
 const isOurs = (form) => !form.matches(OTHERS) && form.dataset.unsaved === undefined && form.querySelector(TEXTS);
 if (person) [...document.querySelectorAll("#content form[method=post]")].filter(isOurs).forEach(setUp);
+
+const CONTROL = "input:not([type=hidden]), textarea, select";
+
+function lookAtErrors() {
+  const content = document.getElementById("content");
+  if (!content || document.querySelector("[data-first-look]")) return;
+  for (const error of content.querySelectorAll("form :is(.field, td) .error")) error.closest(".field, td").querySelector(CONTROL)?.setAttribute("aria-invalid", "true");
+  const wrong = [...content.querySelectorAll(`:is(${CONTROL})[aria-invalid=true]`)];
+  for (const control of wrong) for (let fold = control.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  const isAnswer = document.querySelector("meta[name=page-address]");
+  const first = wrong[0] ?? (isAnswer && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
+  if (!first) return;
+  if (wrong.length) wrong[0].closest("form")?.prepend(summaryOf(wrong));
+  else first.tabIndex = -1;
+  first.focus({ preventScroll: true });
+  first.scrollIntoView({ block: "center" });
+}
+
+function summaryOf(wrong) {
+  const summary = Object.assign(document.createElement("div"), { className: "notice notice-error" });
+  const list = Object.assign(document.createElement("ul"), { className: "bullets" });
+  for (const [place, control] of wrong.entries()) {
+    control.id ||= `wrong-${place}`;
+    const link = Object.assign(document.createElement("a"), { className: "link", href: `#${control.id}`, textContent: [nameOf(control), errorOf(control)].filter(Boolean).join(": ") });
+    list.append(Object.assign(document.createElement("li")));
+    list.lastChild.append(link);
+  }
+  summary.append(Object.assign(document.createElement("p"), { textContent: gettext("Not saved. Correct what is named here:") }), list);
+  return summary;
+}
+
+const titleOf = (control) => /checkbox|radio/.test(control.type) && document.getElementById(control.closest("[role=group]")?.getAttribute("aria-labelledby"));
+const nameOf = (control) => (titleOf(control) || control.labels?.[0])?.textContent.trim() ?? control.ariaLabel ?? "";
+
+// The error that describes a control; where none is said to, the one next to it does from now on.
+function errorOf(control) {
+  const ids = (control.getAttribute("aria-describedby") ?? "").split(" ").filter(Boolean);
+  const described = ids.map((id) => document.getElementById(id)).map((one) => (one?.matches(".error") ? one : one?.querySelector(".error"))).find(Boolean);
+  const error = described ?? control.closest(".field, td")?.querySelector(".error");
+  if (error && !described) {
+    error.id ||= `why-${control.id}`;
+    control.setAttribute("aria-describedby", [error.id, ...ids].join(" "));
+  }
+  return error?.textContent.trim();
+}
+
+lookAtErrors();
