@@ -71,7 +71,9 @@ def test_after_a_refused_form_the_first_error_is_in_sight_and_in_focus(enter: En
     expect(wrong).to_be_focused()
     expect(wrong).to_be_in_viewport()
     described = wrong.get_attribute("aria-describedby")
-    assert described and page.locator(f"#{described.split()[0]} .error, #{described.split()[0]}.error").count()
+    assert (
+        described and page.locator(f"#{described.split()[0]} .error, #{described.split()[0]}.error").count()
+    )
     summary = page.locator("form > .notice-error")
     expect(summary).to_contain_text("Not saved. Correct what is named here:")
     summary.get_by_role("link").first.click()

@@ -57,6 +57,8 @@ def test_a_policy_that_nobody_can_meet_is_named(enter: Enter, api_of: ApiOf) -> 
     assert alice.put("/workspaces/acme/review-policy", {"required": 0}).status == 200
     page.reload()
     expect(warning).to_have_count(0)
+    page.goto("versioning/workspace/acme/activity/")
+    expect(page.get_by_text("changed the review policy of Acme: 0 → 5 approvals")).to_be_visible()
 
 
 def test_an_agent_goes_live_together_with_its_unpublished_block(enter: Enter, api_of: ApiOf) -> None:

@@ -103,8 +103,9 @@ function lookAtErrors() {
   for (const error of content.querySelectorAll("form :is(.field, td) .error")) error.closest(".field, td").querySelector(CONTROL)?.setAttribute("aria-invalid", "true");
   const wrong = [...content.querySelectorAll(`:is(${CONTROL})[aria-invalid=true]`)];
   for (const control of wrong) for (let fold = control.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  const answer = wrong.length ? null : content.querySelector("[data-answer]"); // what the form has asked for
   const isAnswer = document.querySelector("meta[name=page-address]");
-  const first = wrong[0] ?? (isAnswer && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
+  const first = wrong[0] ?? answer ?? (isAnswer && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
   if (!first) return;
   if (wrong.length) wrong[0].closest("form")?.prepend(summaryOf(wrong));
   else first.tabIndex = -1;
