@@ -17,11 +17,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views import View
 
-from studio import sign_in, site
+from studio import sign_in, site, unsaved
 from studio.error_pages import error_page, framed, own_address
 from studio.marks import as_text
 from studio.permissions import caller_of
-from studio.resources import unsaved
 from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio import additions
+from studio import additions, unsaved
 from studio.diff.fields import differences
 from studio.editing import in_place
 from studio.editing.base import EditablePage
@@ -27,7 +27,6 @@ from studio.forms.inputs import Input, controls_of
 from studio.forms.wording import OPERANDS, OPERATORS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
-from studio.resources import unsaved
 from studio.translation import title_of, translated
 from versioning.domain import snapshots
 from versioning.domain.access import Right

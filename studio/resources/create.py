@@ -8,9 +8,9 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from studio import unsaved
 from studio.forms.wording import words_of
 from studio.kinds import AGENT, StudioKind
-from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config

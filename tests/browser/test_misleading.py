@@ -83,3 +83,18 @@ def test_an_agent_goes_live_together_with_its_unpublished_block(enter: Enter, ap
     page.get_by_role("button", name="Publish").first.click()
     expect(page.get_by_text("2 versions went live together.")).to_be_visible()
     assert paula.get(AGENTS.url("needs-tone")).body["status"] == "published"
+
+
+def test_an_experiment_finds_its_agent_among_many_by_typing(enter: Enter, api_of: ApiOf) -> None:
+    paula = api_of("paula")
+    for number in range(51):
+        body = {"id": f"many/agent-{number}", "name": f"One of many {number}", "instructions": "Be good."}
+        assert paula.post(AGENTS.path, {**body, "workspaceId": "acme"}).status == 201
+    made = paula.post("/datasets", {"name": "For many", "workspaceId": "acme"})
+    assert made.status == 201, made.body
+    page = enter("paula", f"versioning/workspace/acme/datasets/{made.body['id']}/experiments/add/")
+    agent = page.get_by_role("combobox", name="Agent", exact=True)
+    agent.fill("of many 42")
+    page.get_by_role("option", name="One of many 42").click()
+    expect(agent).to_have_value("many/agent-42")
+    assert flaws(page, page.locator("#content")) == []

@@ -37,7 +37,15 @@ NO_PAGES = (
     ),
     *("/studio/login/forgotten/", "<str:token>/"),
     *("/studio/people/", "/studio/reviews/ask/"),
-    *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
+    *(
+        "jsi18n/",
+        "autocomplete/",
+        "agent-choices/",
+        "auth/user/",
+        "auth/user/add/",
+        "<path:object_id>/",
+        "<id>/password/",
+    ),
     *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers
     "auth/user/<str:object_id>/erase/",  # with Django's below
 )
