@@ -41,7 +41,8 @@ def _sentence_of(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event."""
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     found = next((event.detail[one] for one in members if event.detail.get(one)), "")
-    return Sentence(str(_SENTENCES[event.type]), {placeholder: str(found)})
+    named = names.named.get((event.position, event.ordinal))
+    return Sentence(str(_SENTENCES[event.type]), {placeholder: str(found) if named is None else named})
 
 
 def _bypassed(event: Event, names: Names) -> Sentence:

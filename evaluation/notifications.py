@@ -14,8 +14,11 @@ _FINISHED: Final = "experiment.finished"
 
 
 def _own_experiments(caller: Caller) -> Q:
-    """Return the condition that an experiment has ended that the person had started."""
-    return Q(type=_FINISHED, detail__createdBy=caller.username)
+    """Return the condition that an experiment has ended that the person had started.
+
+    Of a pair that is the one that was asked for, and not what it is compared with.
+    """
+    return Q(type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True)
 
 
 OF_EXPERIMENTS: Final = NotificationRule(condition=_own_experiments)

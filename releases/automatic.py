@@ -52,6 +52,11 @@ def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     return [one for one in saved if one.pk not in automatic]
 
 
+def is_automatic(release: Release) -> bool:
+    """Return whether a draft release will be published automatically."""
+    return any(release.pk in set(one.among([release.pk])) for one in _registered)
+
+
 def require_right_to_change(release: Release, by: Caller) -> None:
     """Raise `Forbidden` unless the caller may change and delete a locked release."""
     by.require(Right.SAVE, release.workspace_id)

@@ -27,6 +27,17 @@ from versioning.verbs import Verbs
 
 CURRENT: Final = "\0current"
 """Stands for the version that is live when the schedule is created."""
+_SAME: Final = (
+    "workspace_id",
+    "kind",
+    "resource_id",
+    "identity",
+    "release_id",
+    "action",
+    "version_id",
+    "run_at",
+)
+"""The fields in which a repeated schedule equals the cancelled one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,6 +245,48 @@ def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
         return schedule
 
 
+def repeat(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedule:
+    """Schedule again what was cancelled, with its end, for the same time; raises as `create` does.
+
+    If the same waits again already, nothing is created.
+    """
+    by = caller_of(by)
+    found = find(schedules, schedule_id, by=by)
+    if found.state != State.CANCELLED:
+        raise ScheduleEnded(found)
+    same = {name: getattr(found, name) for name in _SAME}
+    waiting = Schedule.objects.waiting().filter(**same).first()
+    if waiting is not None:
+        return waiting
+    if found.release_id is not None:
+        return create_for_release(
+            schedules, str(found.release_id), _times_of(found), force=found.force, by=by
+        )
+    end = found.end_of_pair
+    pair: dict[str, str] = {}
+    if end is not None:
+        pair = {"until": end.local_time or f"{end.run_at:%Y-%m-%dT%H:%M:%SZ}", "then": end.version_id}
+    return create(
+        schedules,
+        found.kind,
+        found.resource_id,
+        _times_of(found),
+        version_id=found.version_id or None,
+        action=found.action,
+        expects=found.expected_version_id,
+        force=found.force,
+        by=by,
+        **pair,
+    )
+
+
+def _times_of(schedule: Schedule) -> Times:
+    """Return the time of a schedule as it was given."""
+    if schedule.local_time:
+        return Times(local_time=schedule.local_time, time_zone=schedule.time_zone)
+    return Times(run_at=f"{schedule.run_at:%Y-%m-%dT%H:%M:%S.%fZ}")
+
+
 class Schedules(Verbs):
     """Scheduled versions and releases.
 
@@ -250,6 +303,7 @@ class Schedules(Verbs):
     problems = judging.problems_of
     change = change
     cancel = cancel
+    repeat = repeat
 
 
 def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:

@@ -12,10 +12,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views import View
 
-from studio import sign_in, site
+from studio import sign_in, site, unsaved
 from studio.error_pages import error_page, framed, own_address
 from studio.marks import as_text
 from studio.permissions import caller_of
@@ -23,6 +25,21 @@ from versioning.conf import get_editor
 from versioning.domain.errors import EditConflict, Forbidden, NotFound, Unauthorized, VersioningError
 from versioning.editor import Editor
 from versioning.models import events
+
+
+def with_undo(message: str, address: str, value: str) -> SafeString:
+    """Return a message about what was done, with a button that undoes it.
+
+    The button posts `undo` with the value to the address, with the frame's form.
+    """
+    button = '<button class="link" form="post" formaction="{}" name="undo" value="{}">{}</button>'
+    return format_html(
+        "{} " + button,
+        message,
+        address,
+        value,
+        _("Undo"),
+    )
 
 
 def safe_next_url(request: HttpRequest, otherwise: str) -> str:
@@ -37,6 +54,8 @@ class StudioPage(View):
     """Whether its forms ask for the password, unless that was given recently."""
     position = 0
     """The position of the log before the page read anything, if the page polls for later events."""
+    _is_refused = False
+    """Whether the page redirects with an error, so that what was typed may be needed again."""
     news_address = ""
     """The address that the open page polls for later events; empty if it does not."""
 
@@ -59,7 +78,7 @@ class StudioPage(View):
         """Answer the request; editor errors that the page does not handle become error pages."""
         try:
             again = self.asks_password_again and request.method == "POST" and sign_in.ask_again(request)
-            return again or super().dispatch(request, *args, **kwargs)
+            return again or self._answered(super().dispatch(request, *args, **kwargs))
         except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
@@ -70,6 +89,13 @@ class StudioPage(View):
             return error_page(request, 409, _("Someone was here in the meantime"), error.message)
         except VersioningError as error:
             return self.failed(error)
+
+    def _answered(self, response: HttpResponseBase) -> HttpResponseBase:
+        """Return the answer; after a form that was not refused, the copy of what was typed is obsolete."""
+        is_done = self.request.method == "POST" and isinstance(response, HttpResponseRedirect)
+        if is_done and not self._is_refused and isinstance(response, HttpResponse):
+            return unsaved.saved(self.request, response)
+        return response
 
     def instead(self) -> dict[str, str]:
         """Return the `instead_address` and `instead_name` for people who may not open the page, if any."""
@@ -99,6 +125,7 @@ class StudioPage(View):
 
     def go(self, address: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page, which shows the message."""
+        self._is_refused = level >= messages.ERROR
         if message:
             self.tell(message, level=level)
         return HttpResponseRedirect(address)

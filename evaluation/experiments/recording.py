@@ -137,7 +137,9 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
     experiment.updated_at = experiment.ended_at
     experiment.summary_json = canonical.dump(summed_up(experiment))
     experiment.save(update_fields=["outcome", "ended_at", "updated_at", "summary_json"])
-    experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name)
+    candidate = experiment.candidates.first()
+    pair = {} if candidate is None else {"baselineOf": candidate.public_id}
+    experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name, **pair)
 
 
 def _beginning_of(text: str) -> str:

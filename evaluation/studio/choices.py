@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 from django import forms
+from django.http import HttpRequest, JsonResponse
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 from editor_client.shared.text_keys import collation_key
 
 from evaluation.scoring.kind import SCORER
 from evaluation.scoring.models import Scorer
+from studio.editing.choices import MAX_CHOICES, Choice
 from studio.kinds import KINDS_BY_SLUG
+from studio.workspaces.base import WorkspacePage
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
+from versioning.editor.catalog import suggestions
 
 Choices = list[tuple[str, str]]
+MOST_LISTED: Final = 50
+"""How many agents a form lists; of more one searches."""
 
 
 def agent_choices(workspace_id: str, by: Caller) -> Choices:
@@ -29,6 +36,37 @@ def agent_choices(workspace_id: str, by: Caller) -> Choices:
     if workspace_id == editor.code.workspace_id:
         named = {**{key: one.name for key, one in editor.code.readable_by(by).items()}, **named}
     return sorted(named.items(), key=lambda one: collation_key(one[1]))
+
+
+def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[str, Any]) -> None:
+    """Set what the field `agent` offers: a list of a few, or else a field that searches while one types."""
+    field = form.fields["agent"]
+    rows = get_editor().collection(AGENT).list(by=by).filter(workspace=workspace_id)
+    if rows[: MOST_LISTED + 1].count() <= MOST_LISTED:
+        offer(form, agent=[*first, *agent_choices(workspace_id, by)])
+        return
+    help_text = _("Type a part of its name or id.")
+    if first:
+        help_text += " " + _("Leave it empty for every agent.")
+    form.fields["agent"] = forms.CharField(
+        label=field.label,
+        required=field.required,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"pick": "agent"}),
+    )
+
+
+class AgentChoicesPage(WorkspacePage):
+    """Agents of a workspace while a person types: `?q=refund`, as JSON."""
+
+    right = Right.READ_DRAFTS
+
+    def get(self, request: HttpRequest, workspace: str) -> JsonResponse:
+        """Return the first agents that have the text in their id or name."""
+        text = request.GET.get("q", "").replace("\x00", "").strip()
+        kind = KINDS_BY_SLUG[AGENT.slug]
+        found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
+        return JsonResponse({"choices": [asdict(Choice.of(kind, one)) for one in found]})
 
 
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:

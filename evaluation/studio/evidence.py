@@ -19,13 +19,15 @@ from django.utils.translation import ngettext, pgettext_lazy
 from editor_client.shared.gates import State
 
 from evaluation.experiments.models import Experiment
+from evaluation.experiments.summing import Summary, summary_of
 from evaluation.gates.check import sentence
 from evaluation.gates.checking import Change, missing_run
 from evaluation.gates.judging import Judgement, judged, known_to
 from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
 from evaluation.studio.costs import cost_in_words, plan_of
-from studio.kinds import StudioKind
+from studio.kinds import AGENT, StudioKind
+from studio.named import resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.people import Place, person
 from studio.translation import translated
@@ -49,15 +51,17 @@ SLOTS: Final = {
 RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
-    None: (pgettext_lazy("evidence", "satisfied"), "chip-published"),
+    None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
     State.SCORER_GONE: (pgettext_lazy("evidence", "a scorer is gone"), "chip-danger"),
     State.TOO_FEW: (pgettext_lazy("evidence", "cannot tell"), ""),
     State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
-    State.FAILED: (pgettext_lazy("evidence", "speaks against it"), "chip-danger"),
+    State.FAILED: (pgettext_lazy("evidence", "Failed"), "chip-danger"),
     State.STALE: (pgettext_lazy("evidence", "out of date"), ""),
-    State.MISSING: (pgettext_lazy("evidence", "missing"), ""),
+    State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
 }
+_NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")
+"""For a gate whose rules all hold although a scorer passed nothing, such as because live is as bad."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,16 +75,37 @@ class Line:
     """What the missing run would cost; empty if none would help."""
     problems: Sequence[str] = ()
     """Why the missing run cannot be started, or what it would suffer from."""
+    summaries: Sequence[Summary] = ()
+    """What the scorers of the gate say, once all rules hold."""
+
+    @property
+    def _words(self) -> tuple[Promise, str]:
+        passes_nothing = any(one["passRate"] == 0 for one in self.summaries)
+        return _NO_PASS if passes_nothing else STATES[self.judgement.state]
 
     @property
     def state(self) -> Promise:
         """Whether there is evidence, in a word or two."""
-        return STATES[self.judgement.state][0]
+        return self._words[0]
 
     @property
     def chip(self) -> str:
         """The class of its chip."""
-        return STATES[self.judgement.state][1]
+        return self._words[1]
+
+    @property
+    def rates(self) -> list[str]:
+        """What share of the items passed, by scorer."""
+        return [
+            ngettext(
+                "%(scorer)s: %(rate)s%% of %(count)s item passed",
+                "%(scorer)s: %(rate)s%% of %(count)s items passed",
+                one["n"],
+            )
+            % {"scorer": one["scorerId"], "rate": round(100 * one["passRate"]), "count": one["n"]}
+            for one in self.summaries
+            if one["passRate"] is not None
+        ]
 
     @property
     def is_running(self) -> bool:
@@ -97,8 +122,9 @@ class Line:
         """What the gate says."""
         judgement = self.judgement
         if judgement.state is None:
-            names = {"agent": judgement.affected.id, "dataset": judgement.gate.dataset.name}
-            return _("%(agent)s was evaluated over “%(dataset)s”, and every rule holds.") % names
+            agent = resource_name(AGENT.slug, judgement.affected.id)
+            names = {"agent": agent, "dataset": judgement.gate.dataset.name}
+            return _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
         return translated(sentence(judgement))
 
     @property
@@ -189,7 +215,11 @@ def _lines(found: Sequence[Judgement], by: Caller | None) -> list[Line]:
 def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Line:
     missing = missing_run(judgement) if by is not None else None
     if by is None or missing is None:
-        return Line(judgement=judgement, experiment=experiment)
+        passed = experiment is not None and judgement.state is None
+        pinned = judgement.gate.scorer_pins
+        found = summary_of(experiment) if experiment is not None and passed else ()
+        summaries = [one for one in found if one["scorerId"] in pinned]
+        return Line(judgement=judgement, experiment=experiment, summaries=summaries)
     try:
         _plan, cost = plan_of(missing.dataset_id, missing.request, by)
     except Invalid as error:

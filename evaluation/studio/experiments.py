@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from django.contrib.admin.utils import quote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.functional import Promise
@@ -16,8 +18,43 @@ from evaluation.experiments.summing import ShownExperiment, shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.steps import STEPS, next_step
+from studio.extensions import NamedInEvent
+from studio.workspaces.base import address
+from versioning.domain.access import Caller
+from versioning.models import Event
 
 PER_PAGE: Final = 25
+
+
+def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
+    """Return the experiments that the caller may read, by position and ordinal of the events; one query.
+
+    One without a name is called after its agent and its dataset.
+    """
+    ids = {
+        (event.position, event.ordinal): str(event.detail["experimentId"])
+        for event in events
+        if event.detail.get("experimentId")
+    }
+    if not ids:
+        return {}
+    rows = Experiment.objects.readable_by(caller).select_related("dataset").filter(pk__in={*ids.values()})
+    found = {one.public_id: one for one in rows}
+    return {
+        key: NamedInEvent(
+            title=one.name or _title_of(one),
+            address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
+        )
+        for key, public_id in ids.items()
+        if (one := found.get(public_id)) is not None and one.dataset_id is not None
+    }
+
+
+def _title_of(experiment: Experiment) -> str:
+    about = {"target": experiment.target_id, "dataset": experiment.dataset.name if experiment.dataset else ""}
+    return _("%(target)s on “%(dataset)s”") % about if experiment.target_id else about["dataset"]
+
+
 STATES: Final[dict[str, Promise]] = {
     "pending": pgettext_lazy("experiment", "waiting"),
     "running": pgettext_lazy("experiment", "running"),

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.gates.check import EvaluationRequired
 from evaluation.scoring.kind import SCORER
-from evaluation.studio import adding, evidence
+from evaluation.studio import adding, evidence, experiments
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -20,6 +20,7 @@ STUDIO: Final = Extension(
     panels=evidence.panels,
     subject_panels=evidence.subject_panels,
     notes=evidence.notes,
+    named_in_events=experiments.named_in_events,
     reasons={EvaluationRequired.code: _("Publish without evidence")},
     resource_urls="evaluation.studio.trying.resource_urls",
     resource_tabs=[

@@ -17,7 +17,7 @@ from editor_client.shared import canonical
 from evaluation.datasets.verbs import Datasets
 from evaluation.gates.models import LATEST, Gate, TooFew, ToolPolicy
 from evaluation.gates.verbs import Gates
-from evaluation.studio.choices import agent_choices, offer, published_scorers, scorer_address, scorer_choices
+from evaluation.studio.choices import offer, offer_agents, published_scorers, scorer_address, scorer_choices
 from evaluation.studio.few_items import FewItems, of_rate
 from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
 from studio.workspaces.base import WorkspacePage
@@ -165,11 +165,11 @@ class NewGatePage(WorkspacePage):
         scorers = scorer_choices(self.workspace.pk, self.caller)
         offer(
             form,
-            agent=[*everyone, *agent_choices(self.workspace.pk, self.caller)],
             dataset=[(str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in found],
             scorers=scorers,
             primary=[("", _("the first one")), *scorers],
         )
+        offer_agents(form, self.workspace.pk, self.caller, *everyone)
         return form
 
     def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -178,6 +178,7 @@ class NewGatePage(WorkspacePage):
             "title": _("New gate"),
             "button": _("Create"),
             "back_address": self.address("gates"),
+            "choices_address": self.address("agent_choices"),
         }
         return self.page("evaluation/gate.html", status=status, form=form, **{**shown, **more})
 

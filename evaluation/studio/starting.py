@@ -17,7 +17,7 @@ from evaluation.experiments.schemas import MAX_ATTEMPTS
 from evaluation.experiments.starting import PUBLISHED_BASELINE, Plan
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import agent_choices, offer
+from evaluation.studio.choices import offer, offer_agents
 from evaluation.studio.costs import MINUTE, cost_in_words, plan_of
 from studio.translation import translated
 from studio.workspaces.forms import add_errors
@@ -170,8 +170,8 @@ class StartPage(DatasetPage):
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
         scorers = self.scorer_choices()
-        agents = agent_choices(self.workspace.pk, self.caller)
-        offer(form, agent=agents, scorers=scorers, primary=[("", _("the first one")), *scorers])
+        offer_agents(form, self.workspace.pk, self.caller)
+        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
         return form
 
     def show(self, form: StartForm, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -183,6 +183,7 @@ class StartPage(DatasetPage):
             form=form,
             attempts=form["attempts"].value(),
             back_address=self.own_address("experiments"),
+            choices_address=self.address("agent_choices"),
             **more,
         )
 

@@ -6,6 +6,7 @@ from django.urls import URLPattern, path
 
 from evaluation.studio import (
     blind,
+    choices,
     datasets,
     evidence,
     experiment,
@@ -43,6 +44,7 @@ urlpatterns = [
     page(f"{_ONE}experiments/add/", starting.StartPage, "start_experiment"),
     page(f"{_ONE}experiments/<str:experiment>/", experiment.ExperimentPage, "experiment"),
     page(f"{_ONE}experiments/<str:experiment>/blind/", blind.BlindPage, "judge_blind"),
+    page("agent-choices/", choices.AgentChoicesPage, "agent_choices"),
     page("gates/", gates.GatesPage, "gates"),
     page("gates/run/", evidence.RunGatesPage, "run_gates"),
     page("gates/add/", gates.NewGatePage, "new_gate"),

@@ -71,7 +71,7 @@ class SharePage(ResourcePage):
 
     def version(self, version_id: str | None) -> Snapshot:
         """Return the version to try, by default the latest."""
-        wanted = version_id or self.found.latest_id
+        wanted = version_id or self.found.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 

@@ -28,7 +28,7 @@ def as_chosen(
     found = dict(drafts)
     for choice in choices:
         key = choice.kind.slug, choice.id
-        if key in found and choice.version_id != found[key].resource.latest_id:
+        if key in found and choice.version_id != found[key].resource.current.version_id:
             versions = get_editor().collection(choice.kind)
             found[key] = found[key].of(versions.version(choice.id, choice.version_id, by=caller).version)
     return found

@@ -11,8 +11,9 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from releases.automatic import changeable
+from releases.automatic import changeable, is_automatic
 from releases.checking import problems_of
 from releases.editing import etag_of
 from releases.items import ItemNow, now
@@ -43,6 +44,9 @@ from versioning.editor import gate
 from versioning.editor.publish_requests import Options
 
 PER_PAGE: Final = 25
+CHANGES: Final = frozenset({"save", "newer", "remove", "delete"})
+"""The buttons that change a release, and not what is live."""
+SCHEDULED: Final = gettext_lazy("Cancel the schedule before you change this release.")
 MAX_CHECKED: Final = 25
 """The maximum number of items checked on every visit: the gate queries the database for each.
 
@@ -72,6 +76,8 @@ class ReleasePage(WorkspacePage):
         }
         if request.POST.get("do") not in do:
             raise NotFound
+        if self.is_scheduled and request.POST["do"] in CHANGES:
+            return self._again(str(SCHEDULED), level=messages.ERROR)
         try:
             return do[request.POST["do"]]()
         except ReleaseBlocked as error:
@@ -92,6 +98,11 @@ class ReleasePage(WorkspacePage):
         if found.workspace_id != self.workspace.pk:
             raise NotFound
         return found
+
+    @cached_property
+    def is_scheduled(self) -> bool:
+        """Whether it goes live by itself, so that it is unscheduled before it changes."""
+        return self.is_draft and is_automatic(self.release)
 
     @property
     def is_draft(self) -> bool:
@@ -119,7 +130,8 @@ class ReleasePage(WorkspacePage):
             title=release.title,
             status=status,
             release=release,
-            state=STATES[release.state],
+            state=STATES["scheduled" if self.is_scheduled else release.state],
+            is_scheduled=self.is_scheduled,
             is_draft=self.is_draft,
             tag=etag_of(release),
             page=page,
@@ -134,7 +146,7 @@ class ReleasePage(WorkspacePage):
             problems=[sentence for problem in own for sentence in problem_in_words(problem)],
             refused=[(resource_name(*key), sentences) for key, sentences in by_item.items()],
             may_save=self.may(Right.SAVE),
-            may_change=self.is_draft and bool(changeable([release], self.caller)),
+            may_change=self.is_draft and not self.is_scheduled and bool(changeable([release], self.caller)),
             may_publish=self.may(Right.PUBLISH),
             reason_form=self._reason_form(problems or (), reason_error),
             max_title=MAX_TITLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
@@ -14,9 +15,13 @@ from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.rows import etag_field, value_of
+from studio.resources.summaries import Summary
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
+
+EDITING: Final = frozenset({"edit", "since"})
+"""The pages with the buttons of the edit page."""
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
@@ -29,13 +34,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         return
     if not can_be_released(resource):
         return
-    blocks = [
-        block
-        for block, _entry in PROMPT_BLOCK.catalog(shown.caller).some(shown.unpublished_blocks)
+    found = [
+        (block, entry)
+        for block, entry in PROMPT_BLOCK.catalog(shown.caller).some(shown.unpublished_blocks)
         if block.workspace_id == resource.workspace_id
     ]
-    if not blocks:
+    if not found:
         return
+    blocks = [block for block, _entry in found]
     chosen = [(shown.kind, resource, shown.version.version_id)]
     chosen += [(PROMPT_BLOCK, block, block.latest_id) for block in blocks]
     context = {
@@ -45,6 +51,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             for kind, one, version_id in chosen
         ],
         "count": len(blocks),
+        "name": Summary.of(found[0][1]).name,
+        "is_short": shown.page in EDITING,
         "is_all": len(blocks) == len(shown.unpublished_blocks),
         "next": shown.request.get_full_path(),
         "csrf_token": get_token(shown.request),

@@ -84,7 +84,7 @@ def has_changed(choice: Choice, draft: Draft) -> bool:
     """Return whether a resource was changed since the page with the choice was opened."""
     if choice.etag is not None:
         return choice.etag != draft.resource.etag
-    return choice.version_id != draft.resource.latest_id
+    return choice.version_id != draft.resource.current.version_id
 
 
 def workspace_of(drafts: Sequence[Draft]) -> str:

@@ -27,6 +27,7 @@ class Wording:
 
 STATES: Final[Mapping[str, Wording]] = {
     State.DRAFT: Wording(pgettext_lazy("a release", "Draft"), "chip-changed"),
+    "scheduled": Wording(pgettext_lazy("a release", "Scheduled"), "chip-changed"),
     State.PUBLISHED: Wording(pgettext_lazy("a release", "Published"), "chip-published"),
     State.REVERTED: Wording(pgettext_lazy("a release", "Reverted")),
 }

@@ -42,9 +42,11 @@ class ReviewPolicies(Verbs):
             _check(required, bypass)
             policy = policy_of(workspace_id)
             if (policy.required, policy.bypass) != (required, bypass):
+                before = {"required": policy.required, "bypass": str(policy.bypass)}
                 policy.required, policy.bypass = required, Bypass(bypass)
                 policy.save()
-                workspace.record("updated", by, fields=[CHANGED], required=required, bypass=bypass)
+                now = {"required": required, "bypass": bypass}
+                workspace.record("updated", by, fields=[CHANGED], **now, before=before)
         return policy
 
 

@@ -101,7 +101,7 @@ class ReviewViewSet(EditorViewSet):
             id,
             version_id=given.get("versionId"),
             reviewers=given.get("reviewers"),
-            is_closed="state" in given,
+            is_closed=True if "state" in given else None,
             by=self.caller,
         )
         return self._answer(request, review)

@@ -123,10 +123,12 @@ def change(
     *,
     version_id: str | None = None,
     reviewers: Sequence[str] | None = None,
-    is_closed: bool = False,
+    is_closed: bool | None = None,
     by: Who = APPLICATION,
 ) -> ReviewRecord:
     """Move a review to a newer version, name its reviewers, or close it; None leaves a value unchanged.
+
+    A closed one is opened again by `is_closed=False`, unless another one of the resource is open.
 
     Requires the right to save. Raises `Conflict` with the code `review_closed` if the review has ended,
     `NotFound` for a version that the resource does not have, and `Invalid` for one that is not newer than the
@@ -137,6 +139,8 @@ def change(
         review = subject.review
         if is_closed and review.closed_at is not None and version_id is None and reviewers is None:
             return record_of(reviews, review)
+        if is_closed is False and review.closed_at is not None:
+            _reopen(subject, by)
         refuse_ended(review)
         changed = []
         if version_id is not None and version_id != review.version_id:
@@ -178,6 +182,17 @@ def _record_changes(subject: Subject, fields: Sequence[str], by: Caller) -> None
     version = version_under_review(subject)
     names = names_of(list(review.reviewers.all()))
     record_request(review, subject.target, version, by, reviewers=names, fields=list(fields))
+
+
+def _reopen(subject: Subject, by: Caller) -> None:
+    """Open a closed review again, and log that as a repeated request."""
+    review = subject.review
+    there = Review.objects.open().about(subject.target).first()
+    if there is not None:
+        raise ReviewOpen(there.pk)
+    review.closed_at = None
+    review.save(update_fields=["closed_at"])
+    _record_changes(subject, ["state"], by)
 
 
 def _close(subject: Subject, by: Caller) -> None:

@@ -28,6 +28,7 @@ from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
 from studio.translation import reference_to, title_of, translated
+from studio.views import with_undo
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
 from versioning.domain.selectors import Selector
@@ -235,13 +236,15 @@ class ChangePage(ReviewPage):
             "move": {"version_id": given.get("version", "")},
             "people": {"reviewers": reviewers_in(given)},
             "close": {"is_closed": True},
+            "reopen": {"is_closed": False},
         }
         done = {
             "move": _("The review is now about the newer version."),
             "people": _("Saved. The people you added are notified."),
-            "close": _("The review is closed."),
+            "close": _("Review closed."),
+            "reopen": _("Review reopened."),
         }
-        do = given.get("do", "")
+        do = given.get("undo") or given.get("do", "")
         if do not in changes:
             raise NotFound
         try:
@@ -253,6 +256,8 @@ class ChangePage(ReviewPage):
             return self.again(
                 _("Nothing was changed: it %(problem)s.") % {"problem": problem}, level=messages.ERROR
             )
+        if do == "close":
+            return self.again(with_undo(done[do], self.own("review_change"), "reopen"))
         return self.again(done[do])
 
 

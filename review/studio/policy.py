@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django import forms
+from django.contrib.auth import get_user_model
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from review.models import MAX_REQUIRED, Bypass, ReviewPolicy
-from review.studio.wording import policy_in_words
+from review.studio.wording import policy_in_words, unmet_in_words
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
-from versioning.domain.access import Right
+from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Invalid
+from versioning.models import Membership
 
 BYPASSES: Final = (
     (Bypass.ADMIN.value, gettext_lazy("Admins, who have to say why")),
@@ -63,11 +66,20 @@ class PolicyPage(WorkspacePage):
         found: ReviewPolicy = self.editor.review_policy.get(self.workspace.pk, by=self.caller)
         return found
 
+    def _reviewers(self) -> int:
+        """Return how many people may approve here: members who may publish, and superusers."""
+        members = Membership.objects.filter(
+            workspace=self.workspace.pk, role__in=roles_with(Right.PUBLISH), is_service=False
+        )
+        people = Q(pk__in=members.values("user")) | Q(is_superuser=True)
+        return get_user_model()._default_manager.filter(people, is_active=True).count()
+
     def show(self, form: forms.Form, policy: ReviewPolicy, *, status: int = 200) -> HttpResponse:
         """Return the page."""
         context: dict[str, Any] = {
             "form": form,
             "sentences": policy_in_words(policy.required, policy.bypass),
+            "warning": unmet_in_words(policy.required, self._reviewers()) if policy.required else "",
             "may_change": self.caller.may(Right.ADMINISTER, self.workspace_id),
         }
         return self.page("review/policy.html", title=_("Review policy"), status=status, **context)

@@ -121,7 +121,7 @@ class AskPage(ResourcePage):
 
     def version(self, version_id: str | None) -> Snapshot:
         """Return the version to review, by default the latest."""
-        wanted = version_id or self.found.latest_id
+        wanted = version_id or self.found.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 

@@ -51,7 +51,7 @@ class AskForManyPage(BulkPage):
         """Return why a review of a version cannot be requested as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
-        if choice.version_id != draft.resource.latest_id:
+        if choice.version_id != draft.resource.current.version_id:
             return _("It has been saved again since you looked. Look at the newer draft first.")
         if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
             return _("You may not ask for reviews in its workspace.")

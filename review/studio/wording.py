@@ -43,6 +43,20 @@ def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
     return translated(summary_of(missing, changes_requested_by))
 
 
+def unmet_in_words(required: int, reviewers: int) -> str:
+    """Return a warning if too few people may approve; empty if they are enough, whoever saved the version."""
+    if reviewers > required:
+        return ""
+    there = ngettext(
+        "Only %(count)s person can approve versions here.",
+        "Only %(count)s people can approve versions here.",
+        reviewers,
+    ) % {"count": reviewers}
+    if reviewers < required:
+        return f"{there} {_('No version can get the approvals that it needs.')}"
+    return f"{there} {_('A version that one of them saved cannot get the approvals that it needs.')}"
+
+
 def policy_in_words(required: int, bypass: str) -> list[str]:
     """Return a policy as sentences."""
     if not required:

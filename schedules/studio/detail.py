@@ -11,15 +11,18 @@ from django.utils.translation import gettext as _
 
 from schedules.models import Schedule, State
 from schedules.studio.forms import TimeForm
+from schedules.studio.links import of_cancelling
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import STATES, in_short, twice, when_element, zone_to_change
 from schedules.verbs import ScheduleEnded, Schedules
+from studio.error_pages import own_address
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import resource_name
-from studio.views import safe_next_url
+from studio.translation import translated
+from studio.views import safe_next_url, with_undo
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.zones import offered_zones
 from versioning.models import WorkerHeartbeat
 
@@ -102,10 +105,25 @@ class CancelPage(OneSchedulePage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, schedule: str) -> HttpResponse:
-        """Cancel it, and go back."""
+        """Cancel it, or schedule it again, and go back."""
         found = self.find(schedule)
+        if "undo" in request.POST:
+            return self._again(found)
         try:
             Schedules.current().cancel(schedule, by=self.caller)
         except ScheduleEnded:
             return self.ended(found)
-        return self.go(self.after(found), _("It is cancelled. What is live stays as it is."))
+        message = _("Schedule cancelled. Nothing live has changed.")
+        again, back = of_cancelling(found), self.after(found)
+        return self.go(back, with_undo(message, again, back))
+
+    def _again(self, cancelled: Schedule) -> HttpResponse:
+        """Schedule the same once more, with its end, if that is still possible."""
+        back = own_address(self.request.POST["undo"], self.address("calendar"))
+        try:
+            made = Schedules.current().repeat(str(cancelled.pk), by=self.caller)
+        except (Invalid, Conflict) as error:
+            problem = error.issues[0].message if isinstance(error, Invalid) else error.message
+            message = _("It is not scheduled again: %(problem)s") % {"problem": translated(problem)}
+            return self.go(back, message, level=messages.ERROR)
+        return self.go(back, format_html(_("It is scheduled again for {when}."), when=when_element(made)))

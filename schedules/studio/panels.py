@@ -89,7 +89,8 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if lines:
         html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
         yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
-    if may_publish and shown.is_open:
+    is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
+    if may_publish and shown.is_open and not is_waiting:
         context = {"address": of_release_form(shown.workspace_id, shown.id)}
         html = render_to_string("schedules/button.html", context)
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)

@@ -92,7 +92,7 @@ class SchedulePage(ResourcePage):
 
     def version(self, version_id: str | None) -> Snapshot:
         """Return the version to schedule, by default the latest."""
-        wanted = version_id or self.found.latest_id
+        wanted = version_id or self.found.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 
@@ -148,11 +148,15 @@ class ReleaseSchedulePage(WorkspacePage):
 
     def get(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Show the form."""
-        return self.show(ForceForm(initial=_filled_in(request)), self.release(release))
+        found = self.release(release)
+        return self._scheduled(found) or self.show(ForceForm(initial=_filled_in(request)), found)
 
     def post(self, request: HttpRequest, workspace: str, release: str) -> HttpResponse:
         """Schedule it, and show the release; after an error, show the form again."""
         found, form = self.release(release), ForceForm(request.POST)
+        scheduled = self._scheduled(found)
+        if scheduled is not None:
+            return scheduled
         if not form.is_valid():
             return self.show(form, found, status=400)
         try:
@@ -167,6 +171,13 @@ class ReleaseSchedulePage(WorkspacePage):
             return self.show(form, found, status=409)
         message, level = _confirmation(made)
         return self.go(of_release(self.workspace_id, str(found.pk)), message, level=level)
+
+    def _scheduled(self, release: Release) -> HttpResponse | None:
+        """Return to a release that is scheduled already: a second schedule could only fail."""
+        if not Schedule.objects.waiting().filter(release_id=release.pk, workspace=self.workspace).exists():
+            return None
+        message = _("This release is already scheduled. Change the time of that schedule, or cancel it.")
+        return self.go(of_release(self.workspace_id, str(release.pk)), message, level=messages.ERROR)
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""

@@ -47,6 +47,20 @@ def _in_words(moment: datetime.datetime | None) -> str | None:
     return time_element(moment, moment_in_words(moment)) if moment else None
 
 
+def _chips(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the links that narrow the list of users."""
+    queries = {"": _("All")}
+    if "is_active" in _RIGHTS:
+        queries |= {"is_active__exact=1": _("Active"), "is_active__exact=0": _("Inactive")}
+    if "is_superuser" in _RIGHTS:
+        queries["is_superuser__exact=1"] = _("Superusers")
+    current = request.GET.urlencode()
+    return [
+        {"title": title, "address": f"?{query}", "current": query == current}
+        for query, title in queries.items()
+    ]
+
+
 class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes none at runtime
     """Django's pages about users, without staff status, groups and permissions, which the editor ignores.
 
@@ -69,6 +83,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     filter_horizontal = ()
     change_password_form = type("OthersPasswordForm", (PasswordAlone, UserAdmin.change_password_form), {})
     view_on_site = False
+    change_list_template = "studio/accounts/users.html"
 
     @display(description=_("last login"), ordering="last_login")
     def last_sign_in(self, account: Any) -> str | None:
@@ -126,6 +141,26 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """Store what was changed, and not what another request has changed meanwhile."""
         obj.save(update_fields=form.changed_data)
+
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        """Show Django's list as a list of the studio, with chips in place of its filters."""
+        context = {**(extra_context or {}), "title": self.title, "chips": _chips(request)}
+        response = super().changelist_view(request, context)
+        found = (getattr(response, "context_data", None) or {}).get("cl")
+        if found is not None:
+            response.context_data["rows"] = [  # type: ignore[attr-defined]
+                {
+                    "account": one,
+                    "address": found.url_for_result(one),
+                    "name": one.get_full_name() if hasattr(one, "get_full_name") else "",
+                    "mail": getattr(one, getattr(one, "EMAIL_FIELD", "email"), ""),
+                    "signed_in": _in_words(one.last_login) if hasattr(one, "last_login") else None,
+                }
+                for one in found.result_list
+            ]
+        return response
 
     def changeform_view(
         self,

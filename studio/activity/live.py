@@ -105,13 +105,14 @@ class SincePage(ResourcePage):
         except NotFound:
             return {"is_gone": True}
         may_save = self.may(Right.SAVE)
-        latest = there.latest if there and may_save else None
+        latest = there.current if there and may_save else None
+        obstacle = obstacle_to(there, latest, self.caller) if there else None
         return {
             "may_save": may_save,
             "may_publish": self.may(Right.PUBLISH),
-            "obstacle": obstacle_to(there, latest, self.caller) if there else None,
+            "obstacle": obstacle,
             "publish_address": self.address("publish"),
-            "panels": self.panels("since", latest),
+            "panels": self.panels("since", latest, (), self.blocks_in_the_way(obstacle)),
             "edit_address": self.address("change"),
             "activity_address": self.address("activity"),
             "comparison": self._comparison(there, base) if there else "",
@@ -119,10 +120,11 @@ class SincePage(ResourcePage):
 
     def _comparison(self, resource: VersionedResource, base: str) -> str:
         """Return the address of the comparison with what was saved since the form was opened."""
-        if base in {"", resource.latest_id} or not self.may(Right.READ_DRAFTS):
+        now = resource.current.version_id
+        if base in {"", now} or not self.may(Right.READ_DRAFTS):
             return ""
         try:
             self.collection.version(self.resource_id, base, by=self.caller)
         except NotFound:
             return ""
-        return f"{self.address('compare')}?{urlencode({'from': base, 'to': resource.latest_id})}"
+        return f"{self.address('compare')}?{urlencode({'from': base, 'to': now})}"

@@ -44,8 +44,29 @@ def _workspace(event: Event) -> Sentence:
     if "from" in detail:
         values = {"before": str(detail["from"]), "now": str(detail.get("to"))}
         return Sentence(_("{who} renamed the workspace from {before} to {now}"), values)
+    if detail.get("fields") == ["reviewPolicy"]:
+        return _review_policy(event)
     values = {"name": workspace_name(event.workspace_id), "fields": ", ".join(detail.get("fields", []))}
     return Sentence(_("{who} changed the workspace {name}: {fields}"), values)
+
+
+def _review_policy(event: Event) -> Sentence:
+    """Return the sentence about a policy; entries of earlier releases have no values before the change."""
+    detail, before = event.detail, event.detail.get("before") or {}
+    values: dict[str, Fragment | str] = {
+        "name": workspace_name(event.workspace_id),
+        "before": str(before.get("required", "?")),
+        "now": str(detail.get("required", "?")),
+    }
+    if before.get("bypass", detail.get("bypass")) == detail.get("bypass"):
+        return Sentence(_("{who} changed the review policy of {name}: {before} → {now} approvals"), values)
+    if detail.get("bypass") == "nobody":
+        sentence = _(
+            "{who} changed the review policy of {name}: {before} → {now} approvals, admins no longer exempt"
+        )
+    else:
+        sentence = _("{who} changed the review policy of {name}: {before} → {now} approvals, admins exempt")
+    return Sentence(sentence, values)
 
 
 def _key(event: Event) -> Sentence:

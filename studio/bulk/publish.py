@@ -38,7 +38,7 @@ class PublishChosenPage(BulkPage):
         """Return why a draft cannot be published as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
-        if choice.version_id != draft.resource.latest_id:
+        if choice.version_id != draft.resource.current.version_id:
             return _("It has been saved again since you looked. Look at the newer draft first.")
         if not draft.may_publish:
             return _("You may not publish in its workspace.")

@@ -1,19 +1,22 @@
 """Two edits of the same configuration, taken together where they do not overlap. Pure.
 
-Objects are merged by member, lists by entry, texts by line: an edit counts where the other left the value as
-it was. Where both changed the same, the result has ours and names the field.
+Objects are merged by member, lists by entry, texts by line, changed lines by sentence, and changed sentences
+by word: an edit counts where the other left the value as it was. Where both changed the
+same, the result has ours, of a text the whole sentence, and names the field.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeVar
 
 from editor_client.shared import canonical
 
 from studio.diff.alignment import Run, common_runs
+from studio.diff.spans import words_of
 from studio.limits import PageBudget
 from versioning.domain.config import Config
 
@@ -21,6 +24,16 @@ T = TypeVar("T")
 _MISSING: Final = object()
 _WHOLE: Final = frozenset({"model", "rules"})
 """Members that are not divided: one person's provider with another's model is what neither wrote."""
+_SENTENCES: Final = re.compile("(?s).+?[.!?\u2026\u3002\uff01\uff1f]+[\"'\u201d\u2019\xbb)\\]]*\\s+|.+")
+"""A sentence with the gap behind it."""
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A place in a text that both changed, on both sides: whole sentences."""
+
+    ours: str
+    theirs: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +43,8 @@ class Merge:
     config: Config
     overlaps: Sequence[str]
     """The fields that both changed in the same place, in which the result has our value."""
+    clashes: Sequence[Clash] = ()
+    """The places in texts among these."""
 
 
 class _Part(NamedTuple):
@@ -47,6 +62,7 @@ class _Merging:
 
     budget: PageBudget
     has_overlap: bool = False
+    clashes: list[Clash] = field(default_factory=list)
 
     def overlap(self, ours: T) -> T:
         self.has_overlap = True
@@ -89,8 +105,44 @@ class _Merging:
 
     def _lines(self, base: str, ours: str, theirs: str) -> str:
         old, own, other = (text.split("\n") for text in (base, ours, theirs))
-        both = self._sequence(old, own, other, str, lambda _base, ours, _theirs: self.overlap(ours))
-        return "\n".join(both)
+        return "\n".join(self._sequence(old, own, other, str, self._changed_lines))
+
+    def _changed_lines(self, base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
+        """Merge lines that both changed by sentence."""
+        if not (base and ours and theirs):  # added or removed as a whole
+            return self._clash(ours, theirs, "\n")
+        old, own, other = (_SENTENCES.findall("\n".join(side)) for side in (base, ours, theirs))
+        return "".join(self._sequence(old, own, other, str, self._changed_sentences)).split("\n")
+
+    def _changed_sentences(self, base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
+        """Merge sentences that both changed by word; of one with the same words changed, keep ours."""
+        merged = self._by_word(*("".join(side) for side in (base, ours, theirs)))
+        if merged is not None:
+            return [merged]
+        if 1 < len(base) == len(ours) == len(theirs):
+            by_one = zip(base, ours, theirs, strict=True)
+            return [
+                "".join(self._sequence([old], [own], [other], str, self._changed_sentences))
+                for old, own, other in by_one
+            ]
+        return self._clash(ours, theirs, "")
+
+    def _by_word(self, base: str, ours: str, theirs: str) -> str | None:
+        """Return a text with both edits; None if they changed the same words."""
+        merged: list[str] = []
+        sides = (_words(base), _words(ours), _words(theirs))
+        for part in _parts(*sides, self.budget):
+            old, own, other = (
+                [side[place] for place in places] for side, places in zip(sides, part[:3], strict=True)
+            )
+            if old not in (own, other) and own != other:
+                return None
+            merged += other if old == own else own
+        return "".join(merged)
+
+    def _clash(self, ours: list[str], theirs: list[str], between: str) -> list[str]:
+        self.clashes.append(Clash(ours=between.join(ours).strip(), theirs=between.join(theirs).strip()))
+        return self.overlap(ours)
 
     def _sequence(
         self,
@@ -124,6 +176,7 @@ def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Mer
     Once it is spent, edits of the same text or list count as overlapping.
     """
     merged, overlaps = {}, []
+    clashes: list[Clash] = []
     for name in {**base, **theirs, **ours}:
         merging = _Merging(budget)
         values = (side.get(name, _MISSING) for side in (base, ours, theirs))
@@ -132,7 +185,21 @@ def merge(base: Config, ours: Config, theirs: Config, budget: PageBudget) -> Mer
             merged[name] = value
         if merging.has_overlap:
             overlaps.append(name)
-    return Merge(config=merged, overlaps=overlaps)
+            clashes += merging.clashes
+    return Merge(config=merged, overlaps=overlaps, clashes=clashes)
+
+
+def _words(text: str) -> list[str]:
+    """Return the words and signs of a text, each with the gap before it, which keeps neighbours together."""
+    found: list[str] = []
+    gap = ""
+    for piece in words_of(text):
+        if piece.isspace() and piece != "\n":
+            gap += piece
+        else:
+            found.append(gap + piece)
+            gap = ""
+    return [*found, gap] if gap else found
 
 
 def _parts(base: list[str], ours: list[str], theirs: list[str], budget: PageBudget) -> Iterator[_Part]:

@@ -100,7 +100,7 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
         return as_a_whole
     found = []
     common_length = 0
-    for op, removed, added in _pieces(_words(before), _words(after), budget):
+    for op, removed, added in _pieces(words_of(before), words_of(after), budget):
         # A gap between two changed words counts as changed: "the cat" became "a dog" in one step.
         if op is Op.SAME and (not removed.isspace() or "\n" in removed):
             found.append(Span(Op.SAME, removed))
@@ -112,7 +112,7 @@ def _by_word(before: str, after: str, budget: PageBudget) -> list[Span]:
     return found
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return the words, gaps and signs of a text, which together are the text."""
     pattern = _PLAIN_WORDS if text.isascii() else _WORDS
     found: list[str] = pattern.findall(text)

@@ -17,7 +17,7 @@ from studio.diff import layout
 from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.people import Place, person_name
-from studio.resources.base import ResourcePage
+from studio.resources.base import IN_CODE, ResourcePage
 from studio.resources.blocks import BlockOnPage, blocks_on_page
 from studio.translation import changes_of, message_of, title_of
 from versioning.domain.access import Right
@@ -28,8 +28,6 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.timeline import Timeline, entry_of, labels_of, previous_of
 from versioning.models import VersionedResource
 
-IN_CODE: Final = "code"
-"""Stands in the address for the agent as defined in code."""
 PREVIOUS: Final = "previous"
 """Stands in the address for the version before the other one."""
 OFFERED: Final = 50

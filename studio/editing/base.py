@@ -18,15 +18,18 @@ from versioning.domain.snapshots import Snapshot
 class EditablePage(ResourcePage):
     """A page about the version that the next edit starts from."""
 
+    offers_taken_back = True
+
     @cached_property
     def base(self) -> Snapshot | None:
         """The version to start from: the latest, or the published one for callers who may not read drafts.
 
-        None for an agent that is only defined in code.
+        If the latest was taken back, it is what is live. None where that is the code of an agent.
         """
         if self.resource is None:
             return None
-        return self.resource.base if self.may(Right.READ_DRAFTS) else self.resource.active
+        is_live = self.taken_back is not None or not self.may(Right.READ_DRAFTS)
+        return self.resource.active if is_live else self.resource.base
 
     @property
     def config(self) -> Config:

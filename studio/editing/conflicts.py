@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from studio.diff.fields import FieldDifference, differences
-from studio.diff.merging import Merge, merge
+from studio.diff.merging import Clash, Merge, merge
 from studio.editing.forms import Submission
 from studio.forms.fields import too_large
 from studio.forms.wording import titles
 from studio.limits import PageBudget
 from versioning.domain.config import Config, ConfigSchema
+
+MAX_CLASHES: Final = 5
+"""How many clashing sentences a page shows."""
 
 
 def _half_a_budget() -> PageBudget:
@@ -42,6 +45,15 @@ class Conflict:
     overlapping: Sequence[str]
     """The titles of those that both changed in the same place."""
     can_take_both: bool
+    clashes: Sequence[Clash]
+    """The sentences that both changed, the first few."""
+    can_prefer: bool
+    """Whether both can be taken with the wording of one side where they clash."""
+
+    @property
+    def must_choose(self) -> bool:
+        """Whether saving the form would replace something that another person has saved."""
+        return bool(self.both) or self.is_gone
 
     @classmethod
     def of(cls, submission: Submission, latest: Config, schema: ConfigSchema) -> Conflict:
@@ -58,11 +70,17 @@ class Conflict:
             both=titles(name for name in changed if name in their_names),
             overlapping=titles(name for name in changed if merged and name in merged.overlaps),
             can_take_both=bool(changed and theirs) and merged is not None and not merged.overlaps,
+            clashes=merged.clashes[:MAX_CLASHES] if merged else (),
+            can_prefer=bool(changed and theirs) and merged is not None and bool(merged.overlaps),
         )
 
 
-def merged_with(submission: Submission, latest: Config, schema: ConfigSchema) -> Merge | None:
+def merged_with(
+    submission: Submission, latest: Config, schema: ConfigSchema, *, prefers_theirs: bool = False
+) -> Merge | None:
     """Return the changes of a form together with those that were saved since it was opened.
+
+    Where they clash, the result has those of the form, or with `prefers_theirs` what was saved.
 
     None if that cannot be said or shown: the version that the form began with is gone, or a changed field is
     too large for a form.
@@ -70,6 +88,7 @@ def merged_with(submission: Submission, latest: Config, schema: ConfigSchema) ->
     if submission.began_with is None:
         return None
     mine = schema.merged(submission.began_with, submission.changed)
-    merged = merge(submission.began_with, mine, latest, _half_a_budget())
+    sides = (latest, mine) if prefers_theirs else (mine, latest)
+    merged = merge(submission.began_with, *sides, _half_a_budget())
     large: Any = too_large(merged.config, list(submission.names))
     return None if set(large) & {*submission.changed} else merged

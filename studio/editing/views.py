@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
-from studio import additions
+from studio import additions, unsaved
 from studio.diff.fields import differences
 from studio.editing import in_place
 from studio.editing.base import EditablePage
@@ -27,7 +27,6 @@ from studio.forms.inputs import Input, controls_of
 from studio.forms.wording import OPERANDS, OPERATORS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
-from studio.resources import unsaved
 from studio.translation import title_of, translated
 from versioning.domain import snapshots
 from versioning.domain.access import Right
@@ -38,6 +37,13 @@ from versioning.serving.resolution import Resolved
 
 TAKE_BOTH: Final = "both"
 """The value of `then` to show a form with the changes of both people after a conflict."""
+PREFER_OURS: Final = "both-ours"
+PREFER_THEIRS: Final = "both-theirs"
+"""The values of `then` that do so with the wording of one side where the changes clash."""
+REPLACE: Final = "replace"
+"""The value of `then` to save after a conflict in which both changed the same."""
+UNDECIDED: Final = "undecided:"
+"""Begins the entity tag of a form that shows such a conflict, so that saving it as usual is refused again."""
 UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
@@ -58,10 +64,9 @@ class EditPage(EditablePage):
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
         controls = submission.controls
-        if controls["then"].typed == unsaved.RESTORE:
-            return self._restored(submission)
-        if controls["then"].typed == TAKE_BOTH:
-            return self._both(submission)
+        instead = self._instead_of_saving(submission)
+        if instead is not None:
+            return instead
         try:
             submission.check(self.schema)
             self._refuse_unknown(submission)
@@ -75,8 +80,21 @@ class EditPage(EditablePage):
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
-        is_new = saved is not None and (self.base is None or saved.version.version_id != self.base.version_id)
+        before = self.resource.latest_id if self.resource is not None else ""
+        is_new = saved is not None and saved.resource.latest_id != before
         return self._saved(saved, submission, is_new=is_new)
+
+    def _instead_of_saving(self, submission: Submission) -> HttpResponse | None:
+        """Return the answer to a form that is not to be saved, or not yet; None for all others."""
+        then = submission.controls["then"].typed
+        if then == unsaved.RESTORE:
+            return self._restored(submission)
+        if then in {TAKE_BOTH, PREFER_OURS, PREFER_THEIRS}:
+            return self._both(submission)
+        if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
+            return None
+        # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
+        return in_place.conflict() if self.is_in_place else self._still_undecided(submission)
 
     @property
     def is_in_place(self) -> bool:
@@ -87,7 +105,7 @@ class EditPage(EditablePage):
         """Answer a form that was saved, or that changes nothing."""
         redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
         if not self.is_in_place:
-            return unsaved.saved(self.request, redirect)
+            return redirect
         if saved is not None:
             self._forget()
             self.resource = saved.resource
@@ -133,9 +151,14 @@ class EditPage(EditablePage):
             "by": self.caller,
         }
         if self.resource is not None:
-            etag = submission.controls["tag"].typed
+            etag = submission.controls["tag"].typed.removeprefix(UNDECIDED)
             return self.collection.edit(
-                self.resource_id, submission.changed, expect={etag}, default_message="", **about
+                self.resource_id,
+                submission.changed,
+                expect={etag},
+                default_message="",
+                from_live=True,
+                **about,
             )
         if not submission.changed and not submission.metadata:
             return None
@@ -186,12 +209,12 @@ class EditPage(EditablePage):
         )
         if self.resource is None or not is_saved:
             return in_place.conflict()
-        saved = Resolved(resource=self.resource, version=self.resource.base)
+        saved = Resolved(resource=self.resource, version=self.base or self.resource.base)
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
     def _forget(self) -> None:
         """Forget what was read of the resource: it has changed since."""
-        for known in ("resource", "base", "summary"):
+        for known in ("resource", "base", "summary", "taken_back"):
             self.__dict__.pop(known, None)
 
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
@@ -201,11 +224,19 @@ class EditPage(EditablePage):
         controls = submission.on_top_of(self.config)
         shown = {
             "conflict": conflict,
+            "is_own_conflict": self.base is not None and self.base.author_name == self.caller.username,
             "began": submission.controls["base"].typed,
             **context,
             **self._saves_on(),
         }
+        if conflict.must_choose:
+            shown["tag"] = UNDECIDED + shown["tag"]
         return self._form(controls, status=status, is_typed=True, **shown)
+
+    def _still_undecided(self, submission: Submission) -> HttpResponse:
+        """Show a conflict once more, compared with the version that the form began with before it."""
+        began = submission.controls["began"].typed
+        return self._conflict(replace(submission, began_with=self.config_of(began)), began=began)
 
     def _both(self, submission: Submission) -> HttpResponse:
         """Show the form with the changes of both people, which nothing has saved yet.
@@ -215,8 +246,10 @@ class EditPage(EditablePage):
         """
         began = submission.controls["began"].typed
         submission = replace(submission, began_with=self.config_of(began))
-        merged = merged_with(submission, self.config, self.schema)
-        if merged is None or merged.overlaps:
+        then = submission.controls["then"].typed
+        prefers_theirs = then == PREFER_THEIRS
+        merged = merged_with(submission, self.config, self.schema, prefers_theirs=prefers_theirs)
+        if merged is None or (merged.overlaps and then == TAKE_BOTH):
             return self._conflict(submission, began=began)
         changes = differences(self.config, merged.config, self.schema, PageBudget())
         controls = submission.showing(merged.config)
@@ -238,6 +271,8 @@ class EditPage(EditablePage):
         """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         previewing = ("preview", "context") if self.kind.has_preview else ()
+        resource = self.resource
+        obstacle = obstacle_to(resource, resource.current, self.caller) if resource else None
         helpers = ("choices", "convert", "names", "present", "reference", *previewing)
         return self.page(
             "studio/editing/edit.html",
@@ -246,8 +281,8 @@ class EditPage(EditablePage):
             form=EditForm.of(self.names, controls, self.config, self.code_agent, self.kind.words.fields),
             controls=controls,
             version=self.base,
-            panels=self.panels("edit", self.base, self.schema.names),
-            obstacle=obstacle_to(self.resource, self.resource.latest, self.caller) if self.resource else None,
+            panels=self.panels("edit", self.base, self.schema.names, self.blocks_in_the_way(obstacle)),
+            obstacle=obstacle,
             publish_address=self.address("publish"),
             present=Others.at(self),
             base_title=snapshots.title_of(self.base) if self.base else "",

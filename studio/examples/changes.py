@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 
 from studio.examples.form import ContextForm
 from studio.examples.stored import ExampleConflict
@@ -54,7 +55,14 @@ def _delete(form: ContextForm) -> str:
     deleted = _chosen(form)
     form.examples.delete(deleted)
     form.choose(None)
+    form.deleted = deleted
     return _("The example “%(name)s” is deleted. What it held is still filled in.") % {"name": deleted}
+
+
+def _undelete(form: ContextForm) -> str:
+    context = canonical.parse(form.posted["deleted_context"].typed, field="context")
+    form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
+    return _("The example “%(name)s” is back.") % {"name": form.chosen}
 
 
 def _chosen(form: ContextForm) -> Example:
@@ -68,4 +76,5 @@ _ACTIONS: Final[dict[str, Callable[[ContextForm], str]]] = {
     "save": _save,
     "rename": _rename,
     "delete": _delete,
+    "undelete": _undelete,
 }

@@ -47,6 +47,8 @@ class ContextForm:
     """The errors that belong to no field."""
     name: str = ""
     """The typed name of an example."""
+    deleted: Example | None = None
+    """The example that the last action deleted, which can be undone."""
     is_outdated: bool = False
     """Whether the example was changed elsewhere since the fields were filled in from it."""
 

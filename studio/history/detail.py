@@ -151,7 +151,7 @@ class VersionPage(OneVersionPage):
             entry=entry,
             version=version,
             links=self.links(resource, entry),
-            is_latest=entry.version.version_id == resource.latest_id,
+            is_current=entry.version.version_id == resource.current.version_id,
             previous=entry.previous,
             previous_address=self.address("version", entry.previous.version_id) if entry.previous else "",
             live=self._live(resource, version),
@@ -196,7 +196,8 @@ class RestorePage(OneVersionPage):
         if saved.resource.repeats_live:
             message = _("{copy} is a copy of {source}, and is the same as what is live.")
         told = format_html(message, copy=self.link(saved.version), source=self.link(self.version()))
-        return self.back("history", self.with_next_steps(told, saved.resource, saved.version))
+        next_page = "change" if request.POST.get("then") == "change" else "history"
+        return self.back(next_page, self.with_next_steps(told, saved.resource, saved.version))
 
 
 class LabelsPage(VersionPage):

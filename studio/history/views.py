@@ -81,7 +81,8 @@ class Item:
     entry: Entry
     links: Mapping[str, str]
     live: Sequence[LiveWords]
-    is_latest: bool
+    is_current: bool
+    """Whether it is the version that work goes on from, so that restoring it would change nothing."""
     may_delete: bool
     is_from: bool
     """Whether it is preselected as one of the two versions to compare."""
@@ -102,6 +103,8 @@ class Day:
 
 class HistoryPage(VersionLinksPage):
     """All versions, newest first, below a summary of the live version and pending changes."""
+
+    offers_taken_back = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show a page of the timeline."""
@@ -182,7 +185,7 @@ class HistoryPage(VersionLinksPage):
                     "with_previous": "" if entry.version.version_id == oldest_id else self._changes(entry),
                 },
                 live=live_in_words(lived.by_version.get(entry.version.version_id, ()), self.today),
-                is_latest=entry.version.version_id == resource.latest_id,
+                is_current=entry.version.version_id == resource.current.version_id,
                 may_delete=self.may_delete(entry),
                 is_from=entry.version.version_id in older,
                 is_to=entry.version.version_id == to,

@@ -171,7 +171,7 @@ class AgentsOfBlock:
         if record is None or record.active is not None or code is not None:
             versions.append((record.active if record else None, True))
         if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
-            versions.append((record.latest, False))
+            versions.append((record.current, False))
         for version, is_live in versions:
             config = _served(code, version)
             if any(target == self.block_id for _field, target in referenced_blocks(config)):

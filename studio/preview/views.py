@@ -58,7 +58,8 @@ class SavedInstructionsPage(InstructionsPage):
         """The statuses that the caller may choose: the draft if there is one, and the published version."""
         saved = self.resource
         found = []
-        if saved is not None and saved.has_draft and self.may(Right.READ_DRAFTS):
+        is_draft = saved is not None and saved.has_draft and self.taken_back is None
+        if is_draft and self.may(Right.READ_DRAFTS):
             found.append(Status.DRAFT)
         if self.code_agent is not None or (saved is not None and saved.active is not None):
             found.append(Status.PUBLISHED)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models.functions import Length
+from editor_client.shared import canonical
 
 from studio.diff.fields import FieldDifference, differences
 from studio.kinds import KINDS, StudioKind
@@ -75,12 +76,18 @@ class Texts:
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
     """Return what publishing each would change; one query.
 
-    The drafts share the budget of a page, in their order.
+    The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
+    but itself.
     """
     names = _block_names([texts.of(version) for one in drafts for version in (one.newest, one.live)], caller)
     budget = PageBudget()
     found = {}
-    for place, draft in enumerate(drafts):
+    sizes = [
+        sum(len(canonical.dump(texts.of(version) or {})) for version in (one.live, one.newest))
+        for one in drafts
+    ]
+    for place in sorted(range(len(drafts)), key=sizes.__getitem__):
+        draft = drafts[place]
         old, new = texts.of(draft.live), texts.of(draft.newest)
         fields: Sequence[FieldDifference] = ()
         is_shown = old is not None and new is not None and not budget.is_spent

@@ -152,7 +152,7 @@ def _task(one: Waits) -> Task:
         about=_("saved by you"),
         at=version.created_at if version else None,
         workspace_id=summary.workspace_id,
-        action=_("See what would change"),
+        action=_("View changes"),
         action_address=kind.address("compare", summary.resource_id),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,21 +19,32 @@ from studio.publishing.obstacles import (
     given_reason,
     options_of,
     overruled_by_reason,
+    reasons,
 )
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
 from studio.translation import title_of, translated
+from studio.views import with_undo
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound, VersioningError
+from versioning.domain.errors import (
+    Conflict,
+    EditConflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    VersioningError,
+)
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.publish_requests import Options, PublishRequest
 from versioning.models import VersionedResource
+from versioning.serving.resolution import find_version
 
 CHANGED: Final = gettext_lazy(
     "Someone changed this since you looked, so nothing was published. This is how it stands now."
 )
+NOT_UNDONE: Final = gettext_lazy("Someone has changed this since, so nothing was undone.")
 
 
 class PublishPage(DifferencesPage, DependentsPage):
@@ -47,11 +59,13 @@ class PublishPage(DifferencesPage, DependentsPage):
         """
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.PUBLISH)
-        return self.show(request.GET.get("version") or self.found.latest_id)
+        return self.show(request.GET.get("version") or self.found.current.version_id)
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Publish the version that was shown; with a reason, without the required approvals."""
-        version_id = request.POST.get("version", "")
+        if "undo" in request.POST:
+            return self._undone(request.POST["undo"])
+        version_id, before = request.POST.get("version", ""), self.found.active_id
         reason = given_reason(request)
         if reason == "":
             return self.show(version_id, status=400, reason_error=_("Say why."))
@@ -64,8 +78,7 @@ class PublishPage(DifferencesPage, DependentsPage):
                 **options_of(request, reason),
             )
         except EditConflict:
-            for known in ("resource", "with_history", "summary"):
-                self.__dict__.pop(known, None)
+            self.forget()
             return self.show(version_id, status=409, conflict=CHANGED)
         except Invalid:
             return self.show(version_id, status=400)
@@ -75,7 +88,44 @@ class PublishPage(DifferencesPage, DependentsPage):
             return self.show(version_id, status=403)
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             self.tell(warning)
-        return self.back("history", _("%(version)s is live.") % {"version": title_of(done.version)})
+        message = _("%(version)s is live.") % {"version": title_of(done.version)}
+        return self.back("history", self._with_undo(message, done.resource, before))
+
+    def _with_undo(self, message: str, resource: VersionedResource, before: str | None) -> str:
+        """Return the message with a button that makes live again what was before, if that is still stored."""
+        if before == resource.active_id:
+            return message
+        if before is not None:
+            try:
+                find_version(resource, before)
+            except NotFound:
+                return message
+        return with_undo(message, self.address("publish"), f"{before or ''}|{resource.etag}")
+
+    def _undone(self, undo: str) -> HttpResponse:
+        """Make live again what was before, unless the resource has changed since."""
+        self.require(Right.PUBLISH)
+        version_id, _bar, etag = undo.partition("|")
+        live = self.found.active
+        try:
+            if version_id:
+                self.collection.publish(self.resource_id, version_id, by=self.caller, expect={etag})
+            else:
+                self.collection.unpublish(self.resource_id, by=self.caller, expect={etag})
+        except EditConflict:
+            return self.back("history", str(NOT_UNDONE), level=messages.ERROR)
+        except (Forbidden, Conflict, Invalid) as error:
+            return self.back("history", " ".join(reasons(error)), level=messages.ERROR)
+        self.forget()
+        message = _("%(version)s is no longer live.") % {"version": title_of(live) if live else ""}
+        if self.found.active is not None:
+            message = _("%(version)s is live again.") % {"version": title_of(self.found.active)}
+        return self.back("history", message)
+
+    def forget(self) -> None:
+        """Forget what was read of the resource, which has changed since."""
+        for known in ("resource", "with_history", "summary", "taken_back"):
+            self.__dict__.pop(known, None)
 
     @property
     def found(self) -> VersionedResource:

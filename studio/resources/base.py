@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from http import HTTPStatus
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.admin.utils import unquote
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils.html import format_html
@@ -23,6 +26,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.stored import note_opened
+from studio.resources.blocks import blocks_on_page, unpublished
 from studio.resources.rows import stars_of
 from studio.resources.summaries import Summary
 from studio.views import StudioPage
@@ -32,7 +36,9 @@ from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
-from versioning.models import VersionedResource
+from versioning.editor.live_periods import END_OF_LOG
+from versioning.models import Event, VersionedResource
+from versioning.serving.grants import target_of
 
 TABS = (
     Tab(page="change", title=pgettext_lazy("tab", "Edit"), reading_title=pgettext_lazy("tab", "View")),
@@ -43,6 +49,21 @@ TABS = (
     Tab(page="usage", title=gettext_lazy("Used by"), needs_record=True),
     Tab(page="activity", title=gettext_lazy("Activity")),
 )
+IN_CODE: Final = "code"
+"""Stands in the address of a comparison for an agent as its code defines it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenBack:
+    """The newest version, which was live until an older one was published again, or an override ended."""
+
+    version: Snapshot
+    comparison: str
+    """The address of its comparison with what is live."""
+    restore_address: str
+    """The address that makes a draft of it."""
+    event: Event | None
+    """Who took it back, and when; None if the log does not know."""
 
 
 class ResourcePage(StudioPage):
@@ -52,6 +73,8 @@ class ResourcePage(StudioPage):
     """Set by `as_view(kind=…)`."""
     tab = "change"
     """The tab that the page belongs to."""
+    offers_taken_back = False
+    """Whether the page offers a version that was taken back, since it shows what is live instead."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the resource's id from the address."""
@@ -102,6 +125,38 @@ class ResourcePage(StudioPage):
     def _in_code(self) -> CodeAgent | None:
         """The agent that code defines under the id, if the caller may read it."""
         return self.kind.catalog(self.caller).in_code.get(self.resource_id)
+
+    @cached_property
+    def taken_back(self) -> Snapshot | None:
+        """The newest version, if it was live until something older was; None for people who may not know."""
+        resource = self.resource
+        if resource is None or not resource.is_taken_down or not self.may(Right.READ_DRAFTS):
+            return None
+        is_code_live = self.code_agent is not None
+        return resource.latest if resource.active is not None or is_code_live else None
+
+    def offered_again(self) -> TakenBack | None:
+        """Return the version that was taken back, with what can be done with it; None if none was."""
+        version, resource = self.taken_back, self.resource
+        if version is None or resource is None:
+            return None
+        target = target_of(resource, self.editor.code)
+        found = self.editor.event.page(
+            before=END_OF_LOG,
+            limit=1,
+            where=Q(resource_uuid=target.identity, previous_version_id=version.version_id, hidden_from=""),
+            types=frozenset(f"{target.kind}.{what}" for what in ("published", "unpublished")),
+            resource_kind=target.kind,
+            resource_id=target.id,
+            by=self.caller,
+        )
+        ids = {"from": resource.active_id or IN_CODE, "to": version.version_id}
+        return TakenBack(
+            version=version,
+            comparison=f"{self.address('compare')}?{urlencode(ids)}",
+            restore_address=self.address("restore", version.version_id),
+            event=next(iter(found.events), None),
+        )
 
     @property
     def workspace_id(self) -> str:
@@ -191,6 +246,13 @@ class ResourcePage(StudioPage):
         )
         return additions.added(lambda one: one.panels(shown))
 
+    def blocks_in_the_way(self, obstacle: object) -> list[str]:
+        """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
+        if obstacle is None or self.kind.is_shown or self.resource is None:
+            return []
+        blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
+        return [block.id for block in unpublished(blocks)] if any(one.live is None for one in blocks) else []
+
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
         for step in additions.added(lambda one: one.next_steps(self.caller, self.kind, resource, version)):
@@ -215,6 +277,8 @@ class ResourcePage(StudioPage):
                 "usage_address": self.address("usage"),
                 "may_save": self.may(Right.SAVE),
                 "may_publish": self.may(Right.PUBLISH),
+                "taken_back": self.taken_back,
+                "offered_again": self.offered_again() if self.offers_taken_back else None,
                 **context,
             },
         )
@@ -273,7 +337,7 @@ class ResourcePage(StudioPage):
             ),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-        added = additions.actions(self.caller, self.kind, resource, resource.latest)
+        added = additions.actions(self.caller, self.kind, resource, resource.current)
         return [*((action.title, action.address) for action in added), *own]
 
 

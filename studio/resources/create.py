@@ -8,9 +8,9 @@ from typing import Any, Final
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from studio import unsaved
 from studio.forms.wording import words_of
 from studio.kinds import AGENT, StudioKind
-from studio.resources import unsaved
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -57,7 +57,7 @@ class CreatePage(StudioPage):
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
         message %= {"name": given["name"].strip()}
-        return unsaved.saved(request, self.go(self.kind.address("change", resource_id), message))
+        return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
         return workspace_choices(Right.SAVE, self.caller)

@@ -63,7 +63,7 @@ class DuplicatePage(ResourcePage):
                 return self.collection.clone(
                     source.pk,
                     new_id,
-                    Selector(version_id=source.latest_id) if drafts else PUBLISHED,
+                    Selector(version_id=source.current.version_id) if drafts else PUBLISHED,
                     name=name,
                     workspace=given["workspace"] or None,
                     by=self.caller,

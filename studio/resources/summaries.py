@@ -25,7 +25,7 @@ class StateWords:
 
 STATES: Final[Mapping[ResourceState, StateWords]] = {
     ResourceState.PUBLISHED: StateWords(
-        word=_("Published"), meaning=_("What was saved last is live"), chip="chip-published"
+        word=_("Published"), meaning=_("Live, without unpublished changes"), chip="chip-published"
     ),
     ResourceState.CHANGED: StateWords(
         word=_("Unpublished changes"),

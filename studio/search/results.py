@@ -29,6 +29,8 @@ class Result:
     address: str
     is_in_live_only: bool
     """Whether only the live version matches, not the draft on the edit page."""
+    is_taken_back: bool
+    """Whether only a version matches that was taken back."""
 
     @classmethod
     def of(cls, hit: Hit) -> Self:
@@ -46,7 +48,8 @@ class Result:
             id=hit.id,
             excerpt=hit.excerpt,
             address=f"{page}?{urlencode({'find': found})}" if found else page,
-            is_in_live_only=older is not None,
+            is_in_live_only=older is not None and older.version_id == hit.entry.live_id,
+            is_taken_back=older is not None and older.version_id != hit.entry.live_id,
         )
 
     @property
@@ -58,9 +61,8 @@ class Result:
 def _older_version(hit: Hit) -> Snapshot | None:
     """Return the version of a hit unless it is the newest, which the resource's page shows."""
     newest, found_in = hit.entry.version, hit.version
-    if newest is None or found_in is None or found_in.version_id == newest.version_id:
-        return None
-    return found_in
+    is_shown = found_in is None or (newest is not None and found_in.version_id == newest.version_id)
+    return None if is_shown else found_in
 
 
 def text_to_find(excerpt: Sequence[Piece]) -> str:

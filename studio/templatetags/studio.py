@@ -90,10 +90,10 @@ def state_chip(state: StateWords) -> SafeString:
 def star_button(star: Star, name: str) -> SafeString:
     """Return the star button of a resource.
 
-    It submits the frame's form `stars`, so it may stand inside another form.
+    It submits the frame's form `post`, so it may stand inside another form.
     """
     return format_html(
-        '<button class="star" type="submit" form="stars" formaction="{}" name="starred" value="{}"'
+        '<button class="star" type="submit" form="post" formaction="{}" name="starred" value="{}"'
         ' aria-pressed="{}" aria-label="{}" title="{}">'
         '<span class="material-symbols-outlined" aria-hidden="true">star</span></button>',
         star.address,

@@ -64,11 +64,40 @@ def test_neither_of_two_colliding_editors_loses_text(enter: Enter, api_of: ApiOf
     assert flaws(first, told) == []
     expect(control(first)).to_have_value("Write like Edgar.")
     expect(first.locator("#in-description")).to_have_value("Paula's description")
-    save(first)
+    with first.expect_event("load"):
+        first.keyboard.press("Control+s")
+    expect(told).to_contain_text("You both changed Instructions")
+    expect(control(first)).to_have_value("Write like Edgar.")
+    assert draft(api_of, made)["instructions"] == "Write like Paula."
+    first.get_by_role("button", name="Replace the other version").click()
+    expect(first.get_by_text("is saved as a draft.")).to_be_visible()
+    expect(first.get_by_text("Not saved yet.")).to_have_count(0)
     saved = draft(api_of, made)
     assert (saved["instructions"], saved["description"]) == ("Write like Edgar.", "Paula's description")
     versions = api_of("alice").get(AGENTS.url(made, "versions")).body["versions"]
     assert [version["authorId"] for version in versions] == ["edgar", "paula", "paula"]
+
+
+def test_two_edits_of_a_prompt_of_one_line_are_taken_together(enter: Enter, api_of: ApiOf) -> None:
+    line = "Help customers. Answer within 30 days, and be kind. Never promise refunds."
+    make(AGENTS, api_of("paula"), "one-line", name="Writer", instructions=line, model=ECHO)
+    first, second = edit(enter, "edgar", "one-line", width=NARROW), edit(enter, "paula", "one-line")
+    text_of(second).fill(line.replace("Never", "Do not").replace("30", "14"))
+    save(second)
+    text_of(first).fill(line.replace("Help", "Assist").replace("30", "60"))
+    first.get_by_role("button", name="Save draft").click()
+    told = first.get_by_role("alert")
+    expect(told).to_contain_text("Answer within 60 days, and be kind.")
+    expect(told).to_contain_text("Answer within 14 days, and be kind.")
+    for width in (NARROW, 768, 1280):
+        first.set_viewport_size({"width": width, "height": 900})
+        assert flaws(first, told) == []
+    told.get_by_role("button", name="Take both, with the other wording").click()
+    expect(first.get_by_text("Both are in the form now.")).to_be_visible()
+    both = "Assist customers. Answer within 14 days, and be kind. Do not promise refunds."
+    expect(control(first)).to_have_value(both)
+    save(first)
+    assert draft(api_of, "one-line")["instructions"] == both
 
 
 def test_a_condition_is_built_and_previewed(enter: Enter, api_of: ApiOf) -> None:

@@ -18,7 +18,7 @@ STEPS = section(ROOT / "docs/studio.md", "A first change")
 NAMED = {
     "Agents",
     "Front desk",
-    "What you changed, and why",
+    "Describe your change (optional)",
     "Save draft",
     "Try",
     "Edit",
@@ -55,7 +55,7 @@ def test_the_first_change_of_the_guide(page: Page) -> None:
     page.get_by_role("link", name="Agents", exact=True).click()
     page.get_by_role("link", name="Front desk", exact=True).click()
     editor(page).fill("Ask triage, then let a colleague answer.")
-    page.get_by_label("What you changed, and why").fill("Shorter")
+    page.get_by_label("Describe your change (optional)").fill("Shorter")
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Version 2 is saved as a draft.")).to_be_visible()
 

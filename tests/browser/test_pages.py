@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from django.urls import resolve
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.flaws import MISPLACED, flaws, violations
@@ -37,12 +37,20 @@ NO_PAGES = (
     ),
     *("/studio/login/forgotten/", "<str:token>/"),
     *("/studio/people/", "/studio/reviews/ask/"),
-    *("jsi18n/", "autocomplete/", "auth/user/", "auth/user/add/", "<path:object_id>/", "<id>/password/"),
+    *(
+        "jsi18n/",
+        "autocomplete/",
+        "agent-choices/",
+        "auth/user/",
+        "auth/user/add/",
+        "<path:object_id>/",
+        "<id>/password/",
+    ),
     *(f"<path:object_id>/{page}/" for page in ("change", "history", "delete")),  # Django's, for superusers
     "auth/user/<str:object_id>/erase/",  # with Django's below
 )
 """How the addresses end that answer a GET with a fragment, JSON, a file, or another page of this list."""
-NARROWEST, WIDEST = 320, 1920
+NARROWEST, MIDDLE, WIDEST = 320, 768, 1920
 
 
 @pytest.fixture(scope="session")  # a process can come back to this module: its work may be stolen in between
@@ -155,17 +163,22 @@ def test_the_pages_of_django_keep_the_policy_and_fit(enter: Enter) -> None:
         page.goto(address)
         users = page.locator(".bar-links").get_by_role("link", name="Users", include_hidden=True)
         assert users.get_attribute("aria-current") == "page"
-        for width in (WIDE, NARROW):
+        for width in (WIDE, MIDDLE, NARROW):
             page.set_viewport_size({"width": width, "height": 900})
             assert page.evaluate("document.documentElement.scrollWidth") == width
+            assert [one for one in page.evaluate(MISPLACED) if "broken" in one or "covered" in one] == []
     assert problems(page) == {}
+    page.goto("auth/user/?q=e")
+    assert problems(page) == {}
+    page.get_by_role("link", name="Superusers").click()
+    expect(page.get_by_role("table", name="Users").get_by_role("link")).to_have_text(["root"])
 
 
 def problems(page: Page) -> dict[int, list[Any]]:
     """Return what is wrong with an open page, by the widths at which it is."""
     now = (page.viewport_size or {})["width"]
     found = {}
-    for width in sorted((WIDE, NARROWEST), key=lambda width: width != now):
+    for width in sorted((WIDE, MIDDLE, NARROWEST), key=lambda width: width != now):
         page.set_viewport_size({"width": width, "height": 900})
         found[width] = flaws(page) if width == WIDE else [*page.evaluate(MISPLACED), *violations(page)]
     return {width: flawed for width, flawed in found.items() if flawed}

@@ -35,11 +35,11 @@ def test_a_save_leaves_the_page_where_it_is_and_the_next_one_goes_on_from_it(
     page.evaluate(MARK)
     address = page.url
     text_of(page).fill("Write better.")
-    page.get_by_label("What you changed, and why").fill("Better than well")
+    page.get_by_label("Describe your change (optional)").fill("Better than well")
     save(page)
     expect(page.locator("#state-chips")).to_contain_text("Unpublished changes")
     expect(page.locator("#pointers")).to_contain_text("Version 2 · You · just now")
-    expect(page.get_by_label("What you changed, and why")).to_have_value("")
+    expect(page.get_by_label("Describe your change (optional)")).to_have_value("")
     assert (state(page), page.url) == ("Saved.", address)
     copies(page, 0)
     assert flaws(page, page.locator(".messages")) == []
@@ -268,9 +268,20 @@ def test_one_sees_who_else_has_the_page_open(enter: Enter, made: str) -> None:
     page.reload()
     expect(page.locator("#present")).to_be_empty()
     other = edit(enter, "paula", made)
-    expect(other.locator("#present")).to_contain_text("edgar has just opened this, too.")
+    expect(other.locator("#present")).to_contain_text("edgar is editing this too.")
     with page.expect_response("**/present/"):
         page.clock.fast_forward(20_000)
-    expect(page.locator("#present")).to_contain_text("paula has just opened this, too.")
-    expect(page.locator("#announced")).to_contain_text("paula has just opened this, too.")
+    expect(page.locator("#present")).to_contain_text("paula is editing this too.")
+    expect(page.locator("#announced")).to_contain_text("paula is editing this too.")
     assert flaws(page, page.locator("#present")) == []
+    # In a hidden tab one is still editing while something is not saved.
+    hide = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => true})"
+    page.evaluate(hide)
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/present/" in request.url else None)
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(300)
+    assert sent == []
+    text_of(page).fill("Not saved.")
+    with page.expect_request("**/present/"):
+        page.clock.fast_forward(60_000)

@@ -53,7 +53,7 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     PROMPT_BLOCKS.save(paula, "timed", "mended", autoPublish=True)
     expect(strip).to_contain_text("As things stand it will fail")
     page.get_by_role("button", name="Cancel the schedule").click()
-    expect(page.get_by_text("It is cancelled. What is live stays as it is.")).to_be_visible()
+    expect(page.get_by_text("Schedule cancelled. Nothing live has changed.")).to_be_visible()
     expect(page.locator(".schedule-strip")).to_have_count(0)
 
 

@@ -44,9 +44,9 @@ def test_keys_that_are_typed_into_a_text_stay_there(enter: Enter, library: Libra
     page.keyboard.type("jk?/")
     expect(text).to_contain_text("jk?/You answer")
     expect(table(page)).to_have_count(0)
-    page.get_by_label("What you changed, and why").click()
+    page.get_by_label("Describe your change (optional)").click()
     page.keyboard.type("jk?/")
-    expect(page.get_by_label("What you changed, and why")).to_have_value("jk?/")
+    expect(page.get_by_label("Describe your change (optional)")).to_have_value("jk?/")
     expect(table(page)).to_have_count(0)
 
 
@@ -130,7 +130,7 @@ def test_keys_are_those_of_the_same_place_on_keyboards_of_other_letters(
         press(page, "KeyJ", following)
         expect(page.locator(".rows-title > a").first).to_be_focused()
         page = enter("edgar", f"versioning/agent/{library.agent}/change/")
-        page.get_by_label("What you changed, and why").fill(f"With {name}")
+        page.get_by_label("Describe your change (optional)").fill(f"With {name}")
         editor(page.locator(".block").first, "Text").click()
         page.keyboard.insert_text(str(number))
         press(page, "KeyS", save, modifiers=2)

@@ -84,7 +84,7 @@ def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
     customer.get_by_label("name").fill("Ada")
     page.get_by_label("city", exact=True).fill("Rome")  # a field that has come while typing
     expect(preview.locator("pre")).to_have_text("Greet Ada of Rome.")
-    page.get_by_text("Keep this as an example").click()
+    page.get_by_text("Save as example").click()
     page.get_by_label("Name of the example").fill("Ada in Rome")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Saved as the example “Ada in Rome”.")).to_be_visible()
@@ -147,7 +147,7 @@ def test_a_failed_run_does_not_affect_the_others(enter: Enter, api_of: ApiOf) ->
     draft = page.get_by_role("region", name="Draft", exact=True)
     expect(draft.locator(".turn-error")).to_contain_text("nonsense")
     expect(answer_of(page, "Live")).to_contain_text("Hello?")
-    page.get_by_text("Keep this as an example").click()
+    page.get_by_text("Save as example").click()
     page.get_by_label("Name of the example").fill("Nobody")
     page.keyboard.press("Enter")
     page.get_by_role("link", name="Several examples").click()

@@ -66,7 +66,7 @@ def test_text_survives_the_end_of_the_session_during_typing(enter: Enter, api_of
     page.get_by_label("Username").fill("edgar")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    expect(offer(page)).to_contain_text(re.compile(r"Unsaved text of \d\d:\d\d UTC\."))
+    expect(offer(page)).to_contain_text(re.compile(r"Unsaved text from \d\d:\d\d UTC\."))
     assert flaws(page, offer(page)) == []
     page.get_by_role("button", name="Restore the text of").focus()
     page.keyboard.press("Enter")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from evaluation.experiments.models import Cell, Experiment, Outcome
+from evaluation.experiments.models import Cell, Experiment, Outcome, Score
 from tests.conftest import Cast
 from tests.releases.conftest import item, make
 from tests.support.api import AGENTS
@@ -40,7 +40,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 ) -> None:
     paula = Window.of("paula")
     shown = paula.get(PUBLISH)
-    assert "missing The agent “ Writer ” was not evaluated over “Questions” as it would be" in shown.text
+    assert "Not run The agent “ Writer ” was not evaluated over “Questions” as it would be" in shown.text
     assert re.search(r"The missing run: 24 answers, about \d[\d,]* tokens\.", shown.text)
     form = form_of(shown)
     sent = paula.post(RUN, **form)
@@ -54,7 +54,13 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
         finish(one.pk, lambda number: number > 0)
     Cell.objects.update(milliseconds=60_000)
     passed = paula.get(PUBLISH)
-    assert "satisfied writer was evaluated over “Questions”, and every rule holds." in passed.text
+    assert "Passed Writer was tested on “Questions”, and every rule holds." in passed.text.replace(
+        "“ Writer ”", "Writer"
+    )
+    assert re.search(r": 92% of 12 items passed", passed.text)
+    Experiment.objects.update(summary_json="")
+    Score.objects.update(passed=False)
+    assert "No answer passed Writer was tested on" in paula.get(PUBLISH).text
     assert "cannot be published" not in passed.text
     AGENTS.save(cast.edgar, text="And again")
     assert re.search(r"12 answers, about \d+ tokens, about 3 minutes\.", paula.get(PUBLISH).text)
@@ -64,7 +70,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
     ("outcome", "said"),
     [
         (Outcome.CANCELLED, "incomplete The evaluation"),
-        (Outcome.COMPLETE, "speaks against it The agent"),
+        (Outcome.COMPLETE, "Failed The agent"),
     ],
 )
 def test_what_was_run_is_said_and_run_again_where_that_would_help(

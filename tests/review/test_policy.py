@@ -88,4 +88,6 @@ def test_only_effective_changes_of_the_policy_are_logged(cast: Cast) -> None:
     assert changes() == []
     for _ in range(2):
         cast.alice.put(POLICY, {"required": 2})
-    assert changes() == [("alice", {"fields": ["reviewPolicy"], "required": 2, "bypass": "admin"})]
+    before = {"required": 0, "bypass": "admin"}
+    detail = {"fields": ["reviewPolicy"], "required": 2, "bypass": "admin", "before": before}
+    assert changes() == [("alice", detail)]

@@ -125,7 +125,12 @@ def test_a_stale_save_is_refused_and_continues_on_top(cast: Cast, kind: Kind, ed
     assert len(versions(cast, kind)) == 5
     again = controls(page, "edit-form")
     assert (again["name"], again["description"]) == ("Edgar's", "Paula's words")
-    assert edgar.post(kind, again).status_code == 302
+    for then in ("edit", "publish", ""):  # saving once more, such as with Ctrl+S, replaces nothing
+        refused = edgar.post(kind, again | {"then": then})
+        assert refused.status_code == 409 and "You both changed Name" in refused.content.decode()
+        assert controls(refused.content.decode(), "edit-form")["name"] == "Edgar's"
+    assert len(versions(cast, kind)) == 5
+    assert edgar.post(kind, again | {"then": "replace"}).status_code == 302
     saved = draft(cast, kind)
     assert (saved["name"], saved["description"]) == ("Edgar's", "Paula's words")
     assert versions(cast, kind)[0]["changedFields"] == ["name"]

@@ -81,7 +81,7 @@ def test_the_second_of_two_concurrent_first_overrides_is_not_lost(ada: Person, a
     assert answer.status_code == 409
     again = controls(answer.content.decode(), "edit-form")
     assert (again["instructions.text"], again["tools.offered.0.key"]) == ("mine", "clock")
-    assert ada.client.post(ADDRESS, again).status_code == 302
+    assert ada.client.post(ADDRESS, again | {"then": "replace"}).status_code == 302
     record = api.get(URL, status="draft").body
     assert (record["instructions"], record["tools"]) == ("mine", {"clock": {}})
 

@@ -179,5 +179,5 @@ def test_a_group_shows_some_and_leads_to_all(cast: Cast, kind: Kind) -> None:
         kind.make(cast.edgar, f"r{number}")
     seen = Page("edgar")
     drafts = seen.group("drafts")
-    assert drafts.startswith("Your drafts · 7 All 7") and drafts.count("See what would change") == 5
+    assert drafts.startswith("Your drafts · 7 All 7") and drafts.count("View changes") == 5
     assert "/studio/waiting/?whose=mine" in seen.links

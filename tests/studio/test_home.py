@@ -68,7 +68,7 @@ def test_the_home_page_shows_some_waiting_drafts_and_a_link_to_all(cast: Cast, k
         kind.make(cast.alice, f"a{number}")
     needing = section(home("paula"), "needing")
     assert "Waiting to be published · 14 None of them is yours" in needing and "All 14" in needing
-    assert needing.count("See what would change") == 5
+    assert needing.count("View changes") == 5
     assert "7 of yours , 7 of others" in section(home("edgar"), "needing")
 
 
@@ -205,8 +205,8 @@ def test_a_version_replaced_by_an_older_one_does_not_wait(cast: Cast, kind: Kind
     listed = KINDS[kind].address("changelist")
     assert "Writer" not in paula.get(listed, state="changed").text
     seen = paula.get(history)
-    assert "Version 2 was live before, and nothing was saved since" in seen.text
-    assert page_of(kind, "discard") not in seen.links and "Unpublished" in seen.text
+    assert "Version 2 was taken back; nothing new has been saved." in seen.text
+    assert page_of(kind, "discard") not in seen.links and "Taken back" in seen.text
     assert "goes back" not in paula.get(page_of(kind, "publish"), version=second).text
     third = kind.save(cast.edgar, text="better")["latestVersionId"]
     assert len(lines(paula.get(WAITING))) == 1

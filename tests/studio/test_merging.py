@@ -92,6 +92,52 @@ def test_texts_are_merged_by_lines(ours: str, theirs: str, both: str | None) -> 
     assert text(TEXT, ours, theirs) == (None if both == "overlap" else both)
 
 
+LINE = "You help customers. Answer within 30 days, and be kind. Never promise refunds."
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "both"),
+    [
+        # One line, as most prompts are: different words, also of one sentence.
+        (("help", "assist"), ("Never", "Do not"), LINE.replace("help", "assist").replace("Never", "Do not")),
+        (
+            ("Answer", "Reply"),
+            ("kind", "very kind"),
+            LINE.replace("Answer", "Reply").replace("kind", "very kind"),
+        ),
+        (("You", "Please, you"), ("refunds.", "refunds. Thank them."), f"Please, you{LINE[3:]} Thank them."),
+        ((LINE[20:56], ""), ("help", "assist"), "You assist customers. Never promise refunds."),
+        # Neighbours are one place: nobody wrote "14 weeks".
+        (("30", "14"), ("days", "weeks"), None),
+        (("kind", "brief"), ("kind", "very kind"), None),
+        ((LINE[20:56], ""), ("30", "14"), None),
+        (("customers", "guests"), ("You help customers. ", "You help people.\n"), None),
+    ],
+)
+def test_lines_that_both_changed_are_merged_by_word(
+    ours: tuple[str, str], theirs: tuple[str, str], both: str | None
+) -> None:
+    assert text(LINE, LINE.replace(*ours), LINE.replace(*theirs)) == both
+    assert text(LINE, LINE.replace(*theirs), LINE.replace(*ours)) == both
+
+
+def test_where_words_clash_the_sentence_is_ours_and_the_rest_of_both() -> None:
+    ours = LINE.replace("30", "14").replace("help", "assist")
+    theirs = LINE.replace("30", "60").replace("kind", "brief").replace("Never", "Do not")
+    found = merged({"content": LINE}, {"content": ours}, {"content": theirs})
+    assert found.overlaps == ["content"]
+    expected = ours.replace("Never", "Do not")
+    assert found.config["content"] == expected
+    [clash] = found.clashes
+    assert clash.ours == "Answer within 14 days, and be kind."
+    assert clash.theirs == "Answer within 60 days, and be brief."
+
+
+def test_a_paragraph_and_a_word_of_the_only_line_are_both_taken() -> None:
+    longer = f"{LINE}\n\nThank them."
+    assert text(LINE, longer, LINE.replace("kind", "brief")) == longer.replace("kind", "brief")
+
+
 def test_blocks_are_merged_by_entry_and_their_texts_by_line() -> None:
     first, second, third = ({"type": "text", "content": f"Block {name}."} for name in "abc")
     shared = {"type": "prompt_block_ref", "id": "manners"}

@@ -52,11 +52,11 @@ def writes(name: str, kind: Kind) -> int:
 
 def test_people_who_may_save_see_who_else_has_the_page_open(writer: Kind) -> None:
     assert words_of(opens("edgar", writer)) == ""
-    assert words_of(opens("paula", writer)) == "edgar has just opened this, too."
+    assert words_of(opens("paula", writer)) == "edgar is editing this too."
     for _ in range(5):
         pass_time(minutes=1)
         opens("edgar", writer)
-    assert "edgar has this open, too (for 5 minutes)." in words_of(Person("paula").get(writer))
+    assert "edgar is editing this too (for 5 minutes)." in words_of(Person("paula").get(writer))
     assert "paula has" not in words_of(Person("edgar").get(writer))  # it was closed minutes ago
 
 
@@ -77,7 +77,7 @@ def test_a_page_that_was_closed_and_opened_again_begins_anew(writer: Kind) -> No
     opens("edgar", writer)
     pass_time(minutes=10)
     opens("edgar", writer)
-    assert words_of(opens("paula", writer)) == "edgar has just opened this, too."
+    assert words_of(opens("paula", writer)) == "edgar is editing this too."
     assert Presence.objects.filter(user__username="edgar").count() == 1
 
 
@@ -98,7 +98,7 @@ def test_who_may_not_save_learns_nothing_and_leaves_nothing(cast: Cast, writer: 
     assert opens("edgar", writer, "no such\x01").status_code == 404
     assert Presence.objects.count() == 1
     for name in ("vera", "charlie"):
-        assert "has just opened" not in words_of(Person(name).get(writer))
+        assert "is editing this" not in words_of(Person(name).get(writer))
     assert Person("edgar").get(writer, "present").status_code == 405
 
 
@@ -124,11 +124,11 @@ def test_an_agent_that_code_defines_has_an_edit_page_too(db: None, settings: Any
     for name in ("ada", "bert"):
         person(name, default=Role.ADMIN)
     opens("ada", AGENTS, "answers")
-    assert words_of(opens("bert", AGENTS, "answers")) == "ada has just opened this, too."
+    assert words_of(opens("bert", AGENTS, "answers")) == "ada is editing this too."
 
 
 def test_people_are_called_by_their_names(writer: Kind) -> None:
     User.objects.filter(username="edgar").update(first_name="Edgar", last_name="<b>Poe</b>")
     opens("edgar", writer)
     shown = opens("paula", writer)
-    assert words_of(shown) == "Edgar <b>Poe</b> has just opened this, too." and b"<b>Poe" not in shown.content
+    assert words_of(shown) == "Edgar <b>Poe</b> is editing this too." and b"<b>Poe" not in shown.content

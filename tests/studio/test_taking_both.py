@@ -77,13 +77,29 @@ def test_where_both_changed_the_same_place_one_has_to_choose(cast: Cast, kind: K
     cast.alice.patch(kind.url("writer"), {kind.text: TEXT.replace("kind", "stern"), "name": "Else"})
     conflict = edgar.post(kind, form)
     said = words_of(conflict)
-    assert "Take both" not in said
+    assert BOTH.format("both") not in conflict.content.decode()
+    assert BOTH.format("both-ours") in conflict.content.decode()
+    assert "Yours Be very kind. Theirs Be stern." in said
     title = "Instructions" if kind.text == "instructions" else "Text"
-    assert f"In Name, {title} you changed the same place, so you have to choose." in said
+    assert f"In Name, {title} the same place was changed, so you have to choose." in said
     # The button is not offered; what would press it all the same gets the same page.
     again = edgar.post(kind, form_of(conflict) | {"then": "both"})
     assert again.status_code == 409 and "you have to choose" in words_of(again)
     assert form_of(again)[text_control(kind)].startswith("Be very kind.")
+
+
+@pytest.mark.parametrize(("then", "wording"), [("both-ours", "very kind"), ("both-theirs", "stern")])
+def test_both_are_taken_with_the_wording_of_one_where_they_clash(
+    cast: Cast, kind: Kind, edgar: Person, then: str, wording: str
+) -> None:
+    form = typed(kind, edgar, TEXT.replace("kind", "very kind").replace("Say why", "Tell why"))
+    theirs = f"{TEXT}\nThank them.".replace("kind", "stern")
+    cast.alice.patch(kind.url("writer"), {kind.text: theirs})
+    both = edgar.post(kind, form_of(edgar.post(kind, form)) | {"then": then})
+    expected = f"{TEXT}\nThank them.".replace("kind", wording).replace("Say why", "Tell why")
+    assert form_of(both)[text_control(kind)].replace("\r\n", "\n") == expected
+    assert edgar.post(kind, form_of(both) | {"then": "edit"}).status_code == 302
+    assert draft(cast, kind)[kind.text] == expected
 
 
 def test_what_a_third_person_saves_meanwhile_is_taken_too(cast: Cast, kind: Kind, edgar: Person) -> None:

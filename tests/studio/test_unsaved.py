@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from studio.resources.unsaved import COOKIE
+from studio.unsaved import COOKIE
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.calls import make_history, undone

@@ -181,7 +181,8 @@ def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPL
 
 
 def _used(block: PromptBlock, by: Caller) -> UsedBlock:
-    shows_draft = block.has_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
+    is_draft = block.has_draft and not block.is_taken_back
+    shows_draft = is_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
     live, draft = block.active_version, block.latest_version if shows_draft else None
     named = draft or live
     return UsedBlock(

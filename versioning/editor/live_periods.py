@@ -20,7 +20,7 @@ from versioning.serving.grants import target_of
 
 MAX_CHANGES: Final = 500
 """How many changes of the live version are read, newest first; anything before those counts as unknown."""
-_END: Final = 1 << 62
+END_OF_LOG: Final = 1 << 62
 """A position behind every event."""
 
 
@@ -97,7 +97,7 @@ def _read(log: EventLog, target: Target, caller: Caller) -> tuple[list[tuple[str
     """Return the entries as plain values, oldest first, and whether there are older ones."""
     kind = target.kind
     page = log.page(
-        before=_END,
+        before=END_OF_LOG,
         limit=MAX_CHANGES,
         where=Q(resource_uuid=target.identity, hidden_from=""),
         fields=("position", "type", "version_id", "previous_version_id", "created_at"),

@@ -81,6 +81,7 @@ def edit(
     default_message: str = EDIT_MESSAGE,
     by: Who = APPLICATION,
     expect: Collection[str] | None = None,
+    from_live: bool = False,
     **named: Any,
 ) -> Resolved[R]:
     """Save an edit: absent fields stay, None clears, metadata is merged member by member.
@@ -88,6 +89,9 @@ def edit(
     A version is created only if a snapshot field differs from the latest; it stays a draft unless
     `publish=True`, which requires the right to publish; without the right, nothing is saved. Without a
     `message` the version gets `default_message`. The first edit of a code-defined agent creates its override.
+
+    With `from_live`, the fields are applied to what is live, if the newest version was taken back: replaced
+    by an older one, or an override that was unpublished. Without a change of that, no version is created.
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
@@ -100,11 +104,14 @@ def edit(
         if publish:
             by.require_publish(resource.workspace_id)
         before = resource.base.config
-        config = _edited(resources, resource_id, before, changes)
+        live = resources.ownership.live_config(resource) if from_live and resource.is_taken_down else None
+        start = before if live is None else live
+        config = _edited(resources, resource_id, start, changes)
         message = message_or(default_message, message)
         edit_record(resources, resource, metadata, visibility, by, options=options)
-        version, changed = resource.latest, resources.kind.schema.changed(before, config)
-        if changed:
+        schema, version = resources.kind.schema, resource.latest if live is None else resource.current
+        if schema.changed(start, config):
+            changed = schema.changed(before, config)
             version = append(resources, resource, config, changed, message=message, by=by)
         if publish:
             activate(resources, resource, version, by, options=options)

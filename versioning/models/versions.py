@@ -204,6 +204,17 @@ class TwoPointers(models.Model):
         return self.has_draft and self.latest_id == str(self.unpublished_version_id)
 
     @property
+    def is_taken_back(self) -> bool:
+        """Whether the newest version was live until an older one was published again."""
+        return self.is_taken_down and self.active_id is not None
+
+    @property
+    def current(self) -> Snapshot:
+        """The version that work goes on from: the newest, or the live one if the newest was taken back."""
+        active = self.active
+        return active if active is not None and self.is_taken_down else self.latest
+
+    @property
     def repeats_live(self) -> bool:
         """Whether the newest version equals another one, which is live."""
         active = self.active

@@ -1,15 +1,14 @@
 // Stores a copy of what is typed into the form of this page, and offers the copies of earlier visits.
 
-import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
+import { newId, offer } from "./copy-notice.js";
+import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
 const WAIT = 300;
-const ANSWERS_WITHIN = 200;
 const CAME_FROM = `unsaved-from:${form?.dataset.unsaved}`;
 
-// Which of all copies is the one of this page.
-const id = Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
+const id = newId();
 
 function setUp() {
   let { unsaved: about, saved: began } = form.dataset;
@@ -62,8 +61,15 @@ function setUp() {
   const before = takeWord();
   if (atFirst === null && write() && before) remove(before);
 
-  answerForOwn(id);
-  offer(about, base);
+  offer({
+    about,
+    id,
+    shown: typedInto(form),
+    place: document.getElementById("unsaved"),
+    note: (copy) => since(copy, base),
+    restore,
+    after: form,
+  });
 }
 
 function leaveWord(key) {
@@ -82,60 +88,6 @@ function takeWord() {
   }
 }
 
-// What another tab is typing at this moment is not offered here.
-
-const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("studio-unsaved");
-const elsewhere = new Set();
-
-function answerForOwn(own) {
-  channel?.addEventListener("message", ({ data }) => {
-    if (data.asks) channel.postMessage({ open: own });
-    else if (data.open) elsewhere.add(data.open);
-  });
-  channel?.postMessage({ asks: true });
-}
-
-function offer(about, base) {
-  if (!copiesOf(about).some((copy) => copy.id !== id)) return;
-  setTimeout(() => {
-    const shown = JSON.stringify(typedInto(form));
-    const left = copiesOf(about).filter((copy) => copy.id !== id && !elsewhere.has(copy.id));
-    for (const copy of left) {
-      if (JSON.stringify(copy.typed) === shown) remove(copy.key);
-      else show(copy, base);
-    }
-  }, ANSWERS_WITHIN);
-}
-
-function show(copy, base) {
-  const place = document.getElementById("unsaved");
-  const row = document.createElement("div");
-  row.className = "notice notice-warning unsaved";
-  const note = document.createElement("p");
-  const title = Object.assign(document.createElement("strong"), { textContent: say(gettext("Unsaved text of %(moment)s."), copy) });
-  note.append(title, ` ${since(copy, base)}`);
-  const buttons = Object.assign(document.createElement("div"), { className: "row" });
-  buttons.append(
-    button(gettext("Restore"), gettext("Restore the text of %(moment)s"), "button button-small button-primary", copy, () => restore(copy)),
-    button(gettext("Discard"), gettext("Discard the text of %(moment)s"), "button button-small", copy, () => {
-      remove(copy.key);
-      row.remove();
-      (place.querySelector("button") ?? form.querySelector("input:not([type=hidden])")).focus();
-    }),
-  );
-  row.append(note, buttons);
-  place.append(row);
-}
-
-const say = (sentence, copy) => interpolate(sentence, { moment: momentOf(copy.at) }, true);
-
-function button(name, label, className, copy, act) {
-  const made = Object.assign(document.createElement("button"), { type: "button", className, textContent: name });
-  made.setAttribute("aria-label", say(label, copy));
-  made.addEventListener("click", act);
-  return made;
-}
-
 function since(copy, base) {
   const { saved } = form.dataset;
   if (copy.base === base || !saved) return gettext("You typed it on this page, and it was never saved.");
@@ -149,20 +101,6 @@ function since(copy, base) {
 // A copy keeps what a version is called in English; it may be read in another language.
 const numberOf = (title) => Number(/^Version (\d+)$/.exec(title ?? "")?.[1]);
 const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), [numberOf(title)]) : title);
-
-const { lang } = document.documentElement;
-const LOCALE = lang === "en" ? "en-GB" : lang;
-
-// A moment in the time zone of the page, in the form of all times of the page.
-function momentOf(at) {
-  const then = new Date(at);
-  const timeZone = form.dataset.zone;
-  const dateOf = (one, parts) => one.toLocaleDateString(LOCALE, { ...parts, timeZone });
-  const time = then.toLocaleTimeString(LOCALE, { hour: "2-digit", minute: "2-digit", timeZone }) + (timeZone === "UTC" ? " UTC" : "");
-  if (dateOf(then) === dateOf(new Date())) return time;
-  const parts = { weekday: dateOf(then, { weekday: "short" }), day: dateOf(then, { day: "numeric", month: "long" }), time };
-  return interpolate(gettext("%(weekday)s %(day)s, %(time)s"), parts, true);
-}
 
 // The server puts the text back into the form; nothing is saved by that.
 function restore(copy) {

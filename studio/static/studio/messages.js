@@ -1,5 +1,5 @@
-// Messages float where one looks. What went well goes away by itself, unless somebody is at it; the rest stays
-// until it is put away. Other modules say something with `say(text, level)`, or `put` nodes there.
+// Messages float where one looks. Those about successes go away, unless someone is at them or can undo it;
+// the rest is dismissed. `say(text)`, or `put` nodes there.
 
 const { gettext } = window;
 const LASTS = 9000;
@@ -44,7 +44,7 @@ function show(message) {
   message.prepend(symbol(ICONS[level]));
   message.append(button);
   region().append(message);
-  if (PASSING.includes(level)) pass(message);
+  if (PASSING.includes(level) && !message.querySelector("[name=undo]")) pass(message);
 }
 
 function symbol(name) {

@@ -1,6 +1,5 @@
-// Says from time to time that this page is open, while somebody looks at it, and shows who else has it open.
+// Says that this page is open, while one looks at it or leaving would ask, and shows who else has it open.
 
-const { gettext } = window;
 const box = document.getElementById("present");
 const form = document.getElementById("edit-form");
 const EVERY = 20_000;
@@ -8,11 +7,12 @@ const PATIENCE = 10_000;
 
 let timer = null;
 
+const isTyped = () => !dispatchEvent(new Event("beforeunload", { cancelable: true }));
 const peopleIn = (place) => place.querySelector("[data-present]")?.dataset.present ?? "";
 
 async function beat() {
   clearTimeout(timer);
-  if (!document.hidden) await tell().catch(() => {}); // people who are away are shown as long as they are remembered
+  if (!document.hidden || isTyped()) await tell().catch(() => {});
   timer = setTimeout(beat, EVERY);
 }
 
@@ -23,8 +23,8 @@ async function tell() {
   const { body } = new DOMParser().parseFromString(await answer.text(), "text/html");
   const isNew = peopleIn(body) !== peopleIn(box);
   box.replaceChildren(...body.childNodes);
-  // Who came is read out, and not every minute for how long.
-  if (isNew) document.getElementById("announced").textContent = box.textContent.trim().replace(/\s+/g, " ") || gettext("No one else has this open any more.");
+  // Read out is who came, not for how long.
+  if (isNew) document.getElementById("announced").textContent = box.textContent.trim().replace(/\s+/g, " ") || window.gettext("No one else is editing this.");
 }
 
 document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });

@@ -1,6 +1,6 @@
 // A star is set without loading the page anew. Without this module its button sends a form.
 
-const form = document.getElementById("stars");
+const form = document.getElementById("post");
 
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("button.star");

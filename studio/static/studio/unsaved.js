@@ -1,10 +1,10 @@
-// Copies of text that was typed and not saved. They stay in this browser: a copy belongs to a person,
-// to what was edited, to the version that the edit began with, and to one opening of the page, so that
-// two people never see each other's, and two tabs never write over each other's.
+// Copies of text that was typed and not saved. They stay in this browser: a copy belongs to a person, to what was
+// edited, to the version that it began with, and to one opening of the page: two people never see each other's,
+// and two tabs never write over each other's.
 
 const PREFIX = "unsaved";
 const LASTS = 14 * 24 * 60 * 60 * 1000;
-const frame = document.querySelector("[data-person]")?.dataset;
+export const frame = document.querySelector("[data-person]")?.dataset;
 
 export const person = frame?.person;
 

@@ -50,7 +50,10 @@ class Entry:
     visibility: str | None
     """`private` or `public`; None for a kind without visibility."""
     version: Snapshot | None = None
-    """The newest version that the caller may read; None for an agent that only code defines."""
+    """The newest version that the caller may read, or the live one if the newest was taken back.
+
+    None where the code of an agent is live, and no draft changes it.
+    """
     live_id: str | None = None
     """The id of the version that is live; None if there is none, or the code itself is live."""
     labels: Sequence[str] = ()
@@ -65,7 +68,9 @@ def entry_of(
 ) -> Entry:
     """Return the entry of a resource; `code` is the agent that it overrides, if it does."""
     drafts = reads_drafts(caller, resource)
-    version = resource.latest if drafts else resource.active
+    version: Snapshot | None = resource.current if drafts else resource.active
+    if code is not None and resource.is_taken_down and resource.active is None:
+        version = None  # the override was unpublished, and the code is live
     return Entry(
         id=resource.pk,
         name=code.name if code else _name_of(version) or resource.pk,

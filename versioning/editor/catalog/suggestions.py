@@ -29,11 +29,14 @@ class Suggestion:
     """How its prompt begins, in one line."""
 
 
-def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
+def suggestions(
+    catalog: Catalog, text: str, limit: int, *, workspace_id: str | None = None
+) -> list[Suggestion]:
     """Return the first few resources whose id or readable name contains the text.
 
     Exact matches come first, then those that begin with the text, each by id; within both, agents that only
-    code defines come first. Returns none if the text is longer than a search allows.
+    code defines come first. Returns none if the text is longer than a search allows. With a `workspace_id`,
+    only resources of that workspace are returned.
     """
     if len(text) > MAX_LENGTH:
         return []
@@ -44,8 +47,10 @@ def suggestions(catalog: Catalog, text: str, limit: int) -> list[Suggestion]:
         return matches(Caseless("pk"), Value(sought)) | named(text, catalog.viewer, matches)
 
     rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
-    stored = _stored(catalog, called(contains), limit, *([rank] if text else []))
-    in_code = _in_code(catalog, lambda one: sought in caseless(f"{one.id}\n{one.name}"))
+    there = Q() if workspace_id is None else Q(workspace_id=workspace_id)
+    stored = _stored(catalog, called(contains) & there, limit, *([rank] if text else []))
+    is_home = workspace_id in {None, catalog.home}
+    in_code = _in_code(catalog, lambda one: is_home and sought in caseless(f"{one.id}\n{one.name}"))
     return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
 
 
