@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple
 
 from django.utils import timezone
 from editor_client.shared.arms import Arm
@@ -63,6 +63,9 @@ class Published(NamedTuple):
 class Simulation(RuleBasedStateMachine):
     """One life of an installation."""
 
+    steps: ClassVar[int] = 0
+    """How many were made in all lives."""
+
     def __init__(self) -> None:
         super().__init__()
         self.world = World()
@@ -78,6 +81,7 @@ class Simulation(RuleBasedStateMachine):
     @invariant()
     def applications_get_what_they_may(self) -> None:
         """See that nobody reads what the oracle does not allow, and that nothing saved is lost."""
+        Simulation.steps += 1
         self.world.look()
 
     @initialize(
