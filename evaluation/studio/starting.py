@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
@@ -19,10 +20,12 @@ from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.choices import agent_choices, offer
 from evaluation.studio.costs import MINUTE, cost_in_words, plan_of
-from studio.translation import translated
+from studio.translation import title_of, translated
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
+from versioning.models import Agent
+from versioning.serving.resolution import Resolved
 
 _NAMES: Final = {
     "targetId": "agent",
@@ -31,6 +34,7 @@ _NAMES: Final = {
     "primaryScorer": "primary",
 }
 """Maps members of the API to form fields."""
+STATUSES: Final = ("draft", "published")
 _PERCENT: Final = 100
 
 
@@ -129,7 +133,7 @@ class StartForm(forms.Form):
         return {
             "targetType": "agent",
             "targetId": given["agent"],
-            "selector": {"status": given["version"]},
+            "selector": {"status" if given["version"] in STATUSES else "versionId": given["version"]},
             "attempts": given["attempts"],
             "limits": {name: value for name, value in limits.items() if value is not None},
             **{name: value for name, value in more.items() if value},
@@ -143,7 +147,11 @@ class StartPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
-        initial = {"agent": request.GET.get("agent"), "scorers": self.held}
+        initial = {"scorers": self.held}
+        initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
+        found = self._version_of(initial)
+        if found is not None and found.resource.active_id not in {None, found.version.version_id}:
+            initial["baseline"] = PUBLISHED_BASELINE
         return self.show(self._form(initial=initial))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -167,8 +175,22 @@ class StartPage(DatasetPage):
             return self.go(self.experiment_address(started.pk))
         return self.show(form, status=400)
 
+    def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
+        """Return the version that a form names by its id; None for a status, and for no version of the agent."""
+        agent, version = chosen.get("agent"), chosen.get("version")
+        if not agent or not version or version in STATUSES:
+            return None
+        try:
+            return self.editor.agent.version(str(agent), str(version), by=self.caller)
+        except (Forbidden, Invalid, NotFound):
+            return None
+
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
+        found = self._version_of(data or more.get("initial") or {})
+        if found is not None:
+            offered = [(found.version.version_id, title_of(found.version)), *form.fields["version"].choices]
+            offer(form, version=offered)
         scorers = self.scorer_choices()
         agents = agent_choices(self.workspace.pk, self.caller)
         offer(form, agent=agents, scorers=scorers, primary=[("", _("the first one")), *scorers])
