@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.admin.utils import quote
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
@@ -21,12 +20,13 @@ from django.utils.translation import ngettext
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
 from evaluation.experiments.comparing import compared
-from evaluation.experiments.models import Experiment, Outcome, TargetType
+from evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
 from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.summing import shown as summed_up
 from evaluation.experiments.verbs import Experiments
 from evaluation.gates.models import Gate
 from evaluation.scoring.models import Scorer
+from evaluation.studio.base import address_of_experiment
 from evaluation.studio.comparison import sentences
 from evaluation.studio.experiments import STATES
 from studio.extensions import Action
@@ -44,6 +44,7 @@ from versioning.models import VersionedResource
 MAX_DATASETS: Final = 100
 """How many datasets are offered, those changed last first."""
 SLOTS: Final = {"publish": Slot.ACTIONS, "version": Slot.ACTIONS}
+STYLESHEETS: Final = ("evaluation/datasets.css",)
 BUTTON: Final = "evaluate"
 """The value of the button of the edit page."""
 EDITING: Final = frozenset({"edit", "since"})
@@ -73,14 +74,14 @@ def last_of(resource: VersionedResource, by: Caller) -> Experiment | None:
     return _experiments(resource, by).filter(dataset__items_count__gt=0).first()
 
 
-def _experiments(resource: VersionedResource, by: Caller) -> Any:
+def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
     """Return the experiments with an agent, newest first; those that were only baselines are left out."""
     named = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
     found = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
     return found.select_related("dataset").order_by("-created_at", "pk")
 
 
-def request_of(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, Any]:
+def request_of(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
     """Return the request for an experiment like an earlier one, with a version of the agent.
 
     Its baseline is the live version, unless that is what is evaluated.
@@ -129,13 +130,8 @@ def _after_starting(
 ) -> str:
     """Return the page that shows the result: for publishers the one with the button *Publish*."""
     if not caller.may(Right.PUBLISH, resource.workspace_id) or resource.active_id == experiment.version_id:
-        return _address_of_experiment(experiment)
+        return address_of_experiment(experiment)
     return f"{kind.address('publish', resource.pk)}?{urlencode({'version': experiment.version_id})}"
-
-
-def _address_of_experiment(experiment: Experiment) -> str:
-    dataset_id, public_id = str(experiment.dataset_id), quote(experiment.public_id)
-    return address("experiment", experiment.workspace_id, dataset_id, public_id)
 
 
 @dataclass(frozen=True)
@@ -157,7 +153,7 @@ class Result:
     @property
     def address(self) -> str:
         """The address of its page."""
-        return _address_of_experiment(self.row)
+        return address_of_experiment(self.row)
 
     @property
     def is_outdated(self) -> bool:
@@ -209,13 +205,15 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     last = last_of(resource, caller) if caller.may(Right.SAVE, resource.workspace_id) else None
     if shown.page in EDITING and last is not None:
         html = render_to_string("evaluation/evaluate_button.html", {"button": BUTTON, "last": last})
-        yield Panel(slot=Slot.ACTIONS, html=html)
+        yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
     if shown.page not in SLOTS:
         return
     row = _experiments(resource, caller).filter(version_id=version.version_id).first()
     result = None if row is None else Result(row)
     gates = Gate.objects.enabled().filter(workspace=resource.workspace_id)
-    asked_by_gates = shown.page == "publish" and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
+    asked_by_gates = (
+        shown.page == "publish" and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
+    )
     if asked_by_gates or (result is not None and result.is_running):
         last = None
     choosing = address_of(shown.kind, resource.pk, version.version_id)
@@ -233,7 +231,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     }
     html = render_to_string("evaluation/evaluate_panel.html", context)
     if html.strip():
-        yield Panel(slot=SLOTS[shown.page], html=html, stylesheets=["evaluation/datasets.css"])
+        yield Panel(slot=SLOTS[shown.page], html=html, stylesheets=STYLESHEETS)
 
 
 class EvaluatePage(ResourcePage):
@@ -274,7 +272,7 @@ class EvaluatePage(ResourcePage):
             return self.go(back, translated(error.summary), level=messages.ERROR)
         except VersioningError as error:
             return self.go(back, translated(error.message), level=messages.ERROR)
-        if back == _address_of_experiment(started):
+        if back == address_of_experiment(started):
             return self.go(back)
         return self.go(back, _("Evaluation started."))
 
@@ -298,4 +296,6 @@ class EvaluatePage(ResourcePage):
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
     """Yield the URL of the page, which only agents have."""
     if kind.slug == AGENT.slug:
-        yield path("<str:resource>/evaluate/", EvaluatePage.as_view(kind=kind), name=kind.url_name("evaluate"))
+        yield path(
+            "<str:resource>/evaluate/", EvaluatePage.as_view(kind=kind), name=kind.url_name("evaluate")
+        )

@@ -46,7 +46,15 @@ STUDIO: Final = Extension(
             page="try_scorer", title=_("Try"), right=Right.SAVE, kinds=lambda kind: kind.slug == SCORER.slug
         )
     ],
-    pages=[MainPage(page="datasets", title=_("Datasets"), place=60)],
+    pages=[
+        MainPage(page="datasets", title=_("Datasets"), place=60, sections=["datasets/"]),
+        MainPage(
+            page="experiments",
+            title=_("Experiments"),
+            place=61,
+            sections=["datasets/<str:dataset>/experiments/<str:experiment>/"],
+        ),
+    ],
     tabs=[
         WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60),
         WorkspaceTab(page="gates", title=_("Gates"), right=Right.READ_DRAFTS, place=61),

@@ -34,7 +34,11 @@ _NAMES: Final = {
     "primaryScorer": "primary",
 }
 """Maps members of the API to form fields."""
-STATUSES: Final = ("draft", "published")
+_STATUS_CHOICES: Final = (
+    ("draft", gettext_lazy("the latest draft")),
+    ("published", gettext_lazy("what is published")),
+)
+STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
 _PERCENT: Final = 100
 
 
@@ -45,10 +49,7 @@ class StartForm(forms.Form):
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
     version = forms.ChoiceField(
         label=gettext_lazy("Its version"),
-        choices=[
-            ("draft", gettext_lazy("the latest draft")),
-            ("published", gettext_lazy("what is published")),
-        ],
+        choices=_STATUS_CHOICES,
     )
     baseline = forms.ChoiceField(
         label=gettext_lazy("Compare with"),
@@ -143,11 +144,12 @@ class StartForm(forms.Form):
 class StartPage(DatasetPage):
     """Starts an experiment, and says before what it costs."""
 
+    page_of_dataset = "experiments"
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
-        initial = {"scorers": self.held}
+        initial: dict[str, Any] = {"scorers": self.held}
         initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
         found = self._version_of(initial)
         if found is not None and found.resource.active_id not in {None, found.version.version_id}:
@@ -176,7 +178,7 @@ class StartPage(DatasetPage):
         return self.show(form, status=400)
 
     def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
-        """Return the version that a form names by its id; None for a status, and for no version of the agent."""
+        """Return the version that a form names by its id; None for a status, and for unknown versions."""
         agent, version = chosen.get("agent"), chosen.get("version")
         if not agent or not version or version in STATUSES:
             return None
@@ -189,8 +191,7 @@ class StartPage(DatasetPage):
         form = StartForm(data, **more)
         found = self._version_of(data or more.get("initial") or {})
         if found is not None:
-            offered = [(found.version.version_id, title_of(found.version)), *form.fields["version"].choices]
-            offer(form, version=offered)
+            offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
         scorers = self.scorer_choices()
         agents = agent_choices(self.workspace.pk, self.caller)
         offer(form, agent=agents, scorers=scorers, primary=[("", _("the first one")), *scorers])

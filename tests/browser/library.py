@@ -152,6 +152,8 @@ class Library:
             "results": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/?show=results",
             "experiments": f"{acme}/datasets/{self.dataset}/experiments/",
             "start-experiment": f"{acme}/datasets/{self.dataset}/experiments/add/",
+            "experiments-of-all": "experiments/",
+            "evaluate": f"{agent}/evaluate/?version={self.draft}",
             "experiment": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/",
             "gates": f"{acme}/gates/",
             "new-gate": f"{acme}/gates/add/",

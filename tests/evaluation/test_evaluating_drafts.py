@@ -109,3 +109,28 @@ def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None
     assert vera.get(EVALUATE).status in {403, 404} and vera.post(EVALUATE, version="").status in {403, 404}
     assert not re.search("Evaluat", vera.get(f"{PAGES}/change/").text)
     assert Experiment.objects.count() == 1
+
+
+def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
+    dataset = make_evaluated(cast)
+    edgar = Window.of("edgar")
+    shown = edgar.get("/studio/experiments/")
+    assert "Experiment Dataset State Passes Started Writer Questions" in shown.text
+    [row] = shown.rows
+    assert "complete 24 done, 0 failed" in row
+    assert "/studio/experiments/" in edgar.get("/studio/").links
+    address = next(link for link in shown.links if "/experiments/" in link and "/datasets/" in link)
+    current = re.compile(r'<a href="([^"]*)" aria-current="page">')
+    for page, place in [
+        (address, "/studio/experiments/"),
+        (f"/studio/versioning/workspace/acme{dataset}/", "/studio/datasets/"),
+        (f"/studio/versioning/workspace/acme{dataset}/experiments/", "/studio/datasets/"),
+        ("/studio/versioning/workspace/acme/releases/", "/studio/releases/"),
+    ]:
+        bar = edgar.get(page).markup.partition("</header>")[0]
+        assert current.findall(bar) == [place], page
+    assert not edgar.get("/studio/experiments/", agent="other").rows
+    assert "Experiments with Writer" in edgar.get("/studio/experiments/", agent="writer").text
+    cast.alice.post("/datasets", {"name": "More", "workspaceId": "acme"})
+    assert Window.of("vera").get("/studio/experiments/").status == 403
+    assert Window.of("charlie").get("/studio/experiments/", workspace="acme").status == 404
