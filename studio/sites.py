@@ -36,7 +36,7 @@ from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import KINDS
 from versioning.models import VersionedResource
 from versioning.serving.followed_log import RIGHTS, Dependency
@@ -141,6 +141,7 @@ class StudioSite(AdminSite):
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "has_names": bool(name_fields()),
+            "administers": caller_of(request).scope(Right.ADMINISTER) != frozenset(),
             "account_pages": additions.account_pages(),
             "script_catalog": catalog_address(),
         }

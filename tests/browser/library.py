@@ -96,6 +96,8 @@ class Library:
             "discard": f"{agent}/discard/",
             "delete": f"{agent}/delete/",
             "delete-version": f"{agent}/versions/{self.first}/delete/",
+            "access": "access/",
+            "access-of-person": "access/?person=edgar",
             "workspaces": "versioning/workspace/",
             "new-workspace": "versioning/workspace/add/",
             "members": f"{acme}/members/",
