@@ -14,7 +14,7 @@ from experiments.rollouts.models import Rollout, State
 from experiments.rollouts.verbs import RolloutEnded, Rollouts
 from experiments.studio.forms import StopForm, WeightsForm
 from experiments.studio.links import of_completing, of_rollout
-from experiments.studio.numbers import arms_in_words, numbers_of
+from experiments.studio.numbers import arms_in_words, compared_in_words, numbers_of, runs_without_key
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
@@ -70,6 +70,8 @@ class OneRollout(ResourcePage):
                 "rollout": rollout,
                 "is_running": is_running,
                 "numbers": numbers,
+                "compared": [said for one in numbers[:-1] if (said := compared_in_words(one, numbers[-1]))],
+                "runs_without_key": runs_without_key(rollout) if is_running else 0,
                 "has_intervals": any(one.has_intervals for one in numbers),
                 "arms_in_words": arms_in_words(arms),
                 "may_change": is_running and may_publish,
