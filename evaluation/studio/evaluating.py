@@ -202,18 +202,22 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     is_about_agent = shown.kind.slug == AGENT.slug and not version.read_only
     if not is_about_agent or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
         return
-    last = last_of(resource, caller) if caller.may(Right.SAVE, resource.workspace_id) else None
+    if shown.page not in EDITING and shown.page not in SLOTS:
+        return
+    may_save = caller.may(Right.SAVE, resource.workspace_id)
+    last = last_of(resource, caller) if may_save else None
     if shown.page in EDITING and last is not None:
         html = render_to_string("evaluation/evaluate_button.html", {"button": BUTTON, "last": last})
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
     if shown.page not in SLOTS:
         return
-    row = _experiments(resource, caller).filter(version_id=version.version_id).first()
+    row = None
+    if last is not None or not may_save:  # otherwise there is no experiment at all
+        row = _experiments(resource, caller).filter(version_id=version.version_id).first()
     result = None if row is None else Result(row)
+    asks = last is not None and shown.page == "publish"
     gates = Gate.objects.enabled().filter(workspace=resource.workspace_id)
-    asked_by_gates = (
-        shown.page == "publish" and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
-    )
+    asked_by_gates = asks and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
     if asked_by_gates or (result is not None and result.is_running):
         last = None
     choosing = address_of(shown.kind, resource.pk, version.version_id)
@@ -224,7 +228,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "is_compared": resource.active_id not in {None, version.version_id},
         "version": version,
         "address": shown.kind.address("evaluate", resource.pk),
-        "choosing_address": choosing if caller.may(Right.SAVE, resource.workspace_id) else "",
+        "choosing_address": choosing if may_save else "",
         "offers_choice": not asked_by_gates,
         "csrf_token": get_token(shown.request),
         "next": shown.request.get_full_path(),

@@ -80,7 +80,7 @@ class ActivityPage(StudioPage):
             newest="" if before is None else f"?{query}",
             older=f"?{query}&before={found.next}" if found.has_more else "",
             shows_workspace=self.shows_workspace,
-            file_address=f"?{as_file}" if self.administers() else "",
+            file_address=f"{request.path}?{as_file}" if self.administers() else "",
         )
 
     def types(self) -> list[str]:

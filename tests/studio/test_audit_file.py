@@ -30,7 +30,7 @@ def test_the_file_has_what_the_page_shows_with_its_filter(cast: Cast) -> None:
     AGENTS.save(cast.edgar, text="two")
     alice = Visitor("alice")
     page = alice.get(ACME, type="agent.versionCreated").content.decode()
-    assert 'href="?type=agent.versionCreated&amp;format=csv" download' in page
+    assert f'href="{ACME}?type=agent.versionCreated&amp;format=csv" download' in page
     [row] = rows_of(alice.client, ACME, type="agent.versionCreated")
     assert (row["actor"], row["type"], row["resourceId"]) == ("edgar", "agent.versionCreated", "writer")
     assert row["workspaceId"] == "acme" and row["time"].endswith("+00:00")
