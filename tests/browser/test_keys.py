@@ -18,8 +18,10 @@ TEXT = [{"type": "text", "content": "Answer."}]
 
 
 def test_a_prompt_is_published_with_four_keys_from_the_editor(enter: Enter, api_of: ApiOf) -> None:
-    make(AGENTS, api_of("paula"), "by-keys", name="By keys", instructions=TEXT, model=ECHO)
-    page = edit(enter, "paula", "by-keys")
+    make(
+        AGENTS, api_of("paula"), "published-by-keys", name="Published by keys", instructions=TEXT, model=ECHO
+    )
+    page = edit(enter, "paula", "published-by-keys")
     text = editor(page, "Text")
     text.click()
     page.keyboard.type("Please. ")
@@ -28,7 +30,7 @@ def test_a_prompt_is_published_with_four_keys_from_the_editor(enter: Enter, api_
     expect(page.get_by_role("button", name="Publish Version 2")).to_be_enabled()
     page.keyboard.press(PUBLISH)
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
-    [live] = api_of("paula").get(AGENTS.url("by-keys")).body["instructions"]
+    [live] = api_of("paula").get(AGENTS.url("published-by-keys")).body["instructions"]
     assert live["content"] == "Answer.Please. "
 
 
