@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from evaluation.experiments.models import Experiment
 from tests.conftest import Cast
 from tests.support.api import AGENTS
@@ -28,6 +30,7 @@ def make_evaluated(cast: Cast) -> str:
     return dataset
 
 
+@pytest.mark.database
 def test_a_draft_is_evaluated_with_one_click_and_its_result_stands_on_the_publish_page(cast: Cast) -> None:
     make_evaluated(cast)
     paula = Window.of("paula")
@@ -111,6 +114,7 @@ def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None
     assert Experiment.objects.count() == 1
 
 
+@pytest.mark.database
 def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     edgar = Window.of("edgar")

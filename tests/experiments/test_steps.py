@@ -17,7 +17,7 @@ from tests.support.window import Window, page_of
 from versioning.conf import get_editor
 from versioning.models import Event
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
 
 def moment(days: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 
+import pytest
 from django.contrib.auth.models import User
 
 from tests.conftest import Cast
@@ -14,6 +15,7 @@ from versioning.models import Invitation, Membership, Workspace
 ACCESS = "/studio/access/"
 
 
+@pytest.mark.database
 def test_an_admin_sees_the_members_and_what_each_may_do(cast: Cast) -> None:
     alice = Visitor("alice")
     assert ACCESS in alice.get("/studio/").content.decode()

@@ -47,6 +47,7 @@ def test_a_cell_that_a_spreadsheet_would_run_has_an_apostrophe(cast: Cast) -> No
     assert row["resourceId"] == "'=a"
 
 
+@pytest.mark.database
 def test_the_file_is_bounded(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     AGENTS.make(cast.edgar)
     for text in "abcd":
