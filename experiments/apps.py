@@ -21,7 +21,7 @@ class ExperimentsConfig(EditorApp):
         "experiments.usage.verbs.FOLLOWER",
     )
     filters = "experiments.studio.panels.FILTER"
-    jobs = "experiments.runs.remembering.JOBS"
+    jobs = "experiments.jobs.JOBS"
     runs = "experiments.runs.recording.OBSERVER"
     api = "experiments.api_urls"
     studio = "experiments.studio.extension.STUDIO"

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from experiments.feedback.models import Feedback
-from experiments.rollouts.models import Rollout
+from experiments.rollouts.models import Rollout, RolloutStep
 from experiments.runs.models import ServedRun
 from experiments.usage.models import Usage
 
-__all__ = ["Feedback", "Rollout", "ServedRun", "Usage"]
+__all__ = ["Feedback", "Rollout", "RolloutStep", "ServedRun", "Usage"]

@@ -7,6 +7,7 @@ when it looks good will find a difference where there is none.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import hypot
 from typing import Final
 
 from editor_client.shared.statistics import wilson
@@ -46,3 +47,11 @@ class Rate:
     def is_of_few(self) -> bool:
         """Whether the total is too small to be meaningful."""
         return self.total < FEW
+
+
+def difference(one: Rate, other: Rate) -> tuple[float, float]:
+    """Return the 95 % interval of the first share minus the second, by Newcombe's hybrid score method."""
+    middle = one.share - other.share
+    below = hypot(one.share - one.low, other.high - other.share)
+    above = hypot(one.high - one.share, other.share - other.low)
+    return middle - below, middle + above

@@ -56,6 +56,8 @@ class Preferences(models.Model):
     time_zone = models.CharField(max_length=MAX_NAME, blank=True)
     """The name of the time zone of all pages; empty to follow the browser."""
     density = models.CharField(max_length=16, choices=Density.choices, default=Density.COMFORTABLE)
+    single_keys = models.BooleanField(default=True, db_default=True)
+    """Whether single letters and signs are keyboard shortcuts (WCAG 2.1.4)."""
     tour_dismissed = models.BooleanField(default=False)
     """Whether the introduction of the first visit was dismissed."""
     seen_position = models.PositiveBigIntegerField(default=0)

@@ -32,6 +32,9 @@ class MainPage:
     waiting_query: str = ""
     """The query of the address that shows what waits; for links while something waits."""
 
+    sections: Sequence[str] = ()
+    """The beginnings of the routes below a workspace whose pages belong to it, such as `datasets/`."""
+
     @property
     def route(self) -> str:
         """The full name of its address."""

@@ -36,7 +36,7 @@ from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import KINDS
 from versioning.models import VersionedResource
 from versioning.serving.followed_log import RIGHTS, Dependency
@@ -141,6 +141,7 @@ class StudioSite(AdminSite):
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "has_names": bool(name_fields()),
+            "administers": caller_of(request).scope(Right.ADMINISTER) != frozenset(),
             "account_pages": additions.account_pages(),
             "script_catalog": catalog_address(),
         }
@@ -174,20 +175,20 @@ class StudioSite(AdminSite):
         registered = [*self._registry]
         listed.sort(key=lambda one: (not titles[one["model"]], registered.index(one["model"])))
         home, here = reverse("studio:index"), request.path
+        pages, section = _main_links(caller_of(request), here, _route_below_workspace(request))
 
         def links(*, of_kinds: bool) -> list[Link]:
             return [
                 Link(
                     title=titles[one["model"]] or one["name"],
                     address=one["admin_url"],
-                    is_current=here.startswith(one["admin_url"]),
+                    is_current=not section and here.startswith(one["admin_url"]),
                 )
                 for one in listed
                 if issubclass(one["model"], VersionedResource) is of_kinds
             ]
 
         first = Link(title=_("Home"), address=home, is_current=here == home)
-        pages = _main_links(caller_of(request), here)
         return Row.of([first, *links(of_kinds=True), *pages, *links(of_kinds=False)], MAX_MAIN)
 
 
@@ -213,16 +214,28 @@ def _templates() -> DjangoTemplates:
     )
 
 
-def _main_links(caller: Caller, here: str) -> list[Link]:
-    """Return the links that the caller may open; `here` is the path of the page that shows them."""
+def _route_below_workspace(request: HttpRequest) -> str:
+    """Return the route of a page below a workspace, such as `datasets/<str:dataset>/`; empty elsewhere."""
+    match = request.resolver_match
+    return match.route.partition("<str:workspace>/")[2] if match is not None else ""
+
+
+def _main_links(caller: Caller, here: str, route: str) -> tuple[list[Link], str]:
+    """Return the links that the caller may open, and the section to which the shown page belongs.
+
+    `here` is its path, `route` its route below a workspace.
+    """
     pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
-    return [_link(page, caller, here) for page in pages]
+    sections = [one for page in pages for one in page.sections if route.startswith(one)]
+    section = max(sections, key=len, default="")
+    return [_link(page, caller, here, section) for page in pages], section
 
 
-def _link(page: MainPage, caller: Caller, here: str) -> Link:
+def _link(page: MainPage, caller: Caller, here: str, section: str) -> Link:
     address, count = reverse(page.route), _waiting(page, caller)
     query = f"?{page.waiting_query}" if count and page.waiting_query else ""
-    return Link(title=page.title, address=address + query, is_current=here.startswith(address), count=count)
+    is_current = here.startswith(address) or section in page.sections
+    return Link(title=page.title, address=address + query, is_current=is_current, count=count)
 
 
 def _waiting(page: MainPage, caller: Caller) -> int:

@@ -21,6 +21,7 @@ from studio.preferences.views import DensityPage, PreferencesPage, TourPage
 from studio.preview.answers import AnswersPage
 from studio.publishing.waiting import WaitingPage
 from studio.search.views import SearchPage, SuggestionsPage
+from studio.workspaces.access import AccessPage
 from studio.workspaces.people import PeoplePage
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -32,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
     *(path("", include(added.own_urls)) for added in extensions.registered() if added.own_urls),
+    path("access/", AccessPage.as_view(), name="access"),
     path("people/", PeoplePage.as_view(), name="people"),
     path("activity/", ActivityPage.as_view(), name="activity"),
     path("notifications/", NotificationsPage.as_view(), name="notifications"),

@@ -10,11 +10,12 @@ from xml.etree import ElementTree
 
 from editor_client.shared import canonical
 
-from evaluation.datasets.formats.tables import cell_of, lines
+from evaluation.datasets.formats.tables import cell_of
 from evaluation.experiments.finding import find
 from evaluation.experiments.models import Cell, CellQuerySet, Experiment, Score, State
 from evaluation.experiments.result_schemas import ResultAnswer
 from versioning.domain.access import APPLICATION
+from versioning.domain.csv_files import lines
 from versioning.domain.errors import NotFound
 from versioning.editor.resources import Who
 from versioning.models.connections import give_back

@@ -107,13 +107,15 @@ class AddItemPage(StudioPage):
             str(one.pk): f"{one.name} ({mine[one.workspace_id]})" if several else one.name for one in found
         }
         offer(form, dataset=list(names.items()))
+        # Whoever saves several answers saves them to one dataset.
+        form.initial.setdefault("dataset", found.order_by("-updated_at").values_list("pk", flat=True).first())
         return form
 
     def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:
         """Return the page."""
         return self.page(
             "evaluation/add_item.html",
-            title=_("Add an item"),
+            title=_("Save as dataset item"),
             status=status,
             form=form,
             said=feedback_in(form["about"].value() or ""),
@@ -124,4 +126,4 @@ class AddItemPage(StudioPage):
 def answer_actions(caller: Caller) -> Iterator[Action]:
     """Yield what can be done with an answer that was tried."""
     if caller.scope(Right.SAVE) != frozenset():
-        yield Action(title=_("Add to a dataset"), address=reverse("studio:add_item"))
+        yield Action(title=_("Save as dataset item"), address=reverse("studio:add_item"))

@@ -7,22 +7,32 @@ from typing import Any
 
 from django.contrib.admin.utils import quote
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from evaluation.datasets.editing import right_to_change
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
-from evaluation.experiments.models import public_id
+from evaluation.experiments.models import Experiment, public_id
 from evaluation.studio.choices import Choices, scorer_choices
-from studio.workspaces.base import WorkspacePage
+from studio.navigation import Link, Row
+from studio.workspaces.base import WorkspacePage, address
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
+
+
+def address_of_experiment(experiment: Experiment) -> str:
+    """Return the address of the page about an experiment whose dataset exists."""
+    dataset_id, public = str(experiment.dataset_id), quote(experiment.public_id)
+    return address("experiment", experiment.workspace_id, dataset_id, public)
 
 
 class DatasetPage(WorkspacePage):
     """A page about the dataset in the address."""
 
-    tab = "datasets"
     right = Right.READ_DRAFTS
+    page_of_dataset = "dataset"
+    """The tab to which the page belongs."""
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -54,6 +64,24 @@ class DatasetPage(WorkspacePage):
         """Return the address of the page about an experiment over this dataset."""
         return self.own_address("experiment", quote(public_id(experiment_id)), *rest)
 
+    def _tabs_of_dataset(self) -> Row:
+        """Return the tabs of the dataset that the caller may open."""
+        may_change = self.may(right_to_change(self.dataset))
+        offered = {
+            "dataset": (_("Items"), True),
+            "experiments": (_("Experiments"), True),
+            "dataset_scorers": (_("Scorers"), may_change),
+            "dataset_versions": (_("Versions"), True),
+            "dataset_settings": (_("Settings"), may_change),
+        }
+        return Row.of(
+            [
+                Link(title=title, address=self.own_address(page), is_current=page == self.page_of_dataset)
+                for page, (title, is_offered) in offered.items()
+                if is_offered
+            ]
+        )
+
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page about the dataset."""
         right = right_to_change(self.dataset)
@@ -63,11 +91,11 @@ class DatasetPage(WorkspacePage):
             "is_followed": right is Right.PUBLISH,
             "may_change": self.may(right),
             "table_address": self.own_address(),
-            "datasets_address": self.address("datasets"),
+            "datasets_address": reverse("studio:datasets"),
+            "tabs": self._tabs_of_dataset(),
+            "settings": None,
             "experiments_address": self.own_address("experiments"),
-            "scorers_address": self.own_address("dataset_scorers"),
-            "settings_address": self.own_address("dataset_settings"),
-            "versions_address": self.own_address("dataset_versions"),
+            "start_address": self.own_address("start_experiment"),
             "import_address": self.own_address("dataset_import"),
             "export_address": self.own_address("dataset_export"),
             "delete_address": self.own_address("dataset_delete"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -67,6 +67,14 @@ class AgentChoicesPage(WorkspacePage):
         kind = KINDS_BY_SLUG[AGENT.slug]
         found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
         return JsonResponse({"choices": [asdict(Choice.of(kind, one)) for one in found]})
+
+
+def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
+    """Return the names of those agents, stored or defined in code, that the caller may read, by their ids."""
+    editor, wanted = get_editor(), set(ids)
+    in_code = {key: one.name for key, one in editor.code.readable_by(by).items() if key in wanted}
+    rows = editor.collection(AGENT).list(by=by).filter(pk__in=wanted).select_related("latest_version")
+    return {**in_code, **{one.pk: str(one.latest.config["name"]) for one in rows}}
 
 
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:

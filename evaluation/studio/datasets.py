@@ -103,6 +103,7 @@ class NewDatasetPage(WorkspacePage):
 class SettingsPage(DatasetPage):
     """The settings of a dataset."""
 
+    page_of_dataset = "dataset_settings"
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -161,6 +162,7 @@ class SettingsPage(DatasetPage):
 class DeletePage(DatasetPage):
     """Asks for confirmation before a dataset is deleted."""
 
+    page_of_dataset = "dataset_settings"
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -182,6 +184,8 @@ class DeletePage(DatasetPage):
 
 class VersionsPage(DatasetPage):
     """The versions of a dataset, newest first."""
+
+    page_of_dataset = "dataset_versions"
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""

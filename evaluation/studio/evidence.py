@@ -25,6 +25,7 @@ from evaluation.gates.checking import Change, missing_run
 from evaluation.gates.judging import Judgement, judged, known_to
 from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
+from evaluation.studio.base import address_of_experiment
 from evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import AGENT, StudioKind
 from studio.named import resource_name
@@ -136,12 +137,7 @@ class Line:
     @property
     def address(self) -> str:
         """The address of the experiment; empty without one."""
-        gate = self.judgement.gate
-        if self.experiment is None:
-            return ""
-        return address(
-            "experiment", gate.workspace_id, str(gate.dataset_id), quote(self.experiment.public_id)
-        )
+        return "" if self.experiment is None else address_of_experiment(self.experiment)
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:

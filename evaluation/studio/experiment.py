@@ -19,6 +19,7 @@ from evaluation.experiments.models import Cell, Experiment, Outcome
 from evaluation.experiments.summing import shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.choices import agent_names
 from evaluation.studio.comparison import Result, pairs, sentences
 from evaluation.studio.experiments import Line
 from evaluation.studio.few_items import of_pairs
@@ -37,6 +38,8 @@ RESULTS: Final = "results"
 
 class OneExperimentPage(DatasetPage):
     """A page about the experiment in the address."""
+
+    page_of_dataset = "experiments"
 
     @cached_property
     def experiment(self) -> Experiment:
@@ -58,7 +61,8 @@ class ExperimentPage(OneExperimentPage):
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
         [about] = shown([row])
-        line = Line(about, self.experiment_address(row.pk))
+        name = agent_names([row.target_id], self.caller).get(row.target_id, "") if row.lock else ""
+        line = Line(about, self.experiment_address(row.pk), name)
         baseline = self.baseline_of(row)
         is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:

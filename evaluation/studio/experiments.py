@@ -17,6 +17,7 @@ from evaluation.experiments.models import Experiment, Outcome
 from evaluation.experiments.summing import ShownExperiment, shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
+from evaluation.studio.choices import agent_names
 from evaluation.studio.steps import STEPS, next_step
 from studio.extensions import NamedInEvent
 from studio.workspaces.base import address
@@ -72,6 +73,10 @@ class Line:
 
     shown: ShownExperiment
     address: str
+    target_name: str = ""
+    """The name of the agent; empty for other targets, and where the caller may not read it."""
+    workspace_name: str = ""
+    """The name of its workspace, in a list of several."""
 
     @property
     def row(self) -> Experiment:
@@ -81,7 +86,7 @@ class Line:
     @property
     def title(self) -> str:
         """Its name; of one without a name what it is about."""
-        return self.row.name or self.row.target_id or self.row.public_id
+        return self.row.name or self.target_name or self.row.target_id or self.row.public_id
 
     @property
     def state(self) -> Promise:
@@ -110,17 +115,22 @@ class Line:
 class ExperimentsPage(DatasetPage):
     """The experiments over a dataset, newest first; the page updates itself."""
 
+    page_of_dataset = "experiments"
+
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
         self.listen({"workspace_id": self.workspace_id})
         found = Experiments.list(dataset_id=self.dataset_id, by=self.caller).order_by("-created_at", "pk")
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        names = agent_names((one.target_id for one in page.object_list), self.caller)
         return self.page(
             "evaluation/experiments.html",
             title=_("Experiments over %(name)s") % {"name": self.dataset.name},
             page=page,
-            lines=[Line(one, self.experiment_address(one.row.pk)) for one in shown(page.object_list)],
-            start_address=self.own_address("start_experiment"),
+            lines=[
+                Line(one, self.experiment_address(one.row.pk), names.get(one.row.target_id, ""))
+                for one in shown(page.object_list)
+            ],
             step=next_step(self),
             steps=STEPS,
         )

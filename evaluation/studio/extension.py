@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from django.urls import URLPattern
 from django.utils.translation import gettext_lazy as _
 
 from evaluation.gates.check import EvaluationRequired
 from evaluation.scoring.kind import SCORER
-from evaluation.studio import adding, evidence, experiments
+from evaluation.studio import adding, evaluating, evidence, experiments, trying
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
+from studio.kinds import StudioKind
 from studio.navigation import MainPage
+from studio.panels import Panel, VersionOnPage
 from versioning.domain.access import Right
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield what gates say of a version, and the result of its last evaluation."""
+    yield from evaluating.panels(shown)
+    yield from evidence.panels(shown)
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the URLs of the pages about scorers and agents."""
+    yield from trying.resource_urls(kind)
+    yield from evaluating.resource_urls(kind)
+
 
 STUDIO: Final = Extension(
     urls="evaluation.studio.urls",
     own_urls="evaluation.studio.own_urls",
     answer_actions=adding.answer_actions,
-    panels=evidence.panels,
+    panels=panels,
+    actions=evaluating.actions,
+    after_saving={evaluating.BUTTON: evaluating.after_saving},
     subject_panels=evidence.subject_panels,
     notes=evidence.notes,
     named_in_events=experiments.named_in_events,
     reasons={EvaluationRequired.code: _("Publish without evidence")},
-    resource_urls="evaluation.studio.trying.resource_urls",
+    resource_urls="evaluation.studio.extension.resource_urls",
     resource_tabs=[
         ResourceTab(
             page="try_scorer", title=_("Try"), right=Right.SAVE, kinds=lambda kind: kind.slug == SCORER.slug
         )
     ],
-    pages=[MainPage(page="datasets", title=_("Datasets"), place=60)],
+    pages=[
+        MainPage(page="datasets", title=_("Datasets"), place=60, sections=["datasets/"]),
+        MainPage(
+            page="experiments",
+            title=_("Experiments"),
+            place=61,
+            sections=["datasets/<str:dataset>/experiments/<str:experiment>/"],
+        ),
+    ],
     tabs=[
         WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60),
         WorkspaceTab(page="gates", title=_("Gates"), right=Right.READ_DRAFTS, place=61),

@@ -1,4 +1,4 @@
-"""The datasets of a workspace, or of all."""
+"""The datasets of a workspace, or of all; the experiments of all workspaces."""
 
 from __future__ import annotations
 
@@ -7,10 +7,18 @@ from typing import Any, Final
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
+from evaluation.experiments.models import TargetType
+from evaluation.experiments.summing import shown
+from evaluation.experiments.verbs import Experiments
+from evaluation.studio.base import address_of_experiment
+from evaluation.studio.choices import agent_names
+from evaluation.studio.experiments import PER_PAGE as EXPERIMENTS_PER_PAGE
+from evaluation.studio.experiments import Line as ExperimentLine
 from studio.resources.create import workspace_choices
 from studio.workspaces.base import address
 from studio.workspaces.listing import ListingPage
@@ -63,4 +71,40 @@ class DatasetsPage(ListingPage):
             query=self.query(),
             lines=lines,
             add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
+        )
+
+
+class ExperimentsOfAllPage(ListingPage):
+    """The experiments that the person may see, newest first; the page updates itself."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a page of the experiments, of one agent if the query names it."""
+        workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
+        self.listen(self.scope)
+        found = Experiments.list(by=self.caller).filter(dataset__isnull=False)
+        if workspace_id is not None:
+            found = found.filter(workspace=workspace_id)
+        if agent_id:
+            found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
+        rows = found.select_related("dataset").order_by("-created_at", "pk")
+        page: Any = Paginator(rows, EXPERIMENTS_PER_PAGE).get_page(request.GET.get("page"))
+        names = agent_names([agent_id, *(one.target_id for one in page.object_list)], self.caller)
+        return self.page(
+            "evaluation/all_experiments.html",
+            title=_("Experiments"),
+            page=page,
+            query=self.query(agent=agent_id),
+            kept={"agent": agent_id} if agent_id else {},
+            agent_name=names.get(agent_id, agent_id),
+            lines=[
+                ExperimentLine(
+                    one,
+                    address_of_experiment(one.row),
+                    names.get(one.row.target_id, ""),
+                    self.shown_names.get(one.row.workspace_id, ""),
+                )
+                for one in shown(page.object_list)
+            ],
+            datasets_address=reverse("studio:datasets"),
+            may_save=self.caller.scope(Right.SAVE) != frozenset(),
         )

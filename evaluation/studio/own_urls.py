@@ -1,13 +1,14 @@
-"""The URLs of the datasets of all workspaces."""
+"""The URLs of the datasets and experiments of all workspaces."""
 
 from __future__ import annotations
 
 from django.urls import path
 
 from evaluation.studio.adding import AddItemPage
-from evaluation.studio.listing import DatasetsPage
+from evaluation.studio.listing import DatasetsPage, ExperimentsOfAllPage
 
 urlpatterns = [
     path("datasets/", DatasetsPage.as_view(), name="datasets"),
+    path("experiments/", ExperimentsOfAllPage.as_view(), name="experiments"),
     path("datasets/add-item/", AddItemPage.as_view(), name="add_item"),
 ]

@@ -67,6 +67,7 @@ class ScorersForm(forms.Form):
 class ScorersPage(DatasetPage):
     """Chooses the scorers of a dataset, or makes a simple one."""
 
+    page_of_dataset = "dataset_scorers"
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from django import forms
@@ -19,10 +20,12 @@ from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.choices import offer, offer_agents
 from evaluation.studio.costs import MINUTE, cost_in_words, plan_of
-from studio.translation import translated
+from studio.translation import title_of, translated
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
+from versioning.models import Agent
+from versioning.serving.resolution import Resolved
 
 _NAMES: Final = {
     "targetId": "agent",
@@ -31,6 +34,11 @@ _NAMES: Final = {
     "primaryScorer": "primary",
 }
 """Maps members of the API to form fields."""
+_STATUS_CHOICES: Final = (
+    ("draft", gettext_lazy("the latest draft")),
+    ("published", gettext_lazy("what is published")),
+)
+STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
 _PERCENT: Final = 100
 
 
@@ -41,10 +49,7 @@ class StartForm(forms.Form):
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
     version = forms.ChoiceField(
         label=gettext_lazy("Its version"),
-        choices=[
-            ("draft", gettext_lazy("the latest draft")),
-            ("published", gettext_lazy("what is published")),
-        ],
+        choices=_STATUS_CHOICES,
     )
     baseline = forms.ChoiceField(
         label=gettext_lazy("Compare with"),
@@ -129,7 +134,7 @@ class StartForm(forms.Form):
         return {
             "targetType": "agent",
             "targetId": given["agent"],
-            "selector": {"status": given["version"]},
+            "selector": {"status" if given["version"] in STATUSES else "versionId": given["version"]},
             "attempts": given["attempts"],
             "limits": {name: value for name, value in limits.items() if value is not None},
             **{name: value for name, value in more.items() if value},
@@ -139,11 +144,16 @@ class StartForm(forms.Form):
 class StartPage(DatasetPage):
     """Starts an experiment, and says before what it costs."""
 
+    page_of_dataset = "experiments"
     right = Right.SAVE
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
-        initial = {"agent": request.GET.get("agent"), "scorers": self.held}
+        initial: dict[str, Any] = {"scorers": self.held}
+        initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
+        found = self._version_of(initial)
+        if found is not None and found.resource.active_id not in {None, found.version.version_id}:
+            initial["baseline"] = PUBLISHED_BASELINE
         return self.show(self._form(initial=initial))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
@@ -167,8 +177,21 @@ class StartPage(DatasetPage):
             return self.go(self.experiment_address(started.pk))
         return self.show(form, status=400)
 
+    def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
+        """Return the version that a form names by its id; None for a status, and for unknown versions."""
+        agent, version = chosen.get("agent"), chosen.get("version")
+        if not agent or not version or version in STATUSES:
+            return None
+        try:
+            return self.editor.agent.version(str(agent), str(version), by=self.caller)
+        except (Forbidden, Invalid, NotFound):
+            return None
+
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
+        found = self._version_of(data or more.get("initial") or {})
+        if found is not None:
+            offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
         scorers = self.scorer_choices()
         offer_agents(form, self.workspace.pk, self.caller)
         offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])

@@ -13,6 +13,7 @@ from editor_client.shared.arms import MAX_PATH, Arm, rule_of
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.models import Workspace, events
+from versioning.models.messages import MessageField
 
 MAX_REASON: Final = 1000
 
@@ -122,3 +123,61 @@ class Rollout(models.Model):
             weights=weights,
             **detail,
         )
+
+
+class StepState(models.TextChoices):
+    """The state of a step."""
+
+    WAITING = "waiting"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    """By a person, after the end of the rollout, or because an earlier step failed."""
+
+
+class StepQuerySet(models.QuerySet["RolloutStep"]):
+    """Queries for steps."""
+
+    def waiting(self) -> Self:
+        """Filter waiting steps."""
+        return self.filter(state=StepState.WAITING)
+
+    def due(self) -> Self:
+        """Return the steps to take now, in order of their times."""
+        return self.waiting().filter(due_at__lte=timezone.now()).order_by("run_at", "pk")
+
+
+class RolloutStep(models.Model):
+    """A larger weight that an arm of a rollout gets at a time."""
+
+    rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="steps")
+    arm = models.CharField(max_length=64)
+    weight = models.PositiveIntegerField()
+    """In ten thousandths."""
+    run_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True, db_index=True)
+    """When a worker takes it next: at its time, or later after a fault; null after the end."""
+    state = models.CharField(max_length=16, choices=StepState, default=StepState.WAITING)
+    problem = MessageField(blank=True)
+    """Why it failed, in a sentence."""
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """The author, and the caller it runs as."""
+    author_name = models.TextField(blank=True)
+    """The user name at the time, which outlives the account."""
+
+    objects = StepQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["run_at", "pk"]
+        constraints = [
+            models.CheckConstraint(
+                name="rollout_step_due_while_waiting",
+                condition=models.Q(state=StepState.WAITING, due_at__isnull=False)
+                | (~models.Q(state=StepState.WAITING) & models.Q(due_at=None)),
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.arm} {self.weight} at {self.run_at:%Y-%m-%d %H:%M} UTC"

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import Arm
 
+from experiments.rollouts import stepping
 from experiments.rollouts.ending import END_ROLLOUT
-from experiments.rollouts.models import Rollout, State
+from experiments.rollouts.models import Rollout, State, StepState
 from experiments.rollouts.verbs import RolloutEnded, Rollouts
-from experiments.studio.forms import StopForm, WeightsForm
+from experiments.studio.forms import StopForm, WeightsForm, percent
 from experiments.studio.links import of_completing, of_rollout
-from experiments.studio.numbers import arms_in_words, numbers_of
+from experiments.studio.numbers import arms_in_words, compared_in_words, numbers_of, runs_without_key
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
@@ -25,6 +27,12 @@ from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
+STEP_STATES: Final = {
+    StepState.WAITING.value: pgettext_lazy("step", "waiting"),
+    StepState.DONE.value: pgettext_lazy("step", "done"),
+    StepState.FAILED.value: pgettext_lazy("step", "failed"),
+    StepState.CANCELLED.value: pgettext_lazy("step", "cancelled"),
+}
 EARLIER = 20
 """How many earlier rollouts the page lists."""
 
@@ -61,6 +69,8 @@ class OneRollout(ResourcePage):
         rollout = self.rollout
         is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
         arms = rollout.placed_arms
+        steps = list(rollout.steps.all()) if self.may(Right.PUBLISH) else []
+        may_cancel = is_running and any(one.state == StepState.WAITING for one in steps)
         numbers = numbers_of(rollout, self.found.active_id, self.caller)
         return self.page(
             "experiments/rollout.html",
@@ -69,7 +79,11 @@ class OneRollout(ResourcePage):
             **{
                 "rollout": rollout,
                 "is_running": is_running,
+                "steps": [(one, percent(one.weight), STEP_STATES[one.state]) for one in steps],
+                "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
                 "numbers": numbers,
+                "compared": [said for one in numbers[:-1] if (said := compared_in_words(one, numbers[-1]))],
+                "runs_without_key": runs_without_key(rollout) if is_running else 0,
                 "has_intervals": any(one.has_intervals for one in numbers),
                 "arms_in_words": arms_in_words(arms),
                 "may_change": is_running and may_publish,
@@ -153,6 +167,15 @@ class WeightsPage(Target):
             return self.show(status=400, weights_form=form)
         message = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
         return self.go(of_rollout(changed), message)
+
+
+class StepsPage(Target):
+    """Cancels the steps that still wait."""
+
+    def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
+        """Cancel them."""
+        stepping.cancel(self.rollout)
+        return self.go(of_rollout(self.rollout), _("Steps cancelled. The share stays as it is."))
 
 
 class StopPage(Target):

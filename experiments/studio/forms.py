@@ -7,10 +7,13 @@ from decimal import Decimal
 from typing import Any, Final
 
 from django import forms
+from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import MAX_PATH, Arm
 
 from experiments.rollouts.models import MAX_REASON
+from experiments.rollouts.stepping import Step
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
@@ -24,6 +27,8 @@ FIELDS: Final = {
     "resource": "",
 }
 """Maps fields of the API to form fields."""
+LOCAL: Final = "%Y-%m-%dT%H:%M"
+"""As the browser's control for a day and a time has it."""
 ARM: Final = "new"
 """The default name of an arm."""
 
@@ -31,6 +36,17 @@ ARM: Final = "new"
 def percent_field(**more: Any) -> forms.DecimalField:
     """Return a field for a share from 0 to 100 percent, in hundredths of a percent."""
     return forms.DecimalField(min_value=0, max_value=100, decimal_places=2, **more)
+
+
+def share_input() -> forms.NumberInput:
+    """Return the control for a share."""
+    return forms.NumberInput(attrs={"class": "input", "step": "any"})
+
+
+def moment_field(**more: Any) -> forms.DateTimeField:
+    """Return an optional field for a time in the zone of the page."""
+    control = forms.DateTimeInput(attrs={"class": "input", "type": "datetime-local"}, format=LOCAL)
+    return forms.DateTimeField(required=False, input_formats=[LOCAL], widget=control, **more)
 
 
 def percent(weight: int) -> Decimal:
@@ -64,6 +80,57 @@ class ShareForm(forms.Form):
             "Answers, usage and feedback say which arm it was. Small letters, digits, dots and hyphens."
         ),
     )
+
+    step_1_share = percent_field(
+        label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
+    )
+    step_1_at = moment_field(label=_("From"))
+    step_2_share = percent_field(
+        label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
+    )
+    step_2_at = moment_field(label=_("From"))
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always seen, besides the share."""
+        return [self["key"], self["name"]]
+
+    @property
+    def step_fields(self) -> list[tuple[forms.BoundField, forms.BoundField]]:
+        """The fields of the steps: share and time."""
+        return [(self[f"step_{n}_share"], self[f"step_{n}_at"]) for n in (1, 2)]
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether a time of a step was entered, or has to be corrected."""
+        return any(field.errors or field.value() for _share, at in self.step_fields for field in (at,))
+
+    def clean(self) -> dict[str, Any]:
+        """Check that each step is later and larger than what is before it."""
+        given = self.cleaned_data
+        share, moment = given.get("share"), timezone.now()
+        for number in (1, 2):
+            at, to = given.get(f"step_{number}_at"), given.get(f"step_{number}_share")
+            if at is None:
+                continue
+            if to is None:
+                self.add_error(f"step_{number}_share", gettext("Enter a share."))
+            elif share is not None and to <= share:
+                self.add_error(f"step_{number}_share", gettext("Enter a larger share than before."))
+            if at <= moment:
+                self.add_error(f"step_{number}_at", gettext("Enter a later time."))
+            share, moment = to or share, max(at, moment)
+        return given
+
+    @property
+    def steps(self) -> list[Step]:
+        """The steps with a time."""
+        given = self.cleaned_data
+        return [
+            Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
+            for n in (1, 2)
+            if (at := given[f"step_{n}_at"]) is not None
+        ]
 
     def arm(self, version_id: str) -> Arm:
         """Return the arm of the form, with this version."""

@@ -14,14 +14,21 @@ from editor_client.shared.feedback import Summary
 
 from experiments.feedback.verbs import Feedbacks
 from experiments.rollouts.models import Rollout
-from experiments.statistics import Rate
+from experiments.runs.models import ServedRun
+from experiments.runs.remembering import reference
+from experiments.statistics import FEW, Rate, difference
 from experiments.studio.charts import Chart
 from experiments.studio.forms import percent
+from experiments.templatetags.shares import in_percent
 from experiments.usage.verbs import Usages, dollars_of
 from studio.money import in_dollars
 from versioning.domain.access import Caller
 
 ALL: Final = 10_000
+LATEST: Final = 1000
+"""How many of the latest runs of the installation are read to find out whether the key is sent."""
+MIN_RUNS: Final = 10
+UNLIKELY: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +85,50 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
     for chart in charts:
         chart.highest = highest
     return found
+
+
+def compared_in_words(arm: Numbers, live: Numbers) -> str:
+    """Return in a sentence how often an arm fails, compared with the live version; empty without runs."""
+    here, there = arm.errors, live.errors
+    if here is None or there is None:
+        return ""
+    names = {"arm": arm.title, "here_runs": here.total, "live_runs": there.total}
+    if here.is_of_few or there.is_of_few:
+        return _(
+            "Not enough runs to compare “%(arm)s” with live: %(here_runs)d and %(live_runs)d so far, "
+            "at least %(few)d of each are needed."
+        ) % {**names, "few": FEW}
+    low, high = difference(here, there)
+    if high < 0:
+        said = _(
+            "“%(arm)s” fails less often than live: %(here)s%% of %(here_runs)d runs, "
+            "compared with %(live)s%% of %(live_runs)d."
+        )
+    elif low > 0:
+        said = _(
+            "“%(arm)s” fails more often than live: %(here)s%% of %(here_runs)d runs, "
+            "compared with %(live)s%% of %(live_runs)d."
+        )
+    else:
+        said = _(
+            "No difference in errors was found between “%(arm)s” (%(here)s%% of %(here_runs)d runs) "
+            "and live (%(live)s%% of %(live_runs)d)."
+        )
+    return said % {**names, "here": in_percent(here.share), "live": in_percent(there.share)}
+
+
+def runs_without_key(rollout: Rollout) -> int:
+    """Return how many of the latest runs were in no arm, if they are so many that no request sends the key.
+
+    Return 0 otherwise. With the key, so many runs outside all arms would happen in one of 100 rollouts.
+    """
+    share = sum(arm.weight for arm in rollout.placed_arms) / ALL
+    rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
+    name = reference(rollout.kind, rollout.resource_id)
+    served = [one[name] for one in rows.values_list("served", flat=True)[:LATEST] if name in one]
+    if not served or any(arm is not None for _version, arm in served):
+        return 0
+    return len(served) if len(served) >= MIN_RUNS and (1 - share) ** len(served) < UNLIKELY else 0
 
 
 def arms_in_words(arms: Iterable[Arm]) -> str:

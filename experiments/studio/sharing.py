@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from experiments.rollouts import stepping
 from experiments.rollouts.ending import running_of
 from experiments.rollouts.models import Rollout
 from experiments.rollouts.verbs import Rollouts
@@ -18,7 +19,7 @@ from studio.translation import reference_to, title_of
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, events
 
 
 class SharePage(ResourcePage):
@@ -42,13 +43,16 @@ class SharePage(ResourcePage):
         if not form.is_valid():
             return self.show(version, form, status=400)
         try:
-            started = Rollouts.current().start(
-                self.kind.slug,
-                self.resource_id,
-                bucket_by=form.cleaned_data["key"].strip(),
-                arms=[form.arm(version.version_id)],
-                by=self.caller,
-            )
+            arm = form.arm(version.version_id)
+            with events.transaction():
+                started = Rollouts.current().start(
+                    self.kind.slug,
+                    self.resource_id,
+                    bucket_by=form.cleaned_data["key"].strip(),
+                    arms=[arm],
+                    by=self.caller,
+                )
+                stepping.plan(started, arm.name, form.steps, by=self.caller)
         except Invalid as error:
             form.add(error)
             return self.show(version, form, status=400)

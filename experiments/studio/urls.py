@@ -10,6 +10,7 @@ from experiments.studio.detail import (
     CompletePage,
     LatestRolloutPage,
     RolloutPage,
+    StepsPage,
     StopPage,
     WeightsPage,
 )
@@ -27,6 +28,7 @@ def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
         ("<str:resource>/rollouts/", LatestRolloutPage, "rollouts"),
         (one, RolloutPage, "rollout"),
         (f"{one}weights/", WeightsPage, "rollout_weights"),
+        (f"{one}steps/", StepsPage, "rollout_steps"),
         (f"{one}stop/", StopPage, "rollout_stop"),
         (f"{one}complete/<str:arm>/", CompletePage, "rollout_complete"),
     ):

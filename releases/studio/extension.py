@@ -20,6 +20,7 @@ STUDIO: Final = Extension(
             page="releases",
             title=_("Releases"),
             place=20,
+            sections=["releases/"],
             waiting=for_you.count_for,
             waiting_query=for_you.QUERY,
         )

@@ -21,6 +21,7 @@ STUDIO: Final = Extension(
             page="reviews",
             title=_("Reviews"),
             place=10,
+            sections=["reviews/"],
             waiting=waiting.count_for,
             waiting_query=waiting.QUERY,
         )

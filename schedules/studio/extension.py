@@ -15,7 +15,15 @@ STUDIO: Final = Extension(
     urls="schedules.studio.urls",
     own_urls="schedules.studio.own_urls",
     resource_urls="schedules.studio.urls.resource_urls",
-    pages=[MainPage(page="calendar", title=_("Calendar"), place=30, waiting=for_you.count_for)],
+    pages=[
+        MainPage(
+            page="calendar",
+            title=_("Calendar"),
+            place=30,
+            sections=["calendar/", "schedules/"],
+            waiting=for_you.count_for,
+        )
+    ],
     tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS, place=30)],
     panels=panels.panels,
     subject_panels=panels.subject_panels,

@@ -9,16 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, QueryDict
+from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from editor_client.shared.text_keys import collation_key
 
+from studio.activity.exporting import audit_file
 from studio.activity.forms import ActivityForm
 from studio.activity.lines import lines_of
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
 from studio.workspaces.base import WorkspacePage
 from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden
 from versioning.domain.events import Audience, types
 from versioning.domain.kinds import KINDS
 from versioning.editor import Editor
@@ -47,9 +50,14 @@ class ActivityPage(StudioPage):
         """The scope of the page, as arguments of `editor.event.page`."""
         return {}
 
-    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
-        """Show a page of the filtered events; the newest page updates itself."""
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponseBase:
+        """Show a page of the filtered events; for admins also as a file. The newest page updates itself."""
         form = ActivityForm(request.GET, types=self.types(), of_one=self.of_one, caller=self.caller)
+        if request.GET.get("format") == "csv":
+            scope = self.scope
+            if not self.administers():
+                raise Forbidden("The audit log is for admins.")
+            return audit_file(self.editor, self.caller, END, {**form.wanted, **scope})
         before = _position(request.GET)
         if before is None:
             self.listen(self.scope)
@@ -61,6 +69,7 @@ class ActivityPage(StudioPage):
             **self.scope,
         )
         query = urlencode(form.given)
+        as_file = urlencode({**form.given, "format": "csv"})
         return self.page(
             "studio/activity/activity.html",
             title=_("Activity"),
@@ -71,6 +80,7 @@ class ActivityPage(StudioPage):
             newest="" if before is None else f"?{query}",
             older=f"?{query}&before={found.next}" if found.has_more else "",
             shows_workspace=self.shows_workspace,
+            file_address=f"{request.path}?{as_file}" if self.administers() else "",
         )
 
     def types(self) -> list[str]:

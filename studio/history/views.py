@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from studio import additions
-from studio.dates import day_in_words, day_of, moment_in_words, zone_note
+from studio.dates import day_in_words, day_of, exactly, moment_in_words, zone_note
 from studio.diff.views import PREVIOUS
 from studio.extensions import Action
 from studio.history.live import LiveWords, live_in_words
@@ -138,6 +138,7 @@ class HistoryPage(VersionLinksPage):
             live=found.active,
             live_address=self.address("version", found.active_id) if found.active_id else "",
             before=self._before(found, lived),
+            live_at=self._live_at(found, lived),
             unknown_before="" if lived.is_complete else moment_in_words(lived.known_since or timezone.now()),
             compare_address=self.address("compare"),
             history_address=self.address("history"),
@@ -151,6 +152,33 @@ class HistoryPage(VersionLinksPage):
         """The filters of the address that are set."""
         requested = {name: self.request.GET.get(name, "") for name in ("author", "published")}
         return {name: value for name, value in requested.items() if value}
+
+    def _live_at(self, resource: VersionedResource, lived: LivePeriods) -> dict[str, str] | None:
+        """Return what was live at the requested time, in a sentence with a link; None without a time."""
+        given = self.request.GET.get("at", "")
+        if not given:
+            return None
+        try:
+            naive = datetime.datetime.fromisoformat(given)
+            moment = naive if naive.tzinfo else timezone.make_aware(naive)
+            words = {"time": exactly(moment)}
+        except (ValueError, OverflowError):
+            return {"at": "", "sentence": _("Enter a date and a time.")}
+        if moment > timezone.now():
+            return {"at": given, "sentence": _("This time is in the future.")}
+        version_id = lived.version_at(moment)
+        if version_id is None:
+            return {"at": given, "sentence": _("It is not known what was live on %(time)s.") % words}
+        if not version_id:
+            said = _("On %(time)s, the agent ran as its code defines it.") if self.code_agent else ""
+            return {"at": given, "sentence": (said or _("On %(time)s, nothing was live.")) % words}
+        try:
+            title = title_of(find_version(resource, version_id))
+            address = self.address("version", version_id)
+        except NotFound:  # deleted since
+            title, address = _("a version that has been deleted"), ""
+        sentence = _("Live on %(time)s:") % words
+        return {"at": given, "sentence": sentence, "title": title, "address": address}
 
     def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
         """Return the conditions of the timeline's filter."""

@@ -1,6 +1,8 @@
-"""Pages to choose language, time zone and density of the studio, and to dismiss its introduction."""
+"""Pages to choose language, time zone, keys and density of the studio, and to dismiss its introduction."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -17,29 +19,32 @@ from versioning.domain.zones import offered_zones
 
 
 class PreferencesPage(StudioPage):
-    """Where a person chooses the language and the time zone of the studio."""
+    """Where a person chooses the language and the time zone of the studio, and its keys."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show the languages, each under its own name, and the time zones."""
         preferences = preferences_of(request)
         return self.page(
             "studio/preferences/preferences.html",
-            title=_("Language and time zone"),
+            title=_("Preferences"),
             languages=LANGUAGES.items(),
             language=preferences.language,
             zones=offered_zones(),
             zone=preferences.time_zone,
+            single_keys=preferences.single_keys,
             zone_of_browser=zone_of_browser(request),
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Store the choices that were sent; what the studio does not offer means that of the browser."""
         sent, offered = request.POST, {"language": LANGUAGES, "time_zone": offered_zones()}
-        chosen = {
+        chosen: dict[str, Any] = {
             name: value if (value := sent[name]) in values else ""
             for name, values in offered.items()
             if name in sent
         }
+        if "single_keys" in sent:
+            chosen["single_keys"] = sent["single_keys"] != "off"
         Preferences.objects.change(request.user.pk, **chosen)
         del request.studio_preferences  # type: ignore[attr-defined]
         with translation.override(language_of(request)):

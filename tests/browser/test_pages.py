@@ -24,7 +24,18 @@ from versioning.models.keys import PREFIX_LENGTH
 PAGES = sorted(Library("", "", "", "", "").main_pages)
 NO_PAGES = (
     *("live/", "since/", "choices/", "convert/", "context/", "reference/", "names/", "suggestions/"),
-    *("run/", "download/", "audit/", "star/", "stop/", "weights/", ".js", "<path:token>", "<str:resource>/"),
+    *(
+        "run/",
+        "download/",
+        "audit/",
+        "star/",
+        "stop/",
+        "weights/",
+        "steps/",
+        ".js",
+        "<path:token>",
+        "<str:resource>/",
+    ),
     *("/studio/login/", "/studio/logout/", "/studio/publish/", "/studio/label/", "/studio/tag/"),
     *("/studio/releases/publish/", "/export/"),
     "/studio/session/",

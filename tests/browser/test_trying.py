@@ -62,12 +62,12 @@ def test_an_answer_becomes_an_item_of_a_dataset(enter: Enter, api_of: ApiOf) -> 
     page.get_by_label("Message").fill("Where is it?")
     page.get_by_role("button", name="Send").click()
     with page.expect_popup() as opened:
-        page.get_by_role("button", name="Add to a dataset").first.click()
+        page.get_by_role("button", name="Save as dataset item").first.click()
     added = opened.value
-    added.get_by_label("Dataset").select_option(label="Tried")
+    added.get_by_label("Dataset", exact=True).select_option(label="Tried")
     expect(added.get_by_label("Input")).to_have_value("Where is it?")
     expect(added.get_by_label("A good answer")).to_have_value(re.compile("Where is it"))
-    added.get_by_role("button", name="Add", exact=True).click()
+    added.get_by_role("button", name="Save item").click()
     expect(added.get_by_text("The item is added.")).to_be_visible()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
 from tests.browser.flaws import flaws
 from tests.support.api import AGENTS
@@ -84,3 +85,13 @@ def test_a_key_is_created_limited_and_revoked(enter: Enter, studio_service: Serv
         page.get_by_role("button", name="Revoke it").click()
         expect(page.get_by_text("is revoked.")).to_be_visible()
         assert program.get(AGENTS.path).status == 401
+
+
+def test_the_members_are_two_clicks_from_the_home_page(enter: Enter) -> None:
+    page = enter("alice", width=NARROW)
+    person = Clicks(page)
+    person.click(page.locator(".bar-user > summary"))
+    person.click(page.get_by_role("link", name="Members and access"))
+    expect(page.get_by_role("link", name="edgar", exact=True)).to_be_visible()
+    assert person.count == 2
+    assert flaws(page) == []

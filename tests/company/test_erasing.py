@@ -24,6 +24,7 @@ from company.sign_in.models import Identity
 from delivery.models import Delivery, DeliveryAttempt, Webhook
 from delivery.webhooks import outbox
 from evaluation.models import Cell, Experiment
+from experiments.rollouts.models import Rollout, RolloutStep
 from mail.models import Mail, MailKind, MailPreferences
 from schedules.models import Schedule
 from studio.models import Density, Preferences, SavedFilter
@@ -72,7 +73,12 @@ PLACES = {
     *("review_comment.author_name", "review_comment.resolved_by_name"),
     *("review_review.author_name", "review_verdict.author_name"),
     *("schedules_schedule.author_name", "schedules_schedule.problem"),
-    *("experiments_rollout.author_name", "experiments_usage.last_used_by"),
+    *(
+        "experiments_rollout.author_name",
+        "experiments_rolloutstep.author_name",
+        "experiments_rolloutstep.problem",
+        "experiments_usage.last_used_by",
+    ),
     *("evaluation_experiment.author_name", "evaluation_cell.error_message"),
     *("company_directoryaccount.external_id", "studio_savedfilter.query"),
 }
@@ -122,6 +128,11 @@ def leave_traces(alice: Api) -> None:
     assert alice.post(AGENTS.url("bypassed", "versions", draft, "activate"), reason).status == 200
     gone = Message("The account {name!r} is gone, or switched off.", name="alice")
     Schedule.objects.update(problem=gone)
+    rollout, now = Rollout.objects.earliest("started_at"), timezone.now()
+    author = {"author": user, "author_name": "alice"}
+    step = RolloutStep(rollout=rollout, arm="new", weight=500, run_at=now, due_at=None, **author)
+    step.state, step.problem = "failed", gone
+    step.save()
     Cell.objects.update(error_message=str(gone))
     Experiment.objects.update(author=user, author_name="alice")
 

@@ -138,3 +138,45 @@ def test_pages_and_forms_need_the_rights_of_each_role(cast: Cast, kind: Kind) ->
     charlie = Window.of("charlie")
     for page in pages:
         assert charlie.get(rollout_page(kind, made["id"], page).replace("/writer/", "/theirs/")).status == 404
+
+
+def test_a_sentence_compares_an_arm_with_what_is_live(cast: Cast) -> None:
+    _, draft = with_draft(cast.alice, AGENTS)
+    live = AGENTS.versions(cast.alice)[-1]["id"]
+    made = started(cast.paula, AGENTS, arm(draft, weight=500))
+    paula, address = Window.of("paula"), rollout_page(AGENTS, made["id"])
+    about = {"resource": {"kind": "agent", "id": "writer"}}
+
+    def report(version: str, runs: int, errors: int, **more: str) -> None:
+        sent = {**about, "versionId": version, "runs": runs, "errors": errors, **more}
+        answer = cast.paula.post("/usage", sent)
+        assert answer.status < 300, answer.body
+
+    report(live, 400, 40)
+    report(draft, 10, 0, arm="new")
+    assert "Not enough runs to compare “new” with live: 10 and 400 so far" in paula.get(address).text
+    report(draft, 290, 30, arm="new")
+    said = "No difference in errors was found between “new” (10.0% of 300 runs) and live (10.0% of 400)."
+    assert said in paula.get(address).text
+    report(draft, 100, 60, arm="new")
+    assert "“new” fails more often than live: 22.5% of 400 runs, compared with 10.0% of 400." in (
+        paula.get(address).text
+    )
+
+
+def test_a_rollout_whose_key_no_request_sends_is_warned_of(cast: Cast) -> None:
+    published_agent(cast.alice, "writer", "Write.", model=ECHO)
+    draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
+    made = started(cast.paula, AGENTS, arm(draft, weight=5000))
+    address, warning = rollout_page(AGENTS, made["id"]), "None of the last 10 runs was part of the rollout."
+    paula = Window.of("paula")
+    for number in range(10):
+        assert warning not in paula.get(address).text, number
+        ran(cast.vera)
+        RECORDER.write()
+    shown = paula.get(address).text
+    assert warning in shown and "sends userId in the request context" in shown
+    for name in "abcdefgh":
+        ran(cast.vera, requestContext={"userId": name})
+    RECORDER.write()
+    assert warning not in paula.get(address).text

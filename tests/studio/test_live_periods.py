@@ -175,3 +175,26 @@ def test_authors_are_offered_and_pages_keep_the_filter(cast: Cast, kind: Kind, e
 
 
 # The filters of the history
+
+
+@pytest.mark.both_kinds
+def test_what_was_live_at_a_time_is_said(cast: Cast, kind: Kind, edgar: Visitor, numbers: list[str]) -> None:
+    kind.publish(cast.alice, "writer", numbers[0])
+    kind.publish(cast.alice, "writer", numbers[2])
+    unpublish(kind, cast.alice)
+    date(at(3, 1, year=2020), at(3, 9, year=2020), at(3, 20, year=2020))
+    history = page_of(kind, "history")
+
+    def asked(moment: str) -> str:
+        return words_of(edgar.get(history, at=moment))
+
+    assert "Live on Sun 1 March 2020, 12:00 UTC: Version 1" in asked("2020-03-01T12:00")
+    assert "Live on Mon 9 March 2020, 11:59 UTC: Version 1" in asked("2020-03-09T11:59")
+    assert "Live on Mon 9 March 2020, 12:00 UTC: Version 3" in asked("2020-03-09T12:00")
+    assert "nothing was live." in asked("2020-03-20T12:00")
+    assert "nothing was live." in asked("2020-02-20T12:00")
+    assert "This time is in the future." in asked("9990-01-01T00:00")
+    for wrong in ("yesterday", "2020-13-01T00:00", "0001-01-01T00:00"):
+        assert "Enter a date and a time." in asked(wrong) or "nothing was live" in asked(wrong)
+    forget(before=3)
+    assert "It is not known what was live on Thu 20 February 2020" in asked("2020-02-20T12:00")

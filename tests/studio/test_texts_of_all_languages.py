@@ -192,6 +192,7 @@ QUERIES = {
     "studio/activity/forms.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},
     "studio/personal_data.py": {"contains"},
+    "studio/workspaces/access.py": {"contains_caseless"},
     "studio/workspaces/people.py": {"contains_caseless"},
     "versioning/editor/blocks.py": {"contains"},
     "versioning/editor/catalog/criteria.py": {"begins"},

@@ -48,6 +48,19 @@ class LivePeriods:
     known_since: datetime.datetime | None
     """Since when the periods are known, unless since the creation; None if nothing is known."""
 
+    def version_at(self, moment: datetime.datetime) -> str | None:
+        """Return the id of the version that was live at a moment; empty for none, None if unknown."""
+        is_unsure = not self.is_complete and (self.known_since is None or moment < self.known_since)
+        for version_id, periods in self.by_version.items():
+            for one in periods:
+                has_ended = one.until is not None and one.until <= moment
+                if has_ended or (one.since is not None and moment < one.since):
+                    continue
+                if one.since is not None and (one.until is not None or one.is_current):
+                    return version_id
+                is_unsure = True
+        return None if is_unsure else ""
+
 
 class _Change(NamedTuple):
     """What an entry of the log says of the live version."""

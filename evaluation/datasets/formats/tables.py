@@ -10,9 +10,6 @@ Encodings and separators are found by `editor_client.shared.tables`, as for all 
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,17 +18,16 @@ from typing import Any, Final, Literal, NamedTuple
 
 from editor_client.shared import canonical, tags
 from editor_client.shared.brief import brief
-from editor_client.shared.tables import MARK, Table, read
+from editor_client.shared.tables import Table, read
 
 from evaluation.datasets.formats.rows import MEMBERS, Format, IdentifiedItem, Items, Row, row_of
 from evaluation.scoring.numbers import whole_number
+from versioning.domain.csv_files import ESCAPED, escaped, lines
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.written import shown, typed_cell
 
 MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""
-_ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
-"""What a cell begins with that is written with an apostrophe before it."""
 _IDS: Final = ("id", "externalId")
 _OPEN: Final = ("metadata", "requestContext")
 _WHOLE: Final = "__"
@@ -191,18 +187,6 @@ def _write(items: Items) -> Iterator[str]:
     return lines(columns, (_cells(item, columns) for item in items()))
 
 
-def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Yield the lines of a table, as spreadsheets read them: with a mark that the text is UTF-8."""
-    out = io.StringIO(MARK, newline="")
-    out.seek(len(MARK))
-    writer = csv.writer(out, lineterminator="\r\n")
-    for row in itertools.chain([header], rows):
-        writer.writerow(row)
-        yield out.getvalue()
-        out.seek(0)
-        out.truncate()
-
-
 def _columns(items: Iterable[IdentifiedItem]) -> list[str]:
     keys: dict[str, None] = {}
     wholes: dict[str, None] = {}
@@ -241,8 +225,7 @@ def _cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
 
 def cell_of(value: Any) -> str:
     """Return the text of a cell; an empty one is no value."""
-    text = shown(value)
-    return f"'{text}" if text.startswith(_ESCAPED) else text
+    return escaped(shown(value))
 
 
 def value_in(cell: str) -> Any:
@@ -252,7 +235,7 @@ def value_in(cell: str) -> Any:
 
 def _unescaped(cell: str) -> str:
     """Return what a cell holds without the apostrophe with which an export writes it."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_ESCAPED) else cell
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(ESCAPED) else cell
 
 
 def text_in(cell: str) -> str:

@@ -17,6 +17,7 @@ const TABLE = [
   ]],
   [gettext("While editing"), [
     [[MOD, "S"], gettext("Save the draft")],
+    [[MOD, "Enter"], gettext("Save and go to the publish page; publish from there")],
     [[MOD, "Z"], gettext("Undo, also after saving")],
     [[MOD, "F"], gettext("Find and replace in the text")],
     [[gettext("Ctrl"), gettext("Space")], gettext("Suggest names for a placeholder")],
@@ -32,12 +33,18 @@ const TABLE = [
 
 const TEXTS = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], .cm-editor, dialog";
 
+// People who speak to their computer, or press keys by accident, switch off the keys that are a single letter or sign.
+const isSilent = document.documentElement.hasAttribute("data-no-single-keys");
+const SINGLE = new Set(["/", "?", "j", "k"]);
+const hasKeys = ([keys]) => !isSilent || !SINGLE.has(keys[0]);
+
 // Whether a key belongs to what has the focus, or to the browser.
 export const isTaken = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || Boolean(event.target.closest?.(TEXTS));
 
 // Whether a key is that of a Latin letter. Where the keyboard writes other letters, such as Cyrillic, Greek, Hebrew or
 // Arabic ones, its place on a Latin keyboard decides; where it writes Latin letters, the letter does, as on Dvorak.
-export function isLetter({ key, code }, letter) {
+export function isLetter({ key, code, ctrlKey, metaKey }, letter) {
+  if (isSilent && !ctrlKey && !metaKey) return false;
   const isOther = /^\P{ASCII}$/u.test(key);
   return isOther ? code === `Key${letter.toUpperCase()}` : key.toLowerCase() === letter;
 }
@@ -45,6 +52,7 @@ export function isLetter({ key, code }, letter) {
 // The sign of a key that has another one on a keyboard of other letters: by its place, too.
 const SIGNS = { "/": ["Slash", false], "?": ["Slash", true] };
 export function isSign({ key, code, shiftKey }, sign) {
+  if (isSilent) return false;
   const [place, isShifted] = SIGNS[sign];
   return key === sign || (/^\P{ASCII}$/u.test(key) && /\p{L}|\p{P}/u.test(key) && code === place && shiftKey === isShifted);
 }
@@ -67,7 +75,7 @@ function makeDialog() {
   close.setAttribute("aria-label", gettext("Close"));
   close.addEventListener("click", () => dialog.close());
   const title = element("h2", { id: "shortcuts-title", textContent: gettext("Keyboard shortcuts") });
-  const parts = TABLE.map(([name, entries]) => element("section", {}, element("h3", { textContent: name }), element("dl", {}, ...entries.map(entry))));
+  const parts = TABLE.map(([name, entries]) => element("section", {}, element("h3", { textContent: name }), element("dl", {}, ...entries.filter(hasKeys).map(entry))));
   const made = element("dialog", { className: "shortcuts" }, element("div", { className: "shortcuts-head" }, title, close), element("div", { className: "shortcuts-parts" }, ...parts));
   made.setAttribute("aria-labelledby", title.id);
   // A click beside it is on the dialog itself.
@@ -128,6 +136,18 @@ document.addEventListener("keydown", (event) => {
     act[1]();
   } else if (key === "Enter" && target.matches("[data-step]") && answer(target)) event.preventDefault();
 });
+
+// The button that publishes, unless the key is pressed in another form, such as that of a comment.
+document.addEventListener("keydown", (event) => {
+  const { key, target } = event;
+  if (key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || event.isComposing) return;
+  const button = document.querySelector("button[aria-keyshortcuts]");
+  const form = target.closest("form");
+  if (!button || (form && form !== button.form) || target.closest("dialog")) return;
+  event.preventDefault();
+  event.stopPropagation(); // before it makes a new line
+  if (!event.repeat) button.click();
+}, { capture: true });
 
 for (const button of document.querySelectorAll("[data-shortcuts]")) {
   button.hidden = false;

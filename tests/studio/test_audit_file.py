@@ -1,0 +1,71 @@
+"""The audit log as a file for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+
+from studio.activity import exporting
+from tests.conftest import Cast
+from tests.support.api import AGENTS
+from tests.support.studio import Visitor, workspace_page
+
+ALL, ACME = "/studio/activity/", workspace_page("activity")
+
+
+def rows_of(client: Client, address: str, **query: str) -> list[dict[str, str]]:
+    """Return the rows of the file at an address."""
+    answer = client.get(address, {"format": "csv", **query})
+    assert answer.status_code == 200
+    assert "attachment" in answer["Content-Disposition"] and "no-store" in answer["Cache-Control"]
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_file_has_what_the_page_shows_with_its_filter(cast: Cast) -> None:
+    AGENTS.make(cast.edgar, autoPublish=False, name="=cmd()|'x'!A1")
+    AGENTS.save(cast.edgar, text="two")
+    alice = Visitor("alice")
+    page = alice.get(ACME, type="agent.versionCreated").content.decode()
+    assert f'href="{ACME}?type=agent.versionCreated&amp;format=csv" download' in page
+    [row] = rows_of(alice.client, ACME, type="agent.versionCreated")
+    assert (row["actor"], row["type"], row["resourceId"]) == ("edgar", "agent.versionCreated", "writer")
+    assert row["workspaceId"] == "acme" and row["time"].endswith("+00:00")
+    assert '"changedFields"' in row["detail"] and "saved" in row["sentence"]
+    everything = rows_of(alice.client, ALL)
+    assert len(everything) > 1
+    assert not any(cell.startswith(("=", "+", "@")) for row in everything for cell in row.values())
+
+
+def test_a_cell_that_a_spreadsheet_would_run_has_an_apostrophe(cast: Cast) -> None:
+    cast.alice.patch("/workspaces/acme", {"name": "=1+1"})
+    AGENTS.make(cast.edgar, "=a")
+    [row] = rows_of(Visitor("alice").client, ACME, target="=a", type="agent.created")
+    assert row["resourceId"] == "'=a"
+
+
+@pytest.mark.database
+def test_the_file_is_bounded(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
+    AGENTS.make(cast.edgar)
+    for text in "abcd":
+        AGENTS.save(cast.edgar, text=text)
+    alice = Visitor("alice").client
+    count = len(rows_of(alice, ALL))
+    assert count == 5
+    monkeypatch.setattr(exporting, "_AT_ONCE", 2)
+    assert len(rows_of(alice, ALL)) == count
+    monkeypatch.setattr(exporting, "MAX_EVENTS", 3)
+    *some, last = rows_of(alice, ALL)
+    assert len(some) == 3 and last["time"].startswith("Older events are left out.")
+
+
+def test_the_file_is_for_admins(cast: Cast) -> None:
+    AGENTS.make(cast.edgar)
+    for name in ("edgar", "paula"):
+        assert "format=csv" not in Visitor(name).get(ACME).content.decode()
+        assert Visitor(name).get(ACME, format="csv").status_code == 403
+    agent = "/studio/versioning/agent/writer/activity/"
+    assert Visitor("alice").get(agent, format="csv").status_code == 403
