@@ -529,3 +529,34 @@ def test_what_was_seen_is_no_news_any_more(cast: Cast, kind: Kind, draft: str) -
     Look.objects.update(at=F("at") - hour, before=F("before") - 2 * hour)
     Verdict.objects.update(created_at=F("created_at") - 2 * hour)
     assert news_in(paula.get(address)) == ""  # she saw it an hour ago
+
+
+@pytest.mark.parametrize("page", ["publish", "compare"])
+def test_a_review_is_decided_on_the_pages_with_the_differences(
+    cast: Cast, kind: Kind, draft: str, page: str
+) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    paula, address = Window.of("paula"), page_of(kind, page)
+    seen = paula.get(address)
+    assert seen.markup.count('value="approve"') == 2 and "Request changes" in seen.text
+    assert 'value="approve"' not in Window.of("edgar").get(page_of(kind, "compare")).markup  # edgar saved it
+    verdict = review_page(kind, review, "review_verdict")
+    sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long", next=address)
+    assert sent.headers["Location"] == address
+    assert "You asked for changes." in paula.get(address).text
+    paula.post(verdict, version=draft, verdict="approve", next=address)
+    seen = paula.get(address)
+    assert "Withdraw my verdict" in seen.text and read(cast.edgar, review)["state"] == "approved"
+
+
+def test_a_decision_is_offered_only_about_the_version_on_the_page(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    ask(cast.edgar, kind)
+    newer = kind.save(cast.edgar, text="three")["latestVersionId"]
+    paula = Window.of("paula")
+    for page in ("publish", "compare"):
+        assert 'value="approve"' not in paula.get(page_of(kind, page)).markup
+    assert 'value="approve"' not in paula.get(page_of(kind, "publish"), version=newer).markup
+    assert 'value="approve"' in paula.get(page_of(kind, "publish"), version=draft).markup

@@ -23,7 +23,7 @@ from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
 from versioning.serving.grants import target_of
 
-PAGES: Final = frozenset({"version", "compare", "edit", "review"})
+PAGES: Final = frozenset({"version", "compare", "edit", "publish", "review"})
 EDIT: Final = "edit"
 PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""

@@ -1,5 +1,5 @@
 // An open page hears of what others do: it asks while somebody looks at it, and renews its parts that are
-// marked with `data-live`. What is typed is in none of them. Not by a stream: a browser has six connections
+// marked with `data-live`, unless something is typed in them. Not by a stream: a browser has six connections
 // to a host, and every tab would hold one.
 
 import { lost } from "./connection.js";
@@ -71,7 +71,7 @@ async function renew(from = source, what = regions) {
   const said = [];
   for (const region of what) {
     const fresh = page.getElementById(region.id);
-    if (fresh) said.push(...put(region, fresh));
+    if (fresh && !isTyped(region)) said.push(...put(region, fresh));
   }
   drawn = Date.now();
   if (said.length) box.textContent = said.length === 1 ? said[0] : andMore(said[0], said.length - 1);
@@ -148,10 +148,11 @@ function goOnListening() {
 }
 
 // Neither what somebody types into nor the button that was just pressed is taken away.
-function isInUse(region) {
+function isTyped(region) {
   const boxes = region.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox], [type=radio])");
-  return region.contains(document.getElementById("save-draft")) || [...boxes].some((control) => control.value !== control.defaultValue);
+  return [...boxes].some((box) => box.value !== box.defaultValue || (box === document.activeElement && box.matches("textarea")));
 }
+const isInUse = (region) => region.contains(document.getElementById("save-draft")) || isTyped(region);
 
 document.addEventListener("visibilitychange", goOn);
 // What this page is sending is not news to it.
