@@ -25,7 +25,7 @@ BEGUN, SECOND = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC), datetime.tim
 FEW, MANY = 4, 150
 # A list by state queries twice which resources the configurations refer to now, as verdicts depend on that. A
 # page of more than a few queries the lengths of its texts first.
-MOST = 28
+MOST = 30
 """What a page of reviews may take, authentication included."""
 
 
