@@ -13,6 +13,7 @@ from review.models import Review
 from review.policy.administration import policy_of
 from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
+from review.studio import requested_changes
 from review.studio.links import of_asking, of_review
 from review.studio.presenters import has_decided, may_decide, open_review_of, record_of
 from review.studio.wording import STATES, missing_in_words
@@ -61,7 +62,8 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
 
 DECIDING = frozenset({"publish", "compare"})
 """The pages with the differences of a version, on which the open review of the version can be decided."""
-EDITING = frozenset({"edit", "since"})
+EDIT: Final = "edit"
+EDITING = frozenset({EDIT, "since"})
 """The edit page, and the page that updates its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
@@ -91,6 +93,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
+    if review is not None and shown.page == EDIT:
+        yield from requested_changes.panels(shown, context["review"])
     if context.get("may_decide"):
         yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
 
