@@ -2,15 +2,15 @@
 
 from review.models.comments import Comment
 from review.models.looks import Look
-from review.models.policies import MAX_REQUIRED, Bypass, DeletedVersion, PublishedConfiguration, ReviewPolicy
+from review.models.policies import MAX_REQUIRED, Bypass, OtherAuthor, PublishedConfiguration, ReviewPolicy
 from review.models.reviews import Review, Verdict, VerdictValue
 
 __all__ = [
     "MAX_REQUIRED",
     "Bypass",
     "Comment",
-    "DeletedVersion",
     "Look",
+    "OtherAuthor",
     "PublishedConfiguration",
     "Review",
     "ReviewPolicy",

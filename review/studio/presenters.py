@@ -102,7 +102,7 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
         return ""
     if verdict.ignored is not None:
         return {
-            Ignored.AUTHOR: _("does not count: they saved one of the changes"),
+            Ignored.AUTHOR: _("does not count: they made one of the changes"),
             Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
             Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
             Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),

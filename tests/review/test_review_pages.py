@@ -71,7 +71,7 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
         "Needs one more approval.",
     ):
         assert words in seen.text
-    assert "You saved one of the changes" in seen.text and 'value="approve"' not in seen.markup
+    assert "You made one of these changes" in seen.text and 'value="approve"' not in seen.markup
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
 
 

@@ -10,10 +10,10 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from review.about import about_own_work
+from review.comments.studio.threads import said_in
 from review.models import Comment
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG
-from studio.limits import shortened
 from studio.named import names_of
 from studio.people import Place, person
 from versioning.domain.access import Caller, Right
@@ -61,7 +61,7 @@ def _task(comment: Comment, name: str) -> Task:
         name=name,
         address=kind.address("comment", comment.resource_id, str(comment.pk)),
         icon=kind.icon,
-        said=shortened(comment.body, _EXCERPT),
+        said=said_in(comment, _EXCERPT),
         about=format_html(
             about, who=person(comment.author_name, Place.BEGINNING), number=comment.version_number
         ),

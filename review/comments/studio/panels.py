@@ -11,11 +11,18 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from review.comments.places import occurrences, top, value_at
-from review.comments.studio.threads import NOT_IN_ROWS, Thread, ThreadPage, Viewpoint, commentable, where
+from review.comments.studio.threads import (
+    NOT_IN_ROWS,
+    Thread,
+    ThreadPage,
+    Viewpoint,
+    commentable,
+    said_in,
+    where,
+)
 from review.comments.verbs import MAX_BODY
 from review.models import Comment
 from studio.forms.wording import words_of
-from studio.limits import shortened
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from versioning.conf import get_editor
 from versioning.domain.access import Right
@@ -78,7 +85,7 @@ def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
         place = where(config, comment, written_on.get(comment.version_id))
         if place is not None:
             author = comment.author_name or _("The application")
-            says = shortened(comment.body, EXCERPT)
+            says = said_in(comment, EXCERPT)
             address = f"#comment-{comment.pk}"
             mark = Mark(
                 path=place.path,

@@ -12,6 +12,7 @@ from django.db.models.functions import RowNumber
 from django.utils.translation import gettext as _
 
 from review.comments.places import Content, Hint, PlaceOfWords, followed, located, occurrences, top
+from review.comments.suggestions import parts_of
 from review.comments.verbs import is_own
 from review.models import Comment
 from studio.diff.spans import moved
@@ -45,18 +46,27 @@ class ShownComment:
     left_out: int
     """How many characters were left out."""
     is_own: bool
+    wording: str | None = None
+    """The suggested wording; None if the comment has none, or is truncated."""
 
     @classmethod
     def of(cls, comment: Comment, caller: Caller, longest: int) -> ShownComment:
         """Return a comment with its text truncated to the limit."""
         left_out = max(len(comment.body) - longest, 0)
-        text = shortened(comment.body, longest)
-        return cls(comment=comment, text=text, left_out=left_out, is_own=is_own(comment, caller))
+        remark, wording = (comment.body, None) if left_out else parts_of(comment.body)
+        text = shortened(remark, longest)
+        own = is_own(comment, caller)
+        return cls(comment=comment, text=text, left_out=left_out, is_own=own, wording=wording)
 
     @property
     def is_edited(self) -> bool:
         """Whether the text was changed."""
         return self.comment.updated_at != self.comment.created_at
+
+    @property
+    def state(self) -> str:
+        """What changes whenever the text of the comment does."""
+        return self.comment.updated_at.isoformat()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,6 +234,12 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
     """Return the names and titles of the fields that accept comments: those that are set."""
     names = in_reading_order(name for name, value in version.config.items() if value is not None)
     return [(name, words_of(name).title) for name in names]
+
+
+def said_in(comment: Comment, longest: int) -> str:
+    """Return the text of a comment without the block of a suggestion, which it says in a sentence instead."""
+    remark, wording = parts_of(comment.body)
+    return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
 
 def version_in_words(comment: Comment) -> str:
