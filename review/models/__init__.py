@@ -1,6 +1,6 @@
 """The models of this application. Its folders share them, and import no models from each other."""
 
-from review.models.comments import Comment
+from review.models.comments import Comment, Mention
 from review.models.looks import Look
 from review.models.policies import MAX_REQUIRED, Bypass, OtherAuthor, PublishedConfiguration, ReviewPolicy
 from review.models.reviews import Review, Verdict, VerdictValue
@@ -10,6 +10,7 @@ __all__ = [
     "Bypass",
     "Comment",
     "Look",
+    "Mention",
     "OtherAuthor",
     "PublishedConfiguration",
     "Review",

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.flaws import flaws
+from tests.browser.flaws import flaws, serious_problems
 from tests.browser.prompts import editor
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
@@ -290,3 +290,31 @@ def test_a_comment_that_is_being_written_survives_news_on_the_page_for_publishin
     expect(field.get_by_label("Comment on Instructions").and_(page.locator("textarea"))).to_have_value(
         "Half a thought"
     )
+
+
+@pytest.mark.parametrize("width", [NARROW, 768, 1280])
+def test_people_are_mentioned_by_name_with_the_keyboard(enter: Enter, api_of: Everybody, width: int) -> None:
+    name = f"mentioning-{width}"
+    made(api_of, name)
+    page = enter("edgar", f"versioning/agent/{name}/compare/", width=width)
+    field = page.locator("#field-instructions")
+    field.locator("summary", has_text="Comment").click()
+    page.keyboard.type("Fine, @paul")
+    option = page.locator(".pick-option:visible", has_text="paula")
+    expect(option).to_have_attribute("aria-selected", "true")
+    assert serious_problems(field) == []
+    page.keyboard.press("Enter")
+    page.keyboard.type("?\n@nobody at all")
+    box = field.get_by_label("Comment on Instructions").and_(page.locator("textarea"))
+    expect(box).to_have_value("Fine, @paula ?\n@nobody at all")
+    expect(page.locator(".pick-option:visible")).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    thread = field.locator(".thread")
+    expect(thread.locator(".mention")).to_have_text("@paula")
+    # A reply offers people, too; Escape leaves what is typed.
+    thread.get_by_text("Reply", exact=True).first.click()
+    page.keyboard.type("@al")
+    expect(page.locator(".pick-option:visible", has_text="alice")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".pick-option:visible")).to_have_count(0)
+    expect(thread.get_by_label("Your reply")).to_have_value("@al")

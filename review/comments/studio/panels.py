@@ -24,6 +24,7 @@ from review.comments.verbs import MAX_BODY
 from review.models import Comment
 from studio.forms.wording import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
+from studio.workspaces.people import people_address
 from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -36,7 +37,10 @@ PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""
 EXCERPT: Final = 300
 """How many characters of a comment are shown where its words are marked."""
-FILES: Final[dict[str, Any]] = {"stylesheets": ["review/comments.css"], "scripts": ["review/comments.js"]}
+FILES: Final[dict[str, Any]] = {
+    "stylesheets": ["review/comments.css"],
+    "scripts": ["review/comments.js", "review/mentions.js"],
+}
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
@@ -69,6 +73,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "threads": page,
         "commentable": commentable(shown.version),
         "beside": len(page.threads) - len(others),
+        "people_address": people_address(workspace_id, persons=True),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
     yield Panel(slot=Slot.VERSION, html=html, **FILES)

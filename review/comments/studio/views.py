@@ -23,6 +23,7 @@ from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
 from studio.views import safe_next_url
+from studio.workspaces.people import people_address
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -226,5 +227,6 @@ class CommentPage(CommentingPage):
             max_body=MAX_BODY,
             max_quote=MAX_QUOTE,
             is_alone=True,
+            people_address=people_address(self.workspace_id, persons=True),
             **context,
         )
