@@ -1,4 +1,4 @@
-"""Pasting into prompts: invisible characters and placeholders of other tools are named, and changed if asked."""
+"""Pasting into prompts: invisible characters and foreign placeholders are named, and changed if asked."""
 
 from __future__ import annotations
 
