@@ -192,7 +192,7 @@ class VerdictPage(ReviewPage):
         """Give the verdict on the version that the person has seen."""
         verdict, body = request.POST.get("verdict", ""), typed_text(request, "body")
         if verdict == VerdictValue.REQUEST_CHANGES and not body.strip():
-            return self.show(status=400, typed=body, problems=[_("Say what should change.")])
+            return self.show(status=400, typed=body, problems=[_("Describe the changes you want.")])
         messages_by_verdict = {
             VerdictValue.APPROVE: _("You approved it."),
             VerdictValue.REQUEST_CHANGES: _("You asked for changes."),

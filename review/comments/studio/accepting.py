@@ -33,11 +33,13 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         first = comment.parent or comment
         wording = parts_of(comment.body).wording
         if wording is None or comment.updated_at.isoformat() != seen or first.resolved_at is not None:
-            raise Conflict(_("The suggestion has changed. Check the new wording first."), code="edit_conflict")
-        before = subject.collection.versions(subject.target.id, by=by).resource
-        latest: Snapshot | None = None if before is None else before.latest
-        if latest is None:
+            raise Conflict(
+                _("The suggestion has changed. Check the new wording first."), code="edit_conflict"
+            )
+        resource = subject.collection.versions(subject.target.id, by=by).resource
+        if resource is None:
             raise NotFound
+        latest: Snapshot = resource.base
         place = where(latest.config, first, _commented(subject, first))
         path = "" if place is None else place.path
         text = None

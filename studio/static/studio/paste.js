@@ -10,6 +10,7 @@ const FOREIGN = new RegExp([
   String.raw`(?<!%)%\((?<percent>${NAME})\)[sd]`,
   String.raw`(?<![%\w])%[sd](?!\w)`,
 ].join("|"), "g");
+const PATTERN = new RegExp(document.getElementById("invisible-characters").dataset.pattern, "gsu");
 const pastes = new Map(); // what was pasted last, by its textarea: the text since then, and where the paste is in it
 
 // Where two texts differ: from where, and to where in each.
@@ -22,8 +23,8 @@ function difference(before, after) {
 }
 
 // The rule of the service, which comes with the page: versioning/domain/invisible.py.
-function invisibleIn({ text, start, end, pattern }) {
-  const runs = [...text.matchAll(pattern)].filter(({ groups }) => groups.run);
+function invisibleIn({ text, start, end }) {
+  const runs = [...text.matchAll(PATTERN)].filter(({ groups }) => groups.run);
   return runs.map(({ index, 0: run }) => ({ from: Math.max(index, start), to: Math.min(index + run.length, end), by: "" })).filter(({ from, to }) => from < to);
 }
 
@@ -93,8 +94,7 @@ function forget(box) {
 
 document.addEventListener("paste", ({ target }) => {
   const box = target.closest?.("textarea[data-prompt]") ?? target.closest?.(".prompt-editor")?.querySelector("textarea[data-prompt]");
-  const source = box?.form?.dataset.invisible;
-  if (!source) return;
+  if (!box) return;
   const before = box.value;
   setTimeout(() => {
     const { from, to } = difference(before, box.value);
@@ -103,7 +103,7 @@ document.addEventListener("paste", ({ target }) => {
     const note = Object.assign(document.createElement("div"), { className: "notice paste-note", hidden: true });
     note.setAttribute("role", "status");
     (box.closest(".prompt-editor") ?? box).after(note);
-    pastes.set(box, { text: box.value, start: from, end: to, pattern: new RegExp(source, "gsu"), note });
+    pastes.set(box, { text: box.value, start: from, end: to, note });
     draw(box);
   });
 }, true);
