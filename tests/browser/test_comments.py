@@ -313,6 +313,7 @@ def test_people_are_mentioned_by_name_with_the_keyboard(enter: Enter, api_of: Ev
     expect(thread.locator(".mention")).to_have_text("@paula")
     # A reply offers people, too; Escape leaves what is typed.
     thread.get_by_text("Reply", exact=True).first.click()
+    expect(thread.get_by_label("Your reply")).to_be_focused()
     page.keyboard.type("@al")
     expect(page.locator(".pick-option:visible", has_text="alice")).to_be_visible()
     page.keyboard.press("Escape")
