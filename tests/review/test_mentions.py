@@ -69,6 +69,7 @@ def test_the_thread_waits_for_who_is_mentioned(cast: Cast, kind: Kind, made: dic
     assert waiting_for(paula) == []
 
 
+@pytest.mark.database
 def test_a_changed_comment_notifies_those_it_did_not_mention(
     cast: Cast, kind: Kind, made: dict[str, Any]
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_changed_comment_notifies_those_it_did_not_mention(
     assert mentioned() == [] and news("paula") == []
 
 
+@pytest.mark.database
 def test_mentions_are_turned_off_apart_from_other_comments(
     cast: Cast, kind: Kind, made: dict[str, Any]
 ) -> None:

@@ -85,6 +85,7 @@ def test_a_suggestion_is_accepted_with_one_click(cast: Cast, kind: Kind) -> None
     assert "Wording suggested by paula" in words_of(Visitor("edgar").get(page_of(kind, "history")))
 
 
+@pytest.mark.database
 def test_neither_the_suggester_nor_who_accepted_can_approve(cast: Cast, kind: Kind) -> None:
     require_approvals(1)
     made = kind.make(cast.edgar, text=TEXT)
