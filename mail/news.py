@@ -16,7 +16,7 @@ from mail import conf
 from mail.letter import Letter, Line, isolated, plain
 from mail.models import Mail, MailPreferences
 from mail.recipients import address_of, in_language_of
-from mail.topics import topics_by_type
+from mail.topics import types_sent, wanted_by
 from studio.activity import lines as activity
 from studio.activity.fragments import Fragment
 from studio.dates import moment_in_words
@@ -49,10 +49,10 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
 
 def _events(user: User, keys: Sequence[int]) -> list[Event]:
     """Return those of the events that still concern the person, may be seen, and are wanted."""
-    wanted, topics = MailPreferences.objects.of([user.pk])[user.pk], topics_by_type()
-    types = [name for name, topic in topics.items() if wanted.wants(topic)]
+    wanted = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
     caller = caller_of(_request_of(user))
-    rows = concerning(caller, get_editor().code, Event.objects.filter(pk__in=keys, type__in=types))
+    told = Event.objects.filter(pk__in=keys, type__in=types_sent())
+    rows = concerning(caller, get_editor().code, told, wanted)
     return list(rows.order_by("position", "ordinal"))
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from mail import conf
 from mail.models import TRIED_FOR, Mail, MailCursor, MailKind, MailPreferences
 from mail.recipients import address_of, reachable_in, zone_of
-from mail.topics import INVITATION, topics_by_type
+from mail.topics import INVITATION, types_sent, wanted_by
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.editor.notifications import concerning
@@ -108,19 +108,17 @@ def wanted_address(user: Any, topic: str) -> str:
 
 def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     """Yield mail about the entries that concern a person: one for each person."""
-    topics = topics_by_type()
-    told = [event for event in entries if event.type in topics]
+    sent = types_sent()
+    told = [event.pk for event in entries if event.type in sent]
     if not told:
         return
-    people = list(reachable_in({event.workspace_id for event in told}))
+    people = list(reachable_in({event.workspace_id for event in entries if event.type in sent}))
     preferences = MailPreferences.objects.of([user.pk for user in people])
     code = get_editor().code
     for user in people:
         wanted = preferences[user.pk]
-        keys = [event.pk for event in told if wanted.wants(topics[event.type])]
-        if not keys:
-            continue
-        concerned = concerning(caller_for(user, Via.STUDIO), code, Event.objects.filter(pk__in=keys))
+        caller, rows = caller_for(user, Via.STUDIO), Event.objects.filter(pk__in=told)
+        concerned = concerning(caller, code, rows, wanted_by(wanted))
         if found := sorted(concerned.values_list("pk", flat=True)):
             at = next_daily(user.pk) if wanted.daily else None
             yield Mail.due(MailKind.NEWS, at, user=user, detail={"events": found})

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from mail.models import MailKind
+from mail.models import MailKind, MailPreferences
 from versioning.domain.events import types
 from versioning.editor import notifications
 from versioning.editor.notifications import NotificationTopic
@@ -24,7 +24,12 @@ def offered() -> list[NotificationTopic]:
     return [one for one in notifications.topics() if one in OWN or any(name in known for name in one.types)]
 
 
-def topics_by_type() -> dict[str, str]:
-    """Return the name of the topic of each type of event that is sent."""
+def types_sent() -> set[str]:
+    """Return the types of events that are sent."""
     known = types()
-    return {name: one.name for one in notifications.topics() for name in one.types if name in known}
+    return {name for one in notifications.topics() for name in one.types if name in known}
+
+
+def wanted_by(preferences: MailPreferences) -> list[str]:
+    """Return the names of the topics that a person has not turned off."""
+    return [one.name for one in notifications.topics() if preferences.wants(one.name)]

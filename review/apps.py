@@ -26,6 +26,6 @@ class ReviewConfig(EditorApp):
         "review_policy": "review.policy.administration.ReviewPolicies",
         "reviews": "review.reviews.verbs.Reviews",
     }
-    notifications = "review.notifications.OF_REVIEWS"
+    notifications = "review.notifications.RULES"
     topics = "review.notifications.TOPICS"
     studio = ("review.comments.studio.extension.STUDIO", "review.studio.extension.STUDIO")

@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from review.about import about_own_work
-from review.models import Comment, Review
+from review.models import Comment, Mention, Review
 from versioning.domain.access import Caller, Right
 from versioning.editor.notifications import NotificationRule, NotificationTopic
 from versioning.models.querysets import within
@@ -58,6 +58,14 @@ def _of_reviews(caller: Caller) -> Q:
     )
 
 
+def _mentions(caller: Caller) -> Q:
+    """Return the condition that an event is about a comment that mentions the person."""
+    mentions = Mention.objects.filter(event=OuterRef("uuid"), user_id=caller.user_id).order_by()
+    return Q(Exists(mentions), type__in=_MENTIONING)
+
+
+_MENTIONED: Final = "mentioned"
+_MENTIONING: Final = ("comment.added", "comment.changed")
 TOPICS: Final = (
     NotificationTopic(name="reviewRequested", title=_("reviews that I am asked for"), types=[_ASKING]),
     NotificationTopic(
@@ -68,5 +76,11 @@ TOPICS: Final = (
     NotificationTopic(
         name="commentAdded", title=_("comments on my work, and answers to mine"), types=["comment.added"]
     ),
+    NotificationTopic(
+        name=_MENTIONED, title=_("comments that mention me"), types=_MENTIONING, has_rules=True
+    ),
 )
-OF_REVIEWS: Final = NotificationRule(condition=_of_reviews)
+RULES: Final = (
+    NotificationRule(condition=_of_reviews),
+    NotificationRule(condition=_mentions, topic=_MENTIONED),
+)

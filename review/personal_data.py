@@ -11,4 +11,5 @@ PERSONAL_DATA: Final = (
     names_in("review.Review", "author_name"),
     names_in("review.Verdict", "author_name"),
     rows_of_person("review.Look"),
+    rows_of_person("review.Mention"),
 )

@@ -49,6 +49,19 @@ def _step(value: Any, path: str) -> tuple[Any, str] | None:
     return None
 
 
+def with_text(value: Any, path: str, text: str) -> Any:
+    """Return a copy of a value with another text at a path that `value_at` finds."""
+    step = _step(value, path) if path else None
+    if step is None:
+        return text
+    member, rest = step
+    key = path[: len(path) - len(rest)].removesuffix(".") if rest else path
+    if isinstance(value, list):
+        number = int(key)
+        return [*value[:number], with_text(member, rest, text), *value[number + 1 :]]
+    return {**value, key: with_text(member, rest, text)}
+
+
 def checked_quote(config: Config, field: str, line: int | None, quote: str) -> str:
     """Return the quotation of a comment at this place: the given words, or else the beginning of the line.
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any, Final
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from review.about import columns_about
+from review.comments.mentions import update_mentions
 from review.comments.places import checked_quote, start_in, value_at
 from review.comments.subjects import Subject
 from review.models import Comment
@@ -126,7 +128,7 @@ class Comments(Verbs):
             )
             comment.updated_at = comment.created_at
             comment.save(force_insert=True)
-            _record("added", comment, subject)
+            update_mentions(comment, _record("added", comment, subject))
         return comment
 
     @retry_on_conflict
@@ -151,7 +153,7 @@ class Comments(Verbs):
                 if body != comment.body:
                     comment.body, comment.updated_at = checked_body(body), timezone.now()
                     comment.save(update_fields=["body", "updated_at"])
-                    _record("changed", comment, subject)
+                    update_mentions(comment, _record("changed", comment, subject))
             if resolved is not None:
                 _resolve(comment.parent or comment, subject, resolved=resolved)
         return comment
@@ -235,13 +237,13 @@ def _hand_over(comment: Comment) -> None:
     comment.replies.exclude(pk=next_one.pk).update(parent=next_one)
 
 
-def _record(what: str, comment: Comment, subject: Subject) -> None:
-    """Record a change of a comment, without its text."""
+def _record(what: str, comment: Comment, subject: Subject) -> UUID:
+    """Record a change of a comment, without its text, and return the id of the entry."""
     try:
         version = subject.version(comment.version_id)
     except NotFound:
         version = None  # the version was deleted, and the comment stays
-    events.record(
+    return events.record(
         f"comment.{what}",
         by=subject.caller,
         workspace_id=comment.workspace_id,

@@ -1,16 +1,17 @@
 """The models of this application. Its folders share them, and import no models from each other."""
 
-from review.models.comments import Comment
+from review.models.comments import Comment, Mention
 from review.models.looks import Look
-from review.models.policies import MAX_REQUIRED, Bypass, DeletedVersion, PublishedConfiguration, ReviewPolicy
+from review.models.policies import MAX_REQUIRED, Bypass, OtherAuthor, PublishedConfiguration, ReviewPolicy
 from review.models.reviews import Review, Verdict, VerdictValue
 
 __all__ = [
     "MAX_REQUIRED",
     "Bypass",
     "Comment",
-    "DeletedVersion",
     "Look",
+    "Mention",
+    "OtherAuthor",
     "PublishedConfiguration",
     "Review",
     "ReviewPolicy",

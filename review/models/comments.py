@@ -63,6 +63,8 @@ class Comment(AboutResource):
     """The user name at the time, which outlives the account. Empty for the application."""
     resolved_at = models.DateTimeField(null=True)
     resolved_by_name = models.TextField(blank=True)
+    mentioned = models.ManyToManyField(settings.AUTH_USER_MODEL, through="review.Mention", related_name="+")
+    """The people whom the text mentions, as far as they may read it."""
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -76,3 +78,19 @@ class Comment(AboutResource):
 
     def __str__(self) -> str:
         return f"{self.author_name}: {clipped(self.body, 40)}"
+
+
+class Mention(models.Model):
+    """A person whom a comment mentions, with the entry of the log that notifies them."""
+
+    comment = models.ForeignKey(Comment, on_delete=models.CASCADE, related_name="mentions")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    event = models.UUIDField()
+    """The id of the entry: when the comment was written, or changed to mention the person."""
+
+    class Meta:
+        constraints = [models.UniqueConstraint(name="mention_once", fields=["comment", "user"])]
+        indexes = [models.Index(name="mention_in_event", fields=["event", "user"])]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} in {self.comment_id}"

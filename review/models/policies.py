@@ -89,19 +89,23 @@ class PublishedConfiguration(AboutResource):
         return f"{self.kind} {self.resource_id}: {self.digest}"
 
 
-class DeletedVersion(AboutResource):
-    """The author of a deleted version, who still counts as an author of what is under review.
+class OtherAuthor(AboutResource):
+    """An author of a version whom no row of the version names.
 
-    An existing version's row has its author. The log has only names, which change, and it can be pruned.
+    Such are the authors of deleted versions, and those whose suggested wording another person accepted. They
+    count as authors of what is under review. The log has only names, which change, and it can be pruned.
     """
 
     number = models.PositiveIntegerField()
-    """Its number; 0 if the numbers of its resource have restarted from 1 since."""
+    """The number of the version; 0 if the numbers of its resource have restarted from 1 since."""
     author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    suggestion = models.UUIDField(null=True)
+    """The comment with the accepted wording, which may be deleted; null for a deleted version."""
 
     objects = AboutResourceQuerySet.as_manager()
 
     class Meta:
+        db_table = "review_deletedversion"
         indexes = [models.Index(name="deleted_version_of", fields=["identity", "resource_id", "number"])]
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Q
 
-from review.models import DeletedVersion, PublishedConfiguration
+from review.models import OtherAuthor, PublishedConfiguration
 from review.policy.judged_versions import JudgedVersion, Key, about
 from review.policy.recording import are_the_same
 from review.policy.rules import under_review
@@ -56,6 +56,7 @@ def authors(
 ) -> Mapping[tuple[Key, int], frozenset[Hashable]]:
     """Return the accounts that saved the versions under review, by resource and number, in four queries.
 
+    Whoever suggested a wording that one of the versions accepted counts as if they had saved it.
     Whoever issued a key of such an account, as admins do for service accounts, may have saved them by it.
     """
     numbered = [one for one in asked if one.is_numbered]  # authors of commits are not accounts
@@ -91,7 +92,7 @@ def _issuers(accounts: Collection[Hashable]) -> Mapping[Hashable, set[Hashable]]
 def _saved(
     asked: Sequence[JudgedVersion], spans: Iterable[tuple[int, int]]
 ) -> Mapping[Key, list[tuple[int, Hashable]]]:
-    """Return who saved versions of the resources, deleted ones included, by number."""
+    """Return who saved versions of the resources or suggested their wording, by number; also deleted ones."""
     # One range for all: SQLite refuses a thousand conditions.
     first, last = (pick(ends) for pick, ends in zip((min, max), zip(*spans, strict=True), strict=True))
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
@@ -102,8 +103,8 @@ def _saved(
             rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
             for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):
                 found[keys[resource_id]].append((number, account))
-    deleted = DeletedVersion.objects.filter(about(asked), number__range=(first, last))
+    others = OtherAuthor.objects.filter(about(asked), number__range=(first, last))
     columns = ("kind", "resource_id", "identity", "number", "author_id")
-    for *resource, number, account in deleted.values_list(*columns):
+    for *resource, number, account in others.values_list(*columns):
         found[tuple(resource)].append((number, account))
     return found

@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import connection
 
 from review.about import columns_about
-from review.models import Bypass, DeletedVersion, PublishedConfiguration, Review, ReviewPolicy
+from review.models import Bypass, OtherAuthor, PublishedConfiguration, Review, ReviewPolicy
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Via
 from versioning.domain.events import Target, VersionName
@@ -193,7 +193,7 @@ def _remember_author(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     if isinstance(version, Version) and version.author_id is not None:
-        DeletedVersion.objects.create(
+        OtherAuthor.objects.create(
             **columns_about(resource), number=version.number, author_id=version.author_id
         )
 
@@ -214,7 +214,7 @@ def _begin_numbers_again(
     Its identity is that of the code, and stays. So the old numbers would now refer to other versions.
     """
     if version is not None and version.number == _FIRST and resource.identity == IN_CODE:
-        DeletedVersion.objects.about(resource).update(number=0)
+        OtherAuthor.objects.about(resource).update(number=0)
         PublishedConfiguration.objects.forget_numbers(resource)
 
 
@@ -223,11 +223,11 @@ def _forget_authors(
 ) -> None:
     """Drop the authors of an override: its row may come and go while the override stays in its file."""
     if resource.identity == IN_CODE:
-        DeletedVersion.objects.about(resource).delete()
+        OtherAuthor.objects.about(resource).delete()
 
 
 def _forget_with_row(instance: Any, **_signal: Any) -> None:
-    DeletedVersion.objects.filter(identity=instance.uuid).delete()
+    OtherAuthor.objects.filter(identity=instance.uuid).delete()
 
 
 FOLLOWERS: Final = (

@@ -39,7 +39,7 @@ class Ignored(Enum):
     """Why a person's latest verdict on a configuration does not count."""
 
     AUTHOR = auto()
-    """The person saved one of the versions under review."""
+    """The person saved one of the versions under review, or suggested its wording."""
     MAY_NOT_PUBLISH = auto()
     NOT_A_PERSON = auto()
     """The verdict is of a service account."""

@@ -49,7 +49,8 @@ def give_verdict(
 
     `version_id` is the version that the caller has seen. Requires the right to publish. Raises `Conflict`
     with the code `review_closed` if the review is closed or published, and `review_outdated` if it is now
-    about another version; `Forbidden` with `own_change` if the caller saved one of the versions under review.
+    about another version; `Forbidden` with `own_change` if the caller saved one of the versions under review,
+    or suggested its wording.
     """
     by = caller_of(by)
     if verdict not in VerdictValue.values:

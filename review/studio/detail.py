@@ -16,7 +16,7 @@ from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.panels import OWN_PAGE
-from review.studio.presenters import people_of
+from review.studio.presenters import has_decided, may_decide, people_of
 from review.studio.requesting import people_to_ask, reviewers_in
 from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
@@ -28,7 +28,7 @@ from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.resources.blocks import blocks_on_page
 from studio.translation import reference_to, title_of, translated
-from studio.views import with_undo
+from studio.views import safe_next_url, with_undo
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, NotFound
 from versioning.domain.selectors import Selector
@@ -97,9 +97,9 @@ class ReviewPage(DifferencesPage):
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
             people=people_of(record),
-            may_decide=version is not None and self.may_decide,
+            may_decide=version is not None and may_decide(record, self.caller),
             is_own=self.is_own,
-            has_said=any(one.account_id == self.caller.user_id and one.counts for one in record.verdicts),
+            has_said=has_decided(record, self.caller),
             typed=typed,
             problems=problems,
             max_text=MAX_TEXT,
@@ -174,11 +174,6 @@ class ReviewPage(DifferencesPage):
         return self.caller.user_id in self.review.outcome.authors
 
     @property
-    def may_decide(self) -> bool:
-        """Whether to offer the verdict buttons; the verb decides."""
-        return not self.is_over and not self.is_own and self.may(Right.PUBLISH)
-
-    @property
     def may_change(self) -> bool:
         """Whether the person can move the review, change the reviewers, or close it."""
         return not self.is_over and self.may(Right.SAVE)
@@ -219,8 +214,9 @@ class VerdictPage(ReviewPage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(status=400, typed=body, problems=problems)
-        # The focus goes on at the beginning of the review, and not of the page.
-        return self.go(f"{self.own()}#review-title", messages_by_verdict[VerdictValue(verdict)])
+        # The focus goes on at the beginning of the review, and not of the page; or on the page with the form.
+        address = safe_next_url(request, f"{self.own()}#review-title")
+        return self.go(address, messages_by_verdict[VerdictValue(verdict)])
 
 
 class ChangePage(ReviewPage):

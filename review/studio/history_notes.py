@@ -1,4 +1,4 @@
-"""The history's notes on versions: who approved, who requested changes, who bypassed the review."""
+"""The history's notes on versions: who suggested wordings, approved, requested changes, bypassed a review."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from review.models import Verdict, VerdictValue
+from review.models import OtherAuthor, Verdict, VerdictValue
 from review.studio.links import of_review
 from studio.kinds import StudioKind
 from studio.people import Place, people, person
@@ -25,15 +25,28 @@ from versioning.serving.grants import target_of
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the notes on each version, by its id; two queries at most."""
+    """Return the notes on each version, by its id; three queries at most."""
     target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
     found: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
     for version_id, given in _latest(verdicts.defer("body")).items():
         found[version_id] += _sentences(given)
+    for version_id, names in _suggesters(target, versions).items():
+        words = format_html(_("Wording suggested by {people}"), people=people(names))
+        found[version_id].append(words)
     for version_id, words in _bypasses(target, versions):
         found[version_id].append(words)
+    return found
+
+
+def _suggesters(target: Target, versions: Sequence[Snapshot]) -> Mapping[str, list[str]]:
+    """Return whose suggested wordings versions accepted, by the ids of the versions."""
+    ids = {version.number: version.version_id for version in versions if not version.read_only}
+    rows = OtherAuthor.objects.about(target).filter(number__in=ids, suggestion__isnull=False)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for row in rows.select_related("author").order_by("pk"):
+        found[ids[row.number]].append(row.author.get_username())
     return found
 
 

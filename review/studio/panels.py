@@ -11,9 +11,11 @@ from django.utils.translation import gettext as _
 
 from review.models import Review
 from review.policy.administration import policy_of
+from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
+from review.studio import requested_changes
 from review.studio.links import of_asking, of_review
-from review.studio.presenters import open_review_of, record_of
+from review.studio.presenters import has_decided, may_decide, open_review_of, record_of
 from review.studio.wording import STATES, missing_in_words
 from studio.extensions import NextStep
 from studio.kinds import StudioKind
@@ -58,7 +60,10 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
     return address
 
 
-EDITING = frozenset({"edit", "since"})
+DECIDING = frozenset({"publish", "compare"})
+"""The pages with the differences of a version, on which the open review of the version can be decided."""
+EDIT: Final = "edit"
+EDITING = frozenset({EDIT, "since"})
 """The edit page, and the page that updates its buttons."""
 OWN_PAGE = "review"
 SAYING_WHY = EDITING | {"history", "version", "publish"}
@@ -88,19 +93,30 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
+    if review is not None and shown.page == EDIT:
+        yield from requested_changes.panels(shown, context["review"])
+    if context.get("may_decide"):
+        yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
 
 
 def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
     """Return the panel about the open review; it can be moved to a newer version of the resource."""
-    record = record_of(review)
+    record, caller = record_of(review), shown.caller
     is_newest = shown.version.version_id == shown.resource.latest_id
     return {
         "review": record,
         "state": STATES[record.state],
         "missing": ""
-        if shown.page in SAYING_WHY and shown.caller.may(Right.PUBLISH, review.workspace_id)
+        if shown.page in SAYING_WHY and caller.may(Right.PUBLISH, review.workspace_id)
         else missing_in_words(record.missing, record.outcome.changes_requested_by),
         "address": of_review(review.kind, review.resource_id, review.pk),
         "move_address": of_review(review.kind, review.resource_id, review.pk, "review_change"),
         "can_move": record.outdated and is_newest,
+        "may_decide": shown.page in DECIDING
+        and shown.version.version_id == record.version_id
+        and may_decide(record, caller),
+        "has_said": has_decided(record, caller),
+        "verdict_address": of_review(review.kind, review.resource_id, review.pk, "review_verdict"),
+        "max_text": MAX_TEXT,
+        "next": shown.request.get_full_path(),
     }

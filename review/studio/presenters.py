@@ -16,7 +16,7 @@ from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
 from versioning.serving.grants import target_of
 
@@ -102,7 +102,7 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
         return ""
     if verdict.ignored is not None:
         return {
-            Ignored.AUTHOR: _("does not count: they saved one of the changes"),
+            Ignored.AUTHOR: _("does not count: they made one of the changes"),
             Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
             Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
             Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),
@@ -110,6 +110,17 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
     if verdict.version_id != record.version_id:
         return _("about an earlier version")
     return _("does not count: they may no longer publish")
+
+
+def may_decide(record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether to offer the buttons of a verdict to the caller; the verb decides."""
+    is_own = caller.user_id in record.outcome.authors
+    return record.state not in _ENDED and not is_own and caller.may(Right.PUBLISH, record.workspace_id)
+
+
+def has_decided(record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether a verdict of the caller counts."""
+    return any(one.account_id == caller.user_id and one.counts for one in record.verdicts)
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:

@@ -69,7 +69,7 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     ]
     return {
         "people": sorted(found[:most], key=lambda one: not one.may_approve),
-        "people_address": people_address(workspace_id) if len(found) > most else "",
+        "people_address": people_address(workspace_id, persons=True) if len(found) > most else "",
     }
 
 

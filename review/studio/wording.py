@@ -76,7 +76,7 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     return [
         needs % {"count": required},
         _(
-            "People who saved one of the changes cannot approve them. "
+            "People who made one of the changes cannot approve them. "
             "What was live before may go live again at once."
         ),
         exempt,

@@ -189,6 +189,8 @@ class PublishPage(DifferencesPage, DependentsPage):
             history_address=self.address("history"),
             publish_address=self.address("publish"),
             in_code=self.code_agent is not None,
-            panels=self.panels("publish", version, unpublished_blocks=[block.id for block in blocks]),
+            panels=self.panels(
+                "publish", version, [field.name for field in fields], [block.id for block in blocks]
+            ),
             **context,
         )

@@ -21,6 +21,7 @@ from studio.forms.instructions import control_of_text
 from studio.forms.wording import ROWS
 from studio.panels import Panel
 from studio.translation import translated
+from versioning.domain.invisible import script_pattern
 
 MAX_PIECES: Final = 4_000
 """The maximum number of placeholders and texts between them that are marked on a page."""
@@ -88,3 +89,9 @@ def _row_buttons(what: str, moves: bool, _language: str | None) -> str:  # noqa:
 def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
     """Return when something is `shown`, `used` or `offered`, as a sentence; empty if always."""
     return sentence(rules, what) if in_words(rules) else ""
+
+
+@register.simple_tag
+def invisible_pattern() -> str:
+    """Return which characters nobody sees, for the script that finds them in what is pasted."""
+    return script_pattern()

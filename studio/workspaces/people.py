@@ -40,10 +40,13 @@ class Person:
     """Their role."""
 
 
-def people_address(workspace_id: str, *, invites: bool = False) -> str:
-    """Return the address that offers members of a workspace; with `invites`, people who are none yet."""
-    name = "inviting" if invites else "workspace"
-    return f"{reverse('studio:people')}?{urlencode({name: workspace_id})}"
+def people_address(workspace_id: str, *, invites: bool = False, persons: bool = False) -> str:
+    """Return the address that offers members of a workspace; with `invites`, people who are none yet.
+
+    With `persons` it offers no service accounts.
+    """
+    query = {"inviting" if invites else "workspace": workspace_id} | ({"persons": "1"} if persons else {})
+    return f"{reverse('studio:people')}?{urlencode(query)}"
 
 
 class PeoplePage(StudioPage):
@@ -57,6 +60,8 @@ class PeoplePage(StudioPage):
             people = self._to_invite(given["inviting"])
         else:
             people = self._working_in(given.get("workspace", ""))
+        if "persons" in given:
+            people = people.filter(is_service=False)
         return JsonResponse({"choices": [asdict(one) for one in _first(people, text)]})
 
     def _working_in(self, workspace_id: str) -> Any:

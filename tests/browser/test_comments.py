@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.clicks import Clicks
 from tests.browser.conftest import NARROW, Enter
-from tests.browser.flaws import flaws
+from tests.browser.flaws import flaws, serious_problems
 from tests.browser.prompts import editor
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
@@ -91,7 +92,7 @@ def test_selected_words_are_quoted_and_text_typed_elsewhere_is_preserved(
     page.locator("#comments summary", has_text="Comment").click()
     page.get_by_label("Comment on version 2").fill("Half a thought")
     select(page, "brief")
-    page.locator(".comment-here").click()
+    page.locator(".comment-here button").first.click()
     expect(field.get_by_label("About these words")).to_have_value("brief")
     page.keyboard.type("<b>Why?</b>")
     page.keyboard.press("Tab")
@@ -181,7 +182,7 @@ def test_the_place_of_words_is_that_where_they_were_chosen(enter: Enter, api_of:
         }""",
         text,
     )
-    page.locator(".comment-here").click()
+    page.locator(".comment-here button").first.click()
     page.keyboard.type("Selected")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#field-content .thread", has_text="Selected")).to_be_visible()
@@ -243,3 +244,78 @@ def test_words_copied_from_the_edited_text_keep_their_place(enter: Enter, api_of
     page.reload()
     start = page.locator("[data-mark][data-control=content]").get_attribute("data-start")
     assert start == str(len("In mails:\nBe brief.\nOn the phone:\n"))
+
+
+@pytest.mark.parametrize("width", [NARROW, 768, 1280])
+def test_a_wording_is_suggested_where_the_difference_is_and_accepted_with_one_click(
+    enter: Enter, api_of: Everybody, width: int
+) -> None:
+    name = f"worded-{width}"
+    made(api_of, name)
+    page = enter("paula", f"versioning/agent/{name}/publish/", width=width)
+    field = page.locator("#field-instructions")
+    select(page, "brief")
+    page.locator(".comment-here button", has_text="Suggest a wording…").click()
+    wording = field.get_by_label("Wording instead of these words")
+    expect(wording).to_be_focused()
+    expect(wording).to_have_value("brief")
+    wording.fill("<b>short</b>\n& sweet")
+    assert flaws(page) == []
+    field.get_by_role("button", name="Suggest this wording").click()
+    thread = field.locator(".thread")
+    expect(thread).to_contain_text("<b>short</b>\n& sweet")
+    expect(thread).to_be_focused()
+    assert flaws(page) == []
+
+    edgar = Clicks(enter("edgar", f"versioning/agent/{name}/compare/", width=width))
+    assert flaws(edgar.page) == []
+    edgar.click(edgar.page.get_by_role("button", name="Accept suggestion"))
+    expect(edgar.page.get_by_text("Suggestion accepted. Version 3 is saved as a draft.")).to_be_visible()
+    expect(edgar.page.locator("#field-instructions .threads-resolved")).to_be_visible()
+    assert edgar.count == 1
+    saved = api_of("edgar").get(f"/stored/agents/{name}?status=draft").body
+    assert saved["instructions"] == OLD.replace("brief", "<b>short</b>\n& sweet")
+
+
+def test_a_comment_that_is_being_written_survives_news_on_the_page_for_publishing(
+    enter: Enter, api_of: Everybody
+) -> None:
+    made(api_of, "written-while-live")
+    page = enter("paula", "versioning/agent/written-while-live/publish/")
+    field = page.locator("#field-instructions")
+    field.locator("summary", has_text="Comment").click()
+    page.keyboard.type("Half a thought")
+    AGENTS.save(api_of("edgar"), "written-while-live", "Newer.")
+    expect(page.get_by_text("This is not the newest version")).to_be_visible(timeout=15_000)
+    expect(field.get_by_label("Comment on Instructions").and_(page.locator("textarea"))).to_have_value(
+        "Half a thought"
+    )
+
+
+@pytest.mark.parametrize("width", [NARROW, 768, 1280])
+def test_people_are_mentioned_by_name_with_the_keyboard(enter: Enter, api_of: Everybody, width: int) -> None:
+    name = f"mentioning-{width}"
+    made(api_of, name)
+    page = enter("edgar", f"versioning/agent/{name}/compare/", width=width)
+    field = page.locator("#field-instructions")
+    field.locator("summary", has_text="Comment").click()
+    page.keyboard.type("Fine, @paul")
+    option = page.locator(".pick-option:visible", has_text="paula")
+    expect(option).to_have_attribute("aria-selected", "true")
+    assert serious_problems(field) == []
+    page.keyboard.press("Enter")
+    page.keyboard.type("?\n@no one at all")
+    box = field.get_by_label("Comment on Instructions").and_(page.locator("textarea"))
+    expect(box).to_have_value("Fine, @paula ?\n@no one at all")
+    expect(page.locator(".pick-option:visible")).to_have_count(0)
+    page.keyboard.press("Control+Enter")
+    thread = field.locator(".thread")
+    expect(thread.locator(".mention")).to_have_text("@paula")
+    # A reply offers people, too; Escape leaves what is typed.
+    thread.get_by_text("Reply", exact=True).first.click()
+    expect(thread.get_by_label("Your reply")).to_be_focused()
+    page.keyboard.type("@al")
+    expect(page.locator(".pick-option:visible", has_text="alice")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".pick-option:visible")).to_have_count(0)
+    expect(thread.get_by_label("Your reply")).to_have_value("@al")

@@ -82,7 +82,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     paula.page.keyboard.type("Is anybody dear to us?")
     paula.click(field.get_by_role("button", name="Comment", exact=True))
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
-    paula.page.get_by_label("Comment", exact=True).fill("One word too many.")
+    paula.page.locator("#verdict-body").fill("One word too many.")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
     expect(paula.page.get_by_text("You asked for changes.").first).to_be_visible()
     assert paula.count == 4

@@ -146,7 +146,10 @@ def test_in_a_large_workspace_people_are_found_by_their_names(cast: Cast) -> Non
         person(f"editor{number:02}", acme="editor")
     edgar = Window.of("edgar")
     asked = edgar.post(ASK, chosen=chosen)
-    assert "Someone else" in asked.text and 'data-choices="/studio/people/?workspace=acme"' in asked.markup
+    assert (
+        "Someone else" in asked.text
+        and 'data-choices="/studio/people/?workspace=acme&amp;persons=1"' in asked.markup
+    )
     assert asked.markup.count('type="checkbox" name="reviewers"') == 12 and 'value="paula"' in asked.markup
     edgar.post(ASK, **{**sent(asked), "reviewers": ["paula", " editor19 ", ""]})  # type: ignore[arg-type]
     [review] = Review.objects.all()

@@ -7,8 +7,10 @@ from importlib import import_module
 from typing import Any
 
 from django.apps import apps
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
 
-from review.models import DeletedVersion, PublishedConfiguration, Verdict
+from review.models import OtherAuthor, PublishedConfiguration, Verdict
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.reviews import approve, ask
@@ -63,10 +65,15 @@ def history() -> list[Any]:
     """Return all history that reviews use."""
     about = ("kind", "resource_id", "identity", "number")
     published = PublishedConfiguration.objects.values_list(*about, "digest", "named")
-    deleted = DeletedVersion.objects.values_list(*about, "author_id")
+    deleted = OtherAuthor.objects.values_list(*about, "author_id")
     return [
         sorted(rows, key=str) for rows in (published, deleted, Verdict.objects.values_list("pk", "named"))
     ]
+
+
+def then() -> Any:
+    """Return the models as that migration knows them."""
+    return MigrationLoader(connection).project_state([("review", "0004_history")]).apps
 
 
 def forget() -> None:
@@ -78,7 +85,7 @@ def forget() -> None:
         seen.add((row.identity, row.digest))
     PublishedConfiguration.objects.update(number=0, named="")
     Verdict.objects.update(named="")
-    DeletedVersion.objects.all().delete()
+    OtherAuthor.objects.all().delete()
 
 
 def test_an_upgrade_reconstructs_the_same_history(cast: Cast, kind: Kind) -> None:
@@ -96,7 +103,7 @@ def test_an_upgrade_reconstructs_the_same_history(cast: Cast, kind: Kind) -> Non
     assert [row[3] for row in kept[1]] == [2]
     forget()
     for _ in range(2):  # as after an interruption
-        HISTORY.fill(apps, None)
+        HISTORY.fill(then(), None)
         assert history() == kept
 
 
@@ -108,7 +115,7 @@ def test_an_upgrade_does_not_trust_replaced_references(cast: Cast) -> None:
     assert cast.alice.delete(PROMPT_BLOCKS.url("tone")).status == 200
     PROMPT_BLOCKS.make(cast.alice, "tone", autoPublish=True)
     forget()
-    HISTORY.fill(apps, None)
+    HISTORY.fill(then(), None)
     [published] = [row for row in history()[0] if row[1] == "writer"]
     assert published in kept[0]  # it was granted the block that is gone
     assert [named for _, named in history()[2]] == [""]  # nothing that is named now was there

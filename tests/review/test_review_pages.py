@@ -434,8 +434,12 @@ def test_a_bulk_report_shows_missing_approvals(cast: Cast, kind: Kind, draft: st
     assert "1 was not published" in seen.text and "Needs one more approval." in seen.text
 
 
+FOR_BILLING = {
+    "operator": "AND",
+    "conditions": [{"field": "topic", "operator": "equals", "value": "billing"}],
+}
 FEW, MANY = 2, 4
-MAX_QUERIES = 58
+MAX_QUERIES = 59
 """Within the transaction of a test nothing is cached: each page counts anew what waits for the person."""
 
 
@@ -529,3 +533,54 @@ def test_what_was_seen_is_no_news_any_more(cast: Cast, kind: Kind, draft: str) -
     Look.objects.update(at=F("at") - hour, before=F("before") - 2 * hour)
     Verdict.objects.update(created_at=F("created_at") - 2 * hour)
     assert news_in(paula.get(address)) == ""  # she saw it an hour ago
+
+
+@pytest.mark.parametrize("page", ["publish", "compare"])
+def test_a_review_is_decided_on_the_pages_with_the_differences(
+    cast: Cast, kind: Kind, draft: str, page: str
+) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    paula, address = Window.of("paula"), page_of(kind, page)
+    seen = paula.get(address)
+    assert seen.markup.count('value="approve"') == 2 and "Request changes" in seen.text
+    assert 'value="approve"' not in Window.of("edgar").get(page_of(kind, "compare")).markup  # edgar saved it
+    verdict = review_page(kind, review, "review_verdict")
+    sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long", next=address)
+    assert sent.headers["Location"] == address
+    assert "You asked for changes." in paula.get(address).text
+    paula.post(verdict, version=draft, verdict="approve", next=address)
+    seen = paula.get(address)
+    assert "Withdraw my verdict" in seen.text and read(cast.edgar, review)["state"] == "approved"
+
+
+def test_a_decision_is_offered_only_about_the_version_on_the_page(cast: Cast, kind: Kind, draft: str) -> None:
+    ask(cast.edgar, kind)
+    newer = kind.save(cast.edgar, text="three")["latestVersionId"]
+    paula = Window.of("paula")
+    for page in ("publish", "compare"):
+        assert 'value="approve"' not in paula.get(page_of(kind, page)).markup
+    assert 'value="approve"' not in paula.get(page_of(kind, "publish"), version=newer).markup
+    assert 'value="approve"' in paula.get(page_of(kind, "publish"), version=draft).markup
+
+
+def test_the_edit_page_has_the_words_of_a_request_for_changes_below_the_changed_field(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    review = ask(cast.edgar, kind)
+    edgar, edit = Window.of("edgar"), page_of(kind, "change")
+    say(cast.paula, review, "requestChanges", body="<b>Too long</b> for a phone")
+    seen = edgar.get(edit)
+    field, _, beside = seen.markup.partition('id="beside"')
+    assert "paula</bdi></span> requested changes to version 2" in " ".join(field.split())
+    assert "&lt;b&gt;Too long&lt;/b&gt; for a phone" in field and "Too long" not in beside
+    # A newer version does not answer the request; a second field moves the words to the side.
+    second: dict[str, Any] = {"tools": {"search": {}}} if kind is AGENTS else {"rules": FOR_BILLING}
+    newer = kind.save(cast.edgar, text="three", **second)
+    edgar.post(review_page(kind, review, "review_change"), do="move", version=newer["latestVersionId"])
+    assert "for a phone" in edgar.get(edit).markup.partition('id="beside"')[0]
+    say(cast.paula, read(cast.edgar, review), "requestChanges", body="Still too long")
+    field, _, beside = edgar.get(edit).markup.partition('id="beside"')
+    assert "Still too long" in beside and "Still too long" not in field and "phone" not in field + beside
+    say(cast.paula, read(cast.edgar, review), "approve")
+    assert "requested changes to" not in edgar.get(edit).text

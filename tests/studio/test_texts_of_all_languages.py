@@ -187,6 +187,7 @@ QUERIES = {
     "evaluation/experiments/models/experiments.py": {"begins"},
     "evaluation/gates/models.py": {"contains"},
     "mail/forgotten.py": {"equals_caseless"},
+    "review/comments/mentions.py": {"accounts_alike"},
     "review/comments/studio/threads.py": {"begins"},
     "studio/accounts/admin.py": {"contains_caseless"},
     "studio/activity/forms.py": {"contains_caseless"},

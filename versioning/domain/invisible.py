@@ -34,16 +34,19 @@ _IGNORED: Final = (
 """What Unicode calls default ignorable, except for soft hyphens."""
 _CONTROLS: Final = r"\x00-\x08\x0B\x0C\x0E-\x1F\x7F-\x9F\u2028\u2029\uFFF9-\uFFFB"
 # Every alternative begins with the character itself, so that the engine looks at nothing else.
+_VISIBLE: Final = (
+    rf"\U0001F3F4(?:{_FLAGS})\U000E007F",
+    r"[\uFE0E\uFE0F](?<=(?:[\p{Emoji}\u20E3]|\p{Emoji}\p{Emoji_Modifier}).)",
+    r"[\uFE00-\uFE02\U000E0100-\U000E01EF](?<=[\p{Unified_Ideograph}\p{Script=Han}].)",
+    r"\u200D(?<=[\p{Emoji}\p{Emoji_Modifier}\uFE0F\u20E3].)(?=\p{Emoji})",
+    rf"[\u200C\u200D](?:(?<=[{_JOINING}].)(?![\u200C\u200D])|(?<![\u200C\u200D].)(?=[{_JOINING}]))",
+    r"[\u180B-\u180F](?<=\p{Script=Mongolian}.)",
+    r"[\u115F\u1160](?:(?<=\p{Script=Hangul}.)|(?=\p{Script=Hangul}))",
+)
+"""Those of the characters below that scripts, emoji and flags need."""
+_INVISIBLE: Final = rf"(?:[{_IGNORED}{_CONTROLS}]|\r(?!\n))+"
 _RUN: Final = regex.compile(
-    rf"\U0001F3F4(?:{_FLAGS})\U000E007F(*SKIP)(*FAIL)"
-    r"|[\uFE0E\uFE0F](?<=(?:[\p{Emoji}\u20E3]|\p{Emoji}\p{Emoji_Modifier}).)(*SKIP)(*FAIL)"
-    r"|[\uFE00-\uFE02\U000E0100-\U000E01EF](?<=[\p{Unified_Ideograph}\p{Script=Han}].)(*SKIP)(*FAIL)"
-    r"|\u200D(?<=[\p{Emoji}\p{Emoji_Modifier}\uFE0F\u20E3].)(?=\p{Emoji})(*SKIP)(*FAIL)"
-    rf"|[\u200C\u200D](?:(?<=[{_JOINING}].)(?![\u200C\u200D])|(?<![\u200C\u200D].)(?=[{_JOINING}]))(*SKIP)(*FAIL)"
-    r"|[\u180B-\u180F](?<=\p{Script=Mongolian}.)(*SKIP)(*FAIL)"
-    r"|[\u115F\u1160](?:(?<=\p{Script=Hangul}.)|(?=\p{Script=Hangul}))(*SKIP)(*FAIL)"
-    rf"|(?:[{_IGNORED}{_CONTROLS}]|\r(?!\n))+",
-    regex.DOTALL,
+    "|".join([*(f"{one}(*SKIP)(*FAIL)" for one in _VISIBLE), _INVISIBLE]), regex.DOTALL
 )
 _CANDIDATE: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}\r]")
 
@@ -64,6 +67,16 @@ class InvisibleRun(NamedTuple):
 def code_point(character: str) -> str:
     """Return the name of a character by its number, such as `U+200B`."""
     return f"U+{ord(character):04X}"
+
+
+def script_pattern() -> str:
+    """Return the rule as a regular expression of JavaScript, with the flags `gsu`.
+
+    It matches what is visible, too; invisible characters are in the group `run`.
+    """
+    whole = "|".join([*_VISIBLE, f"(?<run>{_INVISIBLE})"])
+    whole = re.sub(r"[^\x00-\x7F]", lambda one: f"\\U{ord(one[0]):08X}", whole)
+    return re.sub(r"\\U000?([0-9A-F]{5})", r"\\u{\1}", whole)
 
 
 def invisible_runs(text: str) -> Iterator[InvisibleRun]:

@@ -45,6 +45,8 @@ class NotificationRule:
     condition: Condition
     unattended: bool = False
     """Whether it is about what runs unattended on behalf of the person, rather than about what others do."""
+    topic: str = ""
+    """The name of the topic of its events; empty if their types decide."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,8 @@ class NotificationTopic:
     """What it says, lazily translated, after *Send me mail about*."""
     types: Collection[str] = ()
     """The types of its events; types that no application declares are no events."""
+    has_rules: bool = False
+    """Whether it has only the events of the rules that name it, such as mentions of a person in comments."""
 
 
 _Compiled = tuple[str, tuple[Any, ...]] | None
@@ -80,13 +84,28 @@ def news(caller: Caller, code: Registry, *, after: int = 0) -> QuerySet[Event]:
     return concerning(caller, code, newer).order_by("-position")
 
 
-def concerning(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
-    """Return those of the events that concern the caller and that they may see; the application has none."""
+def concerning(
+    caller: Caller, code: Registry, events: QuerySet[Event], wanted: Collection[str] | None = None
+) -> QuerySet[Event]:
+    """Return those of the events that concern the caller and that they may see; the application has none.
+
+    `wanted` are the names of the topics; None for everything.
+    """
     if caller.user_id is None or not caller.username:
         return Event.objects.none()
-    own = Q(actor=caller.username)
-    concerns = reduce(or_, (one.condition(caller) & (own if one.unattended else ~own) for one in _rules))
-    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own
+    own, of_types = Q(actor=caller.username), Q()
+    if wanted is not None:
+        by_type = (one.types for one in topics() if one.name in wanted and not one.has_rules)
+        of_types = Q(type__in={name for types in by_type for name in types})
+    rules = [one for one in _rules if wanted is None or not one.topic or one.topic in wanted]
+    concerns = reduce(
+        or_,
+        (
+            one.condition(caller) & (own if one.unattended else ~own) & (Q() if one.topic else of_types)
+            for one in rules
+        ),
+    )
+    seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own & of_types
     return events.filter(seen, hidden_from="")
 
 

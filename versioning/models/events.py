@@ -21,7 +21,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
+from uuid import UUID
 
 from django.apps import apps
 from django.db import IntegrityError, models
@@ -136,8 +137,8 @@ def record(
     audience: Audience | None = None,
     seen_in: Iterable[Target] = (),
     **detail: Any,
-) -> None:
-    """Record a change; it is written when the outermost `transaction()` ends.
+) -> UUID:
+    """Record a change, and return the id of its entry; it is written when the outermost `transaction()` ends.
 
     `resource` describes who could read it before the change. `audience` defaults to that of the type.
     `seen_in` are the published agents that show the text in question: readers of such an agent who are not
@@ -171,6 +172,7 @@ def record(
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
             watcher(by, resource, version, detail)
+    return cast("UUID", entry["uuid"])
 
 
 def watch(event_type: str, watcher: Watcher) -> None:

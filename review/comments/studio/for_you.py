@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from review.about import about_own_work
-from review.models import Comment
+from review.comments.studio.threads import said_in
+from review.models import Comment, Mention
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG
-from studio.limits import shortened
 from studio.named import names_of
 from studio.people import Place, person
 from versioning.domain.access import Caller, Right
@@ -40,13 +40,15 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 def waiting_for(caller: Caller) -> list[Comment]:
     """Return the last comments of the open threads that wait for the person, newest first; one statement.
 
-    These are the threads that they began, and those about what they saved last.
+    These are the threads that they began, that mention them, and those about what they saved last.
     """
     if caller.user_id is None:
         return []
     comments: Any = Comment.objects.order_by("-created_at", "-pk")
     of_thread = comments.filter(Q(pk=OuterRef("pk")) | Q(parent=OuterRef("pk")))
-    mine = Q(author=caller.user_id) | about_own_work(caller)
+    of_comments = Q(comment=OuterRef("pk")) | Q(comment__parent=OuterRef("pk"))
+    mentions: Any = Mention.objects.filter(of_comments, user_id=caller.user_id).order_by()
+    mine = Q(author=caller.user_id) | Q(Exists(mentions)) | about_own_work(caller)
     threads = Comment.objects.filter(
         mine, within("workspace_id", caller.scope(Right.READ_DRAFTS)), parent=None, resolved_at=None
     )
@@ -61,7 +63,7 @@ def _task(comment: Comment, name: str) -> Task:
         name=name,
         address=kind.address("comment", comment.resource_id, str(comment.pk)),
         icon=kind.icon,
-        said=shortened(comment.body, _EXCERPT),
+        said=said_in(comment, _EXCERPT),
         about=format_html(
             about, who=person(comment.author_name, Place.BEGINNING), number=comment.version_number
         ),

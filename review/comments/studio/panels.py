@@ -11,25 +11,36 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from review.comments.places import occurrences, top, value_at
-from review.comments.studio.threads import NOT_IN_ROWS, Thread, ThreadPage, Viewpoint, commentable, where
+from review.comments.studio.threads import (
+    NOT_IN_ROWS,
+    Thread,
+    ThreadPage,
+    Viewpoint,
+    commentable,
+    said_in,
+    where,
+)
 from review.comments.verbs import MAX_BODY
 from review.models import Comment
 from studio.forms.wording import words_of
-from studio.limits import shortened
 from studio.panels import Mark, Panel, Slot, VersionOnPage
+from studio.workspaces.people import people_address
 from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
 from versioning.serving.grants import target_of
 
-PAGES: Final = frozenset({"version", "compare", "edit", "review"})
+PAGES: Final = frozenset({"version", "compare", "edit", "publish", "review"})
 EDIT: Final = "edit"
 PARAMETER: Final = "comments"
 """The query parameter with the page number of the threads."""
 EXCERPT: Final = 300
 """How many characters of a comment are shown where its words are marked."""
-FILES: Final[dict[str, Any]] = {"stylesheets": ["review/comments.css"], "scripts": ["review/comments.js"]}
+FILES: Final[dict[str, Any]] = {
+    "stylesheets": ["review/comments.css"],
+    "scripts": ["review/comments.js", "review/mentions.js"],
+}
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
@@ -62,6 +73,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "threads": page,
         "commentable": commentable(shown.version),
         "beside": len(page.threads) - len(others),
+        "people_address": people_address(workspace_id, persons=True),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
     yield Panel(slot=Slot.VERSION, html=html, **FILES)
@@ -78,7 +90,7 @@ def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
         place = where(config, comment, written_on.get(comment.version_id))
         if place is not None:
             author = comment.author_name or _("The application")
-            says = shortened(comment.body, EXCERPT)
+            says = said_in(comment, EXCERPT)
             address = f"#comment-{comment.pk}"
             mark = Mark(
                 path=place.path,

@@ -5,19 +5,25 @@ from __future__ import annotations
 import uuid
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
-from django.db.models import Count, F, Q, Value, Window
+from django.db.models import Count, F, Q, Value, Window, prefetch_related_objects
 from django.db.models.functions import RowNumber
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from review.comments.mentions import MENTION, possible_names
 from review.comments.places import Content, Hint, PlaceOfWords, followed, located, occurrences, top
+from review.comments.suggestions import parts_of
 from review.comments.verbs import is_own
 from review.models import Comment
 from studio.diff.spans import moved
 from studio.forms.wording import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
+from studio.people import Place, person_name
 from studio.translation import translated
 from versioning.domain.access import Caller
 from versioning.domain.config import Config
@@ -45,18 +51,45 @@ class ShownComment:
     left_out: int
     """How many characters were left out."""
     is_own: bool
+    mentioned: Container[str] = ()
+    """The user names of the people whom it mentions."""
+    wording: str | None = None
+    """The suggested wording; None if the comment has none, or is truncated."""
 
     @classmethod
     def of(cls, comment: Comment, caller: Caller, longest: int) -> ShownComment:
         """Return a comment with its text truncated to the limit."""
         left_out = max(len(comment.body) - longest, 0)
-        text = shortened(comment.body, longest)
-        return cls(comment=comment, text=text, left_out=left_out, is_own=is_own(comment, caller))
+        remark, wording = (comment.body, None) if left_out else parts_of(comment.body)
+        text = shortened(remark, longest)
+        own = is_own(comment, caller)
+        mentioned = {user.get_username() for user in comment.mentioned.all()}
+        return cls(
+            comment=comment, text=text, left_out=left_out, is_own=own, mentioned=mentioned, wording=wording
+        )
+
+    @property
+    def html(self) -> SafeString:
+        """The text with the names of the mentioned people."""
+        pieces: list[SafeString] = []
+        end = 0
+        for match in MENTION.finditer(self.text):
+            name = next((one for one in possible_names(match[1]) if one in self.mentioned), None)
+            if name is not None:
+                before, end = self.text[end : match.start()], match.start() + len(name) + 1
+                shown = person_name(name, Place.NAMED)
+                pieces.append(format_html('{}<strong class="mention">@{}</strong>', before, shown))
+        return format_html("{}{}", SafeString("".join(pieces)), self.text[end:])
 
     @property
     def is_edited(self) -> bool:
         """Whether the text was changed."""
         return self.comment.updated_at != self.comment.created_at
+
+    @property
+    def state(self) -> str:
+        """What changes whenever the text of the comment does."""
+        return self.comment.updated_at.isoformat()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +148,7 @@ class Viewpoint:
     caller: Caller
 
     def page(self, target: Target, number: int = 1) -> ThreadPage:
-        """Return a page of the threads that concern the version; takes four queries."""
+        """Return a page of the threads that concern the version; takes five queries."""
         rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
         counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
         pages = max(-(-counted["all"] // THREADS), 1)
@@ -123,6 +156,7 @@ class Viewpoint:
         ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
         found = list(ordered[(number - 1) * THREADS : number * THREADS]) if counted["all"] else []
         replies = _newest_replies(found)
+        prefetch_related_objects([*found, *chain.from_iterable(replies.values())], "mentioned")
         stored, content = self._stored(found), Content(self.version.config if self.version else {})
         return ThreadPage(
             threads=[self._thread(first, replies.get(first.pk, []), stored, content) for first in found],
@@ -224,6 +258,12 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
     """Return the names and titles of the fields that accept comments: those that are set."""
     names = in_reading_order(name for name, value in version.config.items() if value is not None)
     return [(name, words_of(name).title) for name in names]
+
+
+def said_in(comment: Comment, longest: int) -> str:
+    """Return the text of a comment without the block of a suggestion, which it says in a sentence instead."""
+    remark, wording = parts_of(comment.body)
+    return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
 
 def version_in_words(comment: Comment) -> str:

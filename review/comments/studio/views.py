@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from review.comments.places import Hint, located
+from review.comments.studio.accepting import accept
 from review.comments.studio.threads import ShownComment, Viewpoint, commentable
+from review.comments.suggestions import parts_of, with_wording
 from review.comments.verbs import MAX_BODY, Comments
 from review.models import Comment
 from studio.forms.inputs import typed_text
@@ -19,12 +23,13 @@ from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
 from studio.views import safe_next_url
+from studio.workspaces.people import people_address
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE
 
-_TYPED: Final = ("field", "quote", "body", "control", "line", "earlier")
+_TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
 REPLIES: Final = 50
 """How many replies the page of a thread shows."""
 
@@ -41,8 +46,9 @@ class CommentingPage(ResourcePage):
 
     @property
     def body(self) -> str:
-        """The typed text."""
-        return typed_text(self.request, "body")
+        """The typed text, with the suggested wording if there is one."""
+        body, wording = (typed_text(self.request, name) for name in ("body", "suggestion"))
+        return with_wording(body.rstrip(), wording.strip("\n")) if wording.strip() else body
 
     def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
         """Return to the page with the form, at the comment."""
@@ -68,6 +74,7 @@ class CommentsPage(CommentingPage):
         try:
             self.check_body()
             place = self._place(version)
+            self._check_suggestion(place)
             comment = self.comments.add(
                 self.kind.slug, self.resource_id, version.version_id, body=self.body, **place, by=self.caller
             )
@@ -91,6 +98,15 @@ class CommentsPage(CommentingPage):
             message %= {"field": words_of(name).title}
             raise Invalid.field("quote", message)
         return {"field": found.path, "line": found.line, "start": found.start, "quote": quote}
+
+    def _check_suggestion(self, place: dict[str, Any]) -> None:
+        wording = parts_of(self.body).wording
+        if wording is None:
+            return
+        if "quote" not in place:
+            raise Invalid.field("quote", _("Choose the words that your wording replaces."))
+        if wording.split() == place["quote"].split():
+            raise Invalid.field("suggestion", _("The suggested wording is the same as the text."))
 
     def _hint(self) -> Hint:
         """Return where the page's script saw the words being chosen."""
@@ -158,6 +174,8 @@ class CommentPage(CommentingPage):
                     self.comments.change(key, body=self.body, by=self.caller)
                 case "resolve" | "reopen" as what:
                     self.comments.change(key, resolved=what == "resolve", by=self.caller)
+                case "accept":
+                    return self._accept()
                 case "delete":
                     self.comments.delete(key, by=self.caller)
                     return self.go(self._after_deletion(), _("The comment is deleted."))
@@ -166,6 +184,23 @@ class CommentPage(CommentingPage):
         except Invalid as error:
             return self._show(status=400, problems=[translated(issue.message) for issue in error.issues])
         return self.back_to(found, otherwise)
+
+    def _accept(self) -> HttpResponse:
+        """Accept the suggested wording, and go on with the new version on the page with the form."""
+        key, seen = str(self.comment.pk), self.request.POST.get("seen", "")
+        asked = safe_next_url(self.request, self.address("history"))
+        try:
+            version = accept(self.comments, key, seen=seen, by=self.caller)
+        except Conflict as error:
+            return self.go(asked, translated(error.message), level=messages.ERROR)
+        path, new = urlsplit(asked).path, version.version_id
+        pages = {self.address("publish"): "version", self.address("compare"): "to"}
+        if path in pages:
+            asked = f"{path}?{urlencode({pages[path]: new})}"
+        elif path.startswith(self.address("version", new).removesuffix(f"{new}/")):
+            asked = self.address("version", new)
+        message = _("Suggestion accepted. %(version)s is saved as a draft.") % {"version": title_of(version)}
+        return self.go(asked, message)
 
     def _after_deletion(self) -> str:
         """Return the page with the form, unless it was that of the comment itself."""
@@ -192,5 +227,6 @@ class CommentPage(CommentingPage):
             max_body=MAX_BODY,
             max_quote=MAX_QUOTE,
             is_alone=True,
+            people_address=people_address(self.workspace_id, persons=True),
             **context,
         )

@@ -94,11 +94,10 @@ document.addEventListener("keydown", (event) => {
 
 // What a comment is about.
 
-const button = document.createElement("button");
-button.type = "button";
-button.className = "button button-small button-primary comment-here";
-button.textContent = gettext("Comment");
-button.hidden = true;
+const button = Object.assign(document.createElement("div"), { className: "comment-here", hidden: true });
+for (const [kind, says] of [["button-primary", gettext("Comment")], ["", gettext("Suggest a wording…")]]) {
+  button.append(Object.assign(document.createElement("button"), { type: "button", className: `button button-small ${kind}`, textContent: says }));
+}
 document.body.append(button);
 
 const formOf = (node) => {
@@ -116,6 +115,14 @@ function write(form, words, place) {
   button.hidden = true;
 }
 
+// Another wording begins with the words that it replaces.
+function suggest(form) {
+  const { quote, suggestion } = form.elements;
+  suggestion.value ||= quote.value;
+  suggestion.focus();
+}
+document.addEventListener("toggle", ({ target }) => { if (target.matches?.("[data-suggest][open]")) suggest(target.closest("form")); }, true);
+
 document.addEventListener("selectionchange", () => {
   const selection = document.getSelection();
   const form = selection.isCollapsed ? null : formOf(selection.anchorNode);
@@ -123,18 +130,20 @@ document.addEventListener("selectionchange", () => {
   if (button.hidden) return;
   const box = selection.getRangeAt(0).getBoundingClientRect();
   button.style.top = `${box.bottom + scrollY + 6}px`;
-  button.style.left = `${Math.max(8, Math.min(box.left + scrollX, document.documentElement.clientWidth - 120))}px`;
+  button.style.left = `${Math.max(8, Math.min(box.left + scrollX, document.documentElement.clientWidth - button.offsetWidth - 8))}px`;
 });
 
 // The selection must not end before the button is pressed.
 button.addEventListener("pointerdown", (event) => event.preventDefault());
-button.addEventListener("click", () => {
+button.addEventListener("click", (event) => {
+  const isSuggestion = event.target === button.lastChild;
   const selection = document.getSelection();
   const form = formOf(selection.anchorNode);
   if (!form) return;
   const range = selection.getRangeAt(0);
   const words = withoutRemoved(range.cloneContents());
   write(form, words, placeOf(range, words));
+  if (isSuggestion) form.querySelector("[data-suggest]").open = true;
 });
 
 const plain = (text) => text.trim().split(/\s+/u).join(" ");

@@ -35,7 +35,7 @@ function optionOf(choice, id) {
   return option;
 }
 
-class Picker {
+export class Picker {
   found = [];
   active = -1;
   waiting = null;
@@ -55,7 +55,7 @@ class Picker {
     this.list.setAttribute("aria-label", gettext("Suggestions"));
     this.status = element("span", "unseen");
     this.status.setAttribute("role", "status");
-    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": this.list.id, autocomplete: "off" })) input.setAttribute(name, value);
+    this.dress();
     this.pick.append(this.list, this.status);
     // Before the field loses the focus, with which the list would go.
     this.list.addEventListener("mousedown", (event) => event.preventDefault());
@@ -68,6 +68,14 @@ class Picker {
     input.addEventListener("click", () => { if (this.list.hidden) this.search(); });
     input.addEventListener("blur", () => this.leave());
   }
+
+  get typed() { return this.input.value.trim(); }
+
+  dress() {
+    for (const [name, value] of Object.entries({ role: "combobox", "aria-autocomplete": "list", "aria-expanded": "false", "aria-controls": this.list.id, autocomplete: "off" })) this.input.setAttribute(name, value);
+  }
+
+  tell(isOpen) { this.input.setAttribute("aria-expanded", String(isOpen)); }
 
   // Ask no more, nor wait for what was asked: a late answer would open the list again.
   stop() {
@@ -83,13 +91,13 @@ class Picker {
 
   async search({ opens = true } = {}) {
     this.stop();
-    const text = this.input.value.trim();
+    const text = this.typed;
     const request = new AbortController();
     const { signal } = request;
     this.request = request;
     try {
       const found = this.source ? await this.asked(text, signal) : this.listed(text);
-      if (signal.aborted || this.input.value.trim() !== text) return;
+      if (signal.aborted || this.typed !== text) return;
       this.found = found;
       this.pick.dispatchEvent(new CustomEvent("studio:picking", { bubbles: true, detail: { found, text } }));
       if (opens && document.activeElement === this.input) this.show();
@@ -117,7 +125,7 @@ class Picker {
   show() {
     this.list.replaceChildren(...this.found.map((choice, place) => optionOf(choice, `${this.list.id}-${place}`)));
     this.list.hidden = this.found.length === 0;
-    this.input.setAttribute("aria-expanded", String(!this.list.hidden));
+    this.tell(!this.list.hidden);
     this.activate(-1);
     this.status.textContent = interpolate(ngettext("%s suggestion", "%s suggestions", this.found.length), [this.found.length]);
     if (!this.list.hidden) this.list.scrollIntoView({ block: "nearest" });
@@ -126,7 +134,7 @@ class Picker {
   close() {
     this.stop();
     this.list.hidden = true;
-    this.input.setAttribute("aria-expanded", "false");
+    this.tell(false);
     this.activate(-1);
   }
 
@@ -158,12 +166,12 @@ class Picker {
 
   // Who typed the whole name of one of them means that one.
   async leave() {
-    const typed = this.input.value.trim();
+    const { typed } = this;
     const wasSearching = !this.list.hidden || this.waiting || this.request;
     this.close();
     if (!typed || !wasSearching) return;
     await this.search({ opens: false });
-    if (this.input.value.trim() !== typed || this.found.some((one) => one.id === typed)) return;
+    if (this.typed !== typed || this.found.some((one) => one.id === typed)) return;
     const named = this.found.filter((one) => one.name && caseless(one.name) === caseless(typed));
     if (named.length === 1) this.put(named[0]);
   }

@@ -1,5 +1,5 @@
 // An open page hears of what others do: it asks while somebody looks at it, and renews its parts that are
-// marked with `data-live`. What is typed is in none of them. Not by a stream: a browser has six connections
+// marked with `data-live`, unless something is typed in them. Not by a stream: a browser has six connections
 // to a host, and every tab would hold one.
 
 import { lost } from "./connection.js";
@@ -71,7 +71,7 @@ async function renew(from = source, what = regions) {
   const said = [];
   for (const region of what) {
     const fresh = page.getElementById(region.id);
-    if (fresh) said.push(...put(region, fresh));
+    if (fresh && !isTyped(region)) said.push(...put(region, fresh));
   }
   drawn = Date.now();
   if (said.length) box.textContent = said.length === 1 ? said[0] : andMore(said[0], said.length - 1);
@@ -91,7 +91,7 @@ function put(region, fresh) {
     const same = fresh.querySelector(`input[value="${CSS.escape(box.value)}"]`); // of another version it is another value
     if (same) same.checked = true;
   }
-  const held = region.contains(document.activeElement) ? nameOf(document.activeElement) : null;
+  const held = region.contains(document.activeElement) ? document.activeElement : null;
   region.replaceChildren(...fresh.childNodes);
   if (held !== null) focus(region, held);
   region.dispatchEvent(new Event("studio:renewed", { bubbles: true }));
@@ -100,18 +100,19 @@ function put(region, fresh) {
   return added.filter((line) => line.querySelector(".activity-text")).map((line) => `${line.querySelector(".activity-text").textContent.replace(/\s+/g, " ").trim()}.`);
 }
 
-// What one can have the focus on is known by where it leads, or by its words.
+// What one can have the focus on is known by its id, by where it leads, or by its words.
 const nameOf = (control) => control.getAttribute("href") ?? control.getAttribute("value") ?? `${control.tagName} ${control.getAttribute("aria-label") ?? control.textContent}`;
 
-function focus(region, name) {
-  [...region.querySelectorAll("a, button, summary, input")].find((control) => nameOf(control) === name)?.focus();
+function focus(region, held) {
+  const same = held.id && region.querySelector(`#${CSS.escape(held.id)}`);
+  (same || [...region.querySelectorAll("a, button, summary, input")].find((control) => nameOf(control) === nameOf(held)))?.focus();
 }
 
 // The markup but for what differs each time, and what was opened or marked here.
 function comparable(region) {
   const copy = region.cloneNode(true);
   for (const time of copy.querySelectorAll("time")) time.textContent = "";
-  for (const token of copy.querySelectorAll("input[name=csrfmiddlewaretoken]")) token.removeAttribute("value");
+  for (const token of copy.querySelectorAll("input[name=csrfmiddlewaretoken], input[name=next]")) token.removeAttribute("value");
   for (const details of copy.querySelectorAll("details")) details.removeAttribute("open");
   for (const line of copy.querySelectorAll(".activity-new")) line.classList.remove("activity-new");
   return copy.innerHTML.replace(/ class=""/g, "").replace(/\s+/g, " ");
@@ -148,10 +149,11 @@ function goOnListening() {
 }
 
 // Neither what somebody types into nor the button that was just pressed is taken away.
-function isInUse(region) {
+function isTyped(region) {
   const boxes = region.querySelectorAll("textarea, input:not([type=hidden], [type=checkbox], [type=radio])");
-  return region.contains(document.getElementById("save-draft")) || [...boxes].some((control) => control.value !== control.defaultValue);
+  return [...boxes].some((box) => box.value !== box.defaultValue || (box === document.activeElement && box.matches("textarea")));
 }
+const isInUse = (region) => region.contains(document.getElementById("save-draft")) || isTyped(region);
 
 document.addEventListener("visibilitychange", goOn);
 // What this page is sending is not news to it.

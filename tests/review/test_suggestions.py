@@ -1,0 +1,159 @@
+"""Suggested wordings: written as comments, accepted with one click; who counts as their author."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from review.comments.places import value_at, with_text
+from review.comments.suggestions import parts_of, replaced, with_wording
+from tests.conftest import Cast
+from tests.support.api import AGENTS, Kind
+from tests.support.comments import change, say
+from tests.support.reviews import approve, ask, read, require_approvals
+from tests.support.reviews import say as decide
+from tests.support.studio import Visitor, page_of, words_of
+
+TEXT = "Be kind.\nBe  brief.\n\nNever lie. Be brief."
+
+
+def suggest(visitor: Visitor, kind: Kind, record: dict[str, Any], **more: str) -> Any:
+    form = {"version": record["latestVersionId"], "field": kind.text, "quote": "Never lie.", "body": ""}
+    return visitor.send(page_of(kind, "comments"), **{**form, "suggestion": "Do not lie.", **more})
+
+
+def accept(visitor: Visitor, kind: Kind, comment_id: str, page: str = "") -> Any:
+    """Press the button as the page of the thread has it."""
+    thread = page_of(kind, f"comments/{comment_id}")
+    markup = visitor.get(thread).content.decode()
+    [seen] = re.findall(r'name="seen" value="([^"]*)"', markup)
+    return visitor.send(thread, do="accept", seen=seen, next=page or thread)
+
+
+def comments(cast: Cast) -> list[dict[str, Any]]:
+    return list(cast.alice.get("/comments").body["comments"])
+
+
+def text_of(cast: Cast, kind: Kind) -> str:
+    return str(cast.alice.get(f"{kind.url('writer')}?status=draft").body[kind.text])
+
+
+@pytest.mark.parametrize(
+    ("remark", "wording"),
+    [("", "Two\nlines"), ("Why?", "With ``` and\n````\nfences"), ("A\n\nB", ""), ("", "\nlines around\n")],
+)
+def test_a_comment_holds_a_wording_beside_its_remark(remark: str, wording: str) -> None:
+    assert parts_of(with_wording(remark, wording)) == (remark, wording)
+
+
+@pytest.mark.parametrize(
+    "body", ["None", "```suggestion\nnever closed", "```python\nsuggestion\n```", "`suggestion`"]
+)
+def test_other_comments_suggest_nothing(body: str) -> None:
+    assert parts_of(body) == (body, None)
+
+
+def test_only_the_quote_at_its_place_is_replaced() -> None:
+    assert replaced(TEXT, 9, "Be brief.", "Stop.") == "Be kind.\nStop.\n\nNever lie. Be brief."
+    assert replaced(TEXT, 8, "Be brief.", "Stop.") is None and replaced(TEXT, 9, " ", "Stop.") is None
+    config = {"a.b": [{"c": "one"}, {"c.d": "two"}], "e": "three"}
+    for path in ("a.b.0.c", "a.b.1.c.d", "e"):
+        changed = with_text(config, path, "new")
+        assert value_at(changed, path) == "new" and value_at(config, path) != "new"
+        assert len(changed) == 2 and len(changed["a.b"]) == 2
+
+
+def test_a_suggestion_is_accepted_with_one_click(cast: Cast, kind: Kind) -> None:
+    require_approvals(1)
+    kind.make(cast.alice, text="Old.")
+    made = kind.save(cast.edgar, text=TEXT)
+    review = ask(cast.edgar, kind)
+    page = page_of(kind, f"reviews/{review['id']}")
+    answer = suggest(Visitor("paula"), kind, made, body="Clearer", next=page)
+    [comment] = comments(cast)
+    assert answer["Location"] == f"{page}#comment-{comment['id']}"
+    assert comment["body"] == "Clearer\n\n```suggestion\nDo not lie.\n```" and comment["line"] == 4
+    shown = words_of(Visitor("edgar").get(page))
+    assert "Suggested wording Do not lie. Accept suggestion" in shown and "```" not in shown
+    assert accept(Visitor("edgar"), kind, comment["id"], page)["Location"] == page
+    assert text_of(cast, kind) == TEXT.replace("Never lie.", "Do not lie.")
+    newest = kind.versions(cast.alice)[0]
+    assert newest["authorId"] == "edgar" and comments(cast)[0]["resolvedBy"] == "edgar"
+    assert read(cast.edgar, review)["versionId"] == newest["id"]  # the review went along
+    assert "Wording suggested by paula" in words_of(Visitor("edgar").get(page_of(kind, "history")))
+
+
+@pytest.mark.database
+def test_neither_the_suggester_nor_who_accepted_can_approve(cast: Cast, kind: Kind) -> None:
+    require_approvals(1)
+    made = kind.make(cast.edgar, text=TEXT)
+    suggest(Visitor("paula"), kind, made)
+    [comment] = comments(cast)
+    accept(Visitor("alice"), kind, comment["id"])
+    # Nothing that happens to the comment or to the version lets the suggester approve.
+    assert cast.paula.delete(f"/comments/{comment['id']}").status == 200
+    accepted = kind.versions(cast.alice)[0]["id"]
+    kind.save(cast.edgar, text="Something else.")
+    review = ask(cast.edgar, kind)
+    for author in (cast.paula, cast.alice):
+        answer = decide(author, review, "approve")
+        assert (answer.status, answer.code) == (403, "own_change")
+    assert cast.alice.delete(kind.url("writer", "versions", accepted)).status == 200
+    assert decide(cast.paula, review, "approve").code == "own_change"
+    # What comes after a version that was live is under review alone.
+    bypass = {"bypassReview": {"reason": "Urgent"}}
+    assert (
+        cast.alice.post(kind.url("writer", "versions", review["versionId"], "activate"), bypass).status == 200
+    )
+    kind.save(cast.edgar, text="Third.")
+    approve(cast.paula, ask(cast.edgar, kind))
+
+
+def test_a_suggestion_that_changed_or_no_longer_fits_is_not_accepted(cast: Cast, kind: Kind) -> None:
+    made = kind.make(cast.edgar, text=TEXT)
+    suggest(Visitor("paula"), kind, made)
+    [comment] = comments(cast)
+    thread, edgar = page_of(kind, f"comments/{comment['id']}"), Visitor("edgar")
+    seen = re.findall(r'name="seen" value="([^"]*)"', edgar.get(thread).content.decode())[0]
+    change(cast.paula, comment, body="```suggestion\nLie.\n```")
+    edgar.send(thread, do="accept", seen=seen)
+    assert text_of(cast, kind) == TEXT and "The suggestion has changed." in words_of(edgar.get(thread))
+    kind.save(cast.edgar, text="Be kind.")
+    accept(edgar, kind, comment["id"], thread)
+    assert text_of(cast, kind) == "Be kind."
+    assert "no longer has these words" in words_of(edgar.get(thread))
+    assert len(kind.versions(cast.alice)) == 2
+
+
+def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) -> None:
+    made, paula = kind.make(cast.edgar, text=TEXT), Visitor("paula")
+    for more, problem in (
+        ({"quote": ""}, "Choose the words that your wording replaces."),
+        ({"suggestion": "Never  lie."}, "The suggested wording is the same as the text."),
+        ({"suggestion": ""}, "Write something first."),
+    ):
+        answer = suggest(paula, kind, made, **more)
+        assert answer.status_code == 400 and problem in words_of(answer)
+    assert comments(cast) == []
+    # A viewer may not accept what the API suggested; somebody's own suggestion makes nobody else an author.
+    comment = say(cast.edgar, made, kind, body="```suggestion\nStop.\n```", field=kind.text, quote="Be kind.")
+    assert Visitor("vera").get(page_of(kind, f"comments/{comment['id']}")).status_code in {403, 404}
+    accept(Visitor("edgar"), kind, comment["id"])
+    assert text_of(cast, kind).startswith("Stop.\n")
+    assert approve(cast.paula, ask(cast.edgar, kind))["state"] == "approved"
+
+
+def test_a_wording_in_a_block_of_instructions_is_accepted_there(cast: Cast) -> None:
+    blocks = [{"type": "text", "content": "Be kind."}, {"type": "text", "content": TEXT}]
+    made = AGENTS.make(cast.edgar, text=blocks)
+    suggest(Visitor("paula"), AGENTS, made)
+    [comment] = comments(cast)
+    assert comment["field"] == "instructions.1.content"
+    page = page_of(AGENTS, "publish")
+    answer = accept(Visitor("alice"), AGENTS, comment["id"], page)
+    newest = AGENTS.versions(cast.alice)[0]
+    assert answer["Location"] == f"{page}?version={newest['id']}"
+    found = cast.alice.get(f"{AGENTS.url('writer')}?status=draft").body["instructions"]
+    assert found == [blocks[0], {**blocks[1], "content": TEXT.replace("Never lie.", "Do not lie.")}]
