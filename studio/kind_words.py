@@ -157,7 +157,7 @@ AGENT: Final = KindWords(
         "model": FieldWords(title=_("Model")),
         "tools": FieldWords(
             title=_("Tools"),
-            help=_("What the agent can use. A description of your own replaces the tool's."),
+            help=_("What the agent can use. Your description overrides the tool’s own."),
         ),
         "agents": FieldWords(title=_("Sub-agents"), help=_("Agents this agent can delegate to.")),
         "workflows": FieldWords(title=_("Workflows")),

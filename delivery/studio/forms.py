@@ -37,8 +37,8 @@ class WebhookForm(forms.Form):
         label=_("URL"),
         max_length=MAX_URL,
         help_text=_(
-            "Of the receiver, such as https://hooks.example.com/editor. It has to be on the internet, "
-            "unless the administrators of this service allow more."
+            "Receiver URL, e.g. https://hooks.example.com/editor. Must be publicly reachable unless an "
+            "administrator allows more."
         ),
     )
     description = forms.CharField(

@@ -37,7 +37,7 @@ EXAMPLE: Final = "example"
 ENCODINGS: Final = ("utf-8", WINDOWS)
 """Without a mark, the second is a guess, which the page says."""
 FIRST_ROWS: Final = [
-    ("", gettext_lazy("has the names of the columns, such as input and groundTruth")),
+    ("", gettext_lazy("is a header")),
     (EXAMPLE, gettext_lazy("is an example already: first the input, then a good answer")),
 ]
 _SEPARATORS: Final = {

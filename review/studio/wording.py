@@ -62,10 +62,8 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     if not required:
         return [_("Versions need no approval here: everyone with the right to publish can publish at once.")]
     needs = ngettext(
-        "Before a version goes live, one person who may publish has to approve it, and no one may be "
-        "asking for changes.",
-        "Before a version goes live, %(count)s people who may publish have to approve it, and no one may "
-        "be asking for changes.",
+        "Each version needs one approval from a publisher and no open change requests.",
+        "Each version needs %(count)s approvals from publishers and no open change requests.",
         required,
     )
     exempt = (

@@ -89,7 +89,7 @@ def _something_else(schedule: Schedule) -> str:
             "schedule it again."
         )
     return _(
-        "Something else will be live by then than when this was scheduled. Publish the earlier version "
+        "Another version will be live by then. Publish the earlier version "
         "again first, or cancel this and schedule it again."
     )
 

@@ -109,7 +109,7 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
     """
     values = {"when": when_element(schedule), "who": person(schedule.author_name, Place.WITHIN)}
     if schedule.release_id is not None and not title:
-        return format_html(_("Everything in it goes live on {when}, by {who}."), **values)
+        return format_html(_("Scheduled for {when}, by {who}."), **values)
     if schedule.release_id is not None:
         return format_html(
             _("It is part of the release “{title}”, which goes live on {when}, by {who}."),

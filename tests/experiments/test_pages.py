@@ -73,7 +73,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert cast.vera.post("/feedback", said).status == 201
     edgar = Window.of("edgar")
     page = edgar.get(rollout_page(AGENTS, made["id"]))
-    assert page.status == 200 and "Stop" not in page.text and "In 95 of 100 cases" not in page.text
+    assert page.status == 200 and "Stop" not in page.text and "Intervals are 95%" not in page.text
     for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
         assert words in page.markup
     assert "the interval" not in page.text  # of which none is shown

@@ -501,7 +501,7 @@ def test_a_new_publisher_is_notified_of_reviews_without_reviewers(cast: Cast, ki
 
 def news_in(page: Seen) -> str:
     """Return what the page of a review says to have happened since the person last looked."""
-    found = re.search(r"Since you last looked.*?(?=What would change)", page.text)
+    found = re.search(r"Since you last looked.*?(?=Changes compared)", page.text)
     return found[0] if found else ""
 
 

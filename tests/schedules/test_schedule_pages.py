@@ -236,7 +236,7 @@ def test_the_pages_of_items_show_a_scheduled_release(cast: Cast) -> None:
     sent = paula.post(form, local_time="2027-12-24T09:00", time_zone=ZONE)
     page = workspace_page(f"releases/{release['id']}")
     assert sent.headers["Location"] == page
-    said = "Everything in it goes live on Fri 24 December 2027 at 09:00 Europe/Berlin , by you"
+    said = "Scheduled for Fri 24 December 2027 at 09:00 Europe/Berlin , by you"
     shown = paula.get(page)
     assert said in shown.text and form not in shown.markup and "Cancel the schedule" in shown.text
     shown, in_utc = (

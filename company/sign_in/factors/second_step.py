@@ -75,7 +75,7 @@ def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
     secret: str = request.session.get(_secret_name(user), "")
     step = totp.step_of(secret, code) if secret else None
     if step is None:
-        return _("This is not the code of the app. Check the clock of your device, and enter the next code.")
+        return _("Wrong code. Check the clock of your device, and enter the next code.")
     totp.add(user, secret, step)
     del request.session[_secret_name(user)]
     record("secondFactor.added", user, kind="totp")

@@ -5,8 +5,8 @@ import "./combobox.js";
 const { gettext, interpolate } = window;
 const form = document.getElementById("edit-form");
 const NOTHING = {
-  prompt: gettext("There is no prompt block with the id %s that you may use here."),
-  agent: gettext("There is no agent with the id %s that you may use here."),
+  prompt: gettext("No prompt block matches “%s”."),
+  agent: gettext("No agent matches “%s”."),
 };
 
 const element = (name, properties) => Object.assign(document.createElement(name), properties);
