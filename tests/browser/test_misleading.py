@@ -36,7 +36,7 @@ def test_a_scheduled_release_says_so_and_is_unscheduled_before_it_changes(
     expect(head.locator(".chip").first).to_have_text("Scheduled")
     expect(page.get_by_text("Cancel the schedule before you change this release.")).to_be_visible()
     for name in ("Title and description…", "Delete the release…", "Remove: Autumn", "Schedule…"):
-        expect(page.get_by_text(name)).to_have_count(0)
+        expect(page.get_by_text(name, exact=True)).to_have_count(0)
     assert flaws(page, page.locator("#content")) == []
     page.goto(schedule_address)
     expect(page.get_by_text("This release is already scheduled.")).to_be_visible()

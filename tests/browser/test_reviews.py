@@ -62,7 +62,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     edgar = Clicks(enter("edgar", f"{block}/change/"))
     editor(edgar.page, "Text").fill("Hello, dear reader.")
     edgar.click(edgar.page.get_by_role("button", name="Ask for review…"))
-    edgar.page.get_by_label("What they should look at").fill("Is that too friendly?")
+    edgar.page.get_by_label("Message to reviewers").fill("Is that too friendly?")
     edgar.click(edgar.page.get_by_label("paula"))
     edgar.click(edgar.page.get_by_role("button", name="Ask for review", exact=True))
     expect(edgar.page.get_by_text("Needs one more approval.").first).to_be_visible()

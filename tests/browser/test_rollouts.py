@@ -88,7 +88,7 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
 
     # Meanwhile publishing says why it cannot be, and where to go.
     page.goto(f"versioning/agent/stopped/publish/?version={draft}")
-    expect(page.get_by_role("alert").first).to_contain_text("A rollout of it is running")
+    expect(page.get_by_role("alert").first).to_contain_text("A rollout is running")
     page.get_by_role("link", name="Numbers, Stop, Make it live").click()
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.get_by_text("Stopped. Everyone gets the live version.")).to_be_visible()

@@ -77,7 +77,7 @@ def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(
     make(AGENTS, api_of("paula"), "greeter", name="Greeter", instructions=GREETING, model=ECHO)
     page = edit(enter, "edgar", "greeter")
     preview = page.locator("#preview-result")
-    expect(preview.locator("pre .from-fallback")).to_have_text("everybody")
+    expect(preview.locator("pre .from-fallback")).to_have_text("everyone")
     editor(page, "Text").fill("Greet {{ customer.name }} of {{ city }}.")
     expect(preview.locator("pre .from-missing").last).to_have_text("{{ city }}")
     customer = page.get_by_role("group", name="customer")
@@ -133,7 +133,7 @@ def test_several_examples_are_answered_in_a_table_with_marked_differences(
     expect(rows.filter(has_text="It is Ada")).to_contain_text("The same")
     without = rows.filter(has_text="Without a context")
     expect(without).to_contain_text("Different")
-    expect(without.locator("del")).to_contain_text("everybody")
+    expect(without.locator("del")).to_contain_text("everyone")
     expect(without.locator("ins")).to_contain_text("customer")
     assert flaws(page) == []
 
