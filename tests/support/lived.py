@@ -39,6 +39,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 from company.models import DirectoryAccount, SecondFactor
 from company.sign_in.models import Identity
+from experiments.models import Rollout, RolloutStep
 from mail.models import Mail, MailCursor, MailKind, MailPreferences
 from review.models import Look, Review
 from studio.models import Density, Example, Preferences, Presence, SavedFilter
@@ -63,6 +64,9 @@ MailPreferences.objects.create(user=ada, daily=True)
 MailCursor.objects.create(position=1)
 Mail.due(MailKind.NEWS, timezone.now() + timedelta(days=1), user=ada).save()
 Identity.objects.create(user=ada, issuer="https://id.example.com", subject="1")
+later = timezone.now() + timedelta(days=1)
+tried = Rollout.objects.filter(kind="agent").get()
+RolloutStep.objects.create(rollout=tried, arm="new", weight=2500, run_at=later, due_at=later, author=ada)
 SecondFactor(user=User.objects.create_user("safe"), kind="totp").store({{"secret": "x", "step": 0}})
 """
 
@@ -146,7 +150,7 @@ def _review(author: RemoteApi, reviewer: RemoteApi) -> None:
         made = kind.make(author, "reviewed", "first words")
         review = ask(author, kind, "reviewed", reviewers=["rita"])
         thread = say(reviewer, made, kind, field=kind.text, body=DELICATE)
-        say(author, made, kind, body="Because.", parent=thread["id"])
+        say(author, made, kind, body="Because, @rita.", parent=thread["id"])
         approve(reviewer, review)
 
 
