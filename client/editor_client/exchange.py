@@ -134,7 +134,7 @@ def failure(answer: Answer) -> EditorError:
 
 def unreachable(problem: NoAnswer, *, is_read: bool = True) -> Unreachable:
     """Return the error for a missing answer."""
-    doubt = "" if is_read or not problem.sent else " Nobody knows whether it was done."
+    doubt = "" if is_read or not problem.sent else " No one knows whether it was done."
     code = "unreachable" if problem.in_time else "timeout"
     return Unreachable(f"The server did not answer: {problem.reason}.{doubt}", code=code)
 

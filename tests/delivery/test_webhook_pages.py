@@ -156,7 +156,7 @@ def test_event_types_are_offered_in_words_and_as_patterns(alice: Visitor, receiv
         "Label set, moved or released",
         "API keys",
         "Members",
-        "Everything",
+        "All events, including future ones",
     ):
         assert words in shown
     alice.send(NEW, url=receiver.url, event_types=["agent.published", "agent.*", "key.revoked"])

@@ -27,7 +27,7 @@ from versioning.testing import ApiKeyFactory, UserFactory
 
 PER_PAGE = 3
 FEW, MANY = 4, 8
-MAX_QUERIES = 32
+MAX_QUERIES = 33
 """Three of them count what waits for the person, two how many agents use the resource, once, and two ask for
 the position of the log: within the transaction of a test nothing is cached."""
 
