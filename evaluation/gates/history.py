@@ -45,8 +45,8 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     What they name and the lock does not hold must not have been live then, because it was not shown. What the
     log no longer knows was not live. Content of files and of commits, which people who deploy decide about,
     counts as having been live. Agents outside the workspace count only if they have always been public: of
-    others the log does not tell which agents were granted them. Takes six queries, however much the lock
-    holds.
+    others the log does not tell which agents were granted them. Takes at most seven queries, however much the
+    lock holds.
     """
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
@@ -67,7 +67,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
 
 
 def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
-    """Return whether everybody could run those of some agents that are not at home, at any time."""
+    """Return whether everyone could always run those of the agents that are outside a workspace."""
     outside = Agent.objects.filter(pk__in=agent_ids).exclude(workspace=home).order_by()
     visibilities = dict(outside.values_list("uuid", "visibility"))
     changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()

@@ -222,7 +222,10 @@ class VisibilityPage(ConfirmPage):
             ]
         return [
             _("Only members of its workspace may read and run it then, by a lock, too."),
-            _("Published agents that have it as a sub-agent keep running it as part of themselves."),
+            _(
+                "Agents of other workspaces that have it as a sub-agent run it no longer, unless a member of "
+                "its workspace published them."
+            ),
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api
+from tests.support.calls import undone
 from tests.support.gates import evidence, make_gate, make_scored_dataset, states
 from tests.support.people import key_of, person
 from tests.support.rollouts import arm
@@ -141,3 +142,27 @@ def test_a_sub_agent_that_another_publisher_may_run_was_not_live_before(
     activate = AGENTS.url("lead", "versions", lead, "activate")
     assert states(both.post(activate)) == [("lead", "missing", None)]
     assert cast.paula.post(activate).status == 200
+
+
+def test_a_sub_agent_that_becomes_public_with_another_text_asks_about_both(cast: Cast, dataset: str) -> None:
+    """What the request publishes is judged as others would run it after the whole request."""
+    person("cora", elsewhere="admin")
+    elsewhere = key_of("cora")
+    body = {"workspaceId": "elsewhere", "visibility": "public", "model": ECHO, "autoPublish": True}
+    AGENTS.make(elsewhere, "helper", "Help.", **body)
+    lead = AGENTS.make(cast.edgar, "lead", "Lead.", model=ECHO, agents={"helper": {}})["latestVersionId"]
+    gate = make_gate(cast.alice, dataset, agent="lead", rules=RATE)
+    evidence(cast.edgar, dataset, lead, targetId="lead")
+    AGENTS.publish(cast.paula, "lead", lead)
+    _switch(cast, gate, on=False)
+    assert elsewhere.patch(AGENTS.url("helper"), {"visibility": "private"}).status == 200
+    _switch(cast, gate, on=True)
+    with undone():
+        assert elsewhere.patch(AGENTS.url("helper"), {"visibility": "public"}).status == 200
+    change = {"visibility": "public", "instructions": "Harm.", "autoPublish": True}
+    assert _hidden(elsewhere.patch(AGENTS.url("helper"), change)) == ([], 1)
+    assert elsewhere.get(AGENTS.url("helper")).body["visibility"] == "private"
+
+
+def _switch(cast: Cast, gate: dict[str, Any], *, on: bool) -> None:
+    assert cast.alice.patch(f"/gates/{gate['id']}", {"enabled": on}).status == 200

@@ -531,10 +531,10 @@ class Simulation(RuleBasedStateMachine):
         self.oracle.roles[who, "acme"] = role
 
     @precondition(lambda self: self.oracle.keys[KEY][2])
-    @rule(at_last=st.sampled_from([True, False, False, False, False, False]))
-    def revoke_key(self, at_last: bool) -> None:
+    @rule(is_time=st.sampled_from([True, False, False, False, False, False]))
+    def revoke_key(self, is_time: bool) -> None:
         """Revoke the key, which is the only one."""
-        if not at_last:
+        if not is_time:
             return
         self.editor.key.revoke(self.world.key.prefix)
         owner, workspace, _, prefix = self.oracle.keys[KEY]

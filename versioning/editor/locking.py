@@ -251,8 +251,8 @@ def _set_visibility(
 ) -> bool:
     """Set who may read a resource outside its workspace; return whether that changed it.
 
-    The gate is asked, because agents of other workspaces run a public agent.
-    Code decides the visibility of an override.
+    The gate is asked, because agents of other workspaces run a public agent. Code decides the visibility of
+    an override.
     """
     agent = resources.ownership.overridden_by(resource)
     if agent is not None:
@@ -268,6 +268,9 @@ def _set_visibility(
         VisibilityRequest(resource=resource, caller=by, visibility=visibility, options=options)
     )
     row.visibility = visibility
+    # At once, and not at the end: what the same request publishes is judged by what is stored.
+    stored: Any = unguarded(type(resource)._default_manager.filter(pk=resource.pk))
+    stored.update(visibility=visibility)
     resource.touch()
     return True
 
