@@ -79,9 +79,10 @@ class _Dialect(NamedTuple):
         try:
             yield from found
         except csv.Error as error:
-            message = Message(
-                "is not valid CSV in line {line}: {reason}", line=found.line_num, reason=str(error)
-            )
+            reason = str(error)
+            if self.separator == ONE_COLUMN:
+                reason = reason.replace(f"'{separator}'", "a line break")
+            message = Message("is not valid CSV in line {line}: {reason}", line=found.line_num, reason=reason)
             raise Invalid.field("body", message) from None
 
 
@@ -218,7 +219,18 @@ def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[st
         return best[1]
     if problem is not None:
         raise problem
-    return _Dialect(separators[0] if len(separators) == 1 else ONE_COLUMN)
+    if len(separators) == 1 and separators[0] != ONE_COLUMN:
+        return _Dialect(separators[0])
+    return _Dialect(ONE_COLUMN, is_quoted=_is_quoted_column(text))
+
+
+def _is_quoted_column(text: str) -> bool:
+    """Return whether quotation marks are those of cells, and not of texts that a spreadsheet copies as they are.
+
+    They are of texts if they close in each line, and some stand around a part of a cell.
+    """
+    lines = text.splitlines()
+    return any(line.count('"') % 2 for line in lines) or _has_whole_quotes(text, _Dialect(ONE_COLUMN))
 
 
 def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple[_Fit | None, Invalid | None]:
