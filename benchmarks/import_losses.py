@@ -38,7 +38,7 @@ CLASSES: Final = frozenset({"id", "lc", "name", "type", "template_format"})
 READ: Final = frozenset({"prompts", "tests", "defaultTest", "scenarios", "vars"})
 """The members of a configuration whose files an import reads."""
 SHORT: Final = 3
-"""Shorter values are looked for as they are, and as words of messages: nearly every text has their letters."""
+"""Shorter values are looked for as they are, and in messages as words: most texts have their letters."""
 
 
 class Leaf(NamedTuple):

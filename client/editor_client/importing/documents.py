@@ -176,8 +176,8 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     """Yield the rows of a table with a header, with any separator; raises `Unreadable`.
 
     As with `csv.DictReader`, the cells that a row has more than the header are under None, and those that it
-    lacks are None. Cells below an empty name are under None, too. The names that are known tell which separator
-    is right.
+    lacks are None; cells below an empty name are under None, too. The names that are known tell which
+    separator is right.
     """
     try:
         table = tables.read(text, is_known=is_known)
