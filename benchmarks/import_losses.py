@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -37,7 +38,7 @@ CLASSES: Final = frozenset({"id", "lc", "name", "type", "template_format"})
 READ: Final = frozenset({"prompts", "tests", "defaultTest", "scenarios", "vars"})
 """The members of a configuration whose files an import reads."""
 SHORT: Final = 3
-"""Shorter values are looked for as they are: nearly every text has their letters."""
+"""Shorter values are looked for as they are, and in messages as words: most texts have their letters."""
 
 
 class Leaf(NamedTuple):
@@ -107,8 +108,11 @@ class Account:
         return model is not None and (model["provider"], model["name"]) in self.models
 
     def _is_named(self, leaf: Leaf) -> bool:
+        value = shown(leaf.text).strip()
+        # The letters of a short value are in nearly every message: it has to stand there as a word.
+        named = re.compile(rf"(?<!\w){re.escape(value)}(?!\w)" if len(value) < SHORT else re.escape(value))
         for loss in self.losses:
-            if shown(leaf.text).strip() in loss["message"] or loss["code"] == "empty":
+            if named.search(loss["message"]) or (loss["code"] == "empty" and not self.values):
                 return True
             if loss["code"] == "input_message" and plain(leaf.text) in plain(loss["message"]):
                 return True
@@ -164,7 +168,8 @@ def _values(text: str, suffix: str) -> list[Any]:
             return [json.loads(text)]
         return [text]
     if suffix == ".csv":
-        return list(csv.DictReader(io.StringIO(text)))
+        header, *rows = csv.reader(io.StringIO(text))
+        return [{name: cell} for row in rows for name, cell in zip_longest(header, row, fillvalue="")]
     if suffix in {".txt", ".md"}:
         return [text]
     return [yaml.load(text, yaml.BaseLoader)]

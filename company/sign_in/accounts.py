@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _CLAIMS: Final = {"first_name": "given_name", "last_name": "family_name"}
 _FOREIGN: Final = re.compile(r"[^\w.@+-]+")
-"""What Django's user names do not have, such as combining marks, without which some words fall apart."""
+"""The characters that Django's user names do not have."""
 _MAX_NAME: Final = 140
 _ATTEMPTS: Final = 1000
 

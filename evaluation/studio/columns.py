@@ -117,7 +117,7 @@ def recognised(name: str) -> Column | None:
 def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
     """Return what the columns become unless a person says otherwise.
 
-    Beside a column that is the input itself, others cannot be members of it: they become metadata.
+    If a column is the input itself, others cannot be members of it: they become metadata.
     """
     if not has_header:
         members = ("input", "groundTruth")
@@ -272,6 +272,8 @@ def _cell(column: Column, text: str) -> Cell:
         value = column.value(text)
     except Invalid as error:
         return Cell(text, error=translated(error.issues[0].message))
+    if column.member == "id":
+        return Cell(text, _("identifies the item and is not stored"))
     if column.member == TAGS and isinstance(value, list):
         return Cell(", ".join(map(str, value)), _("tags"))
     if isinstance(value, str):

@@ -66,6 +66,8 @@ def test_tables_as_spreadsheets_and_people_write_them() -> None:
     assert read('a, b\n1, "2, 3"\n').rows == [["1", "2, 3"]]
     assert read('x\ty\n"hi" he said\tb\n').rows == [['"hi" he said', "b"]]  # as it is copied
     assert read('x\ty\n"two\nlines"\tb\n').rows == [["two\nlines", "b"]]
+    assert read('x\n"hi" he said\nand "hi"\n').rows == [['"hi" he said'], ['and "hi"']]
+    assert read('x\n"two\nlines"\n5" wide\n').rows == [["two\nlines"], ['5" wide']]
     assert read("a;b\nc;d\n", has_header=False).rows == [["a", "b"], ["c", "d"]]
     assert read("a;b\nc;d\n", separator=ONE_COLUMN).rows == [["c;d"]]
     assert read("a,b,\n1,2,3\n").header == ["a", "b", ""]
@@ -74,7 +76,13 @@ def test_tables_as_spreadsheets_and_people_write_them() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [('a,b\n1,2\n3,"4\n', 3), ('question,answer\nx,"a" b\n', 2), ('sep=;\na;b\n"1" x;2\n', 3), ('a,"b\n', 1)],
+    [
+        ('a,b\n1,2\n3,"4\n', 3),
+        ('question,answer\nx,"a" b\n', 2),
+        ('sep=;\na;b\n"1" x;2\n', 3),
+        ('a,"b\n', 1),
+        ('a\n"b\nc\n', 3),
+    ],
 )
 def test_what_is_no_table_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(Invalid, match=f"in line {line}:"):

@@ -88,6 +88,20 @@ def test_an_encoding_is_named_or_refused_with_its_line(alice: Api) -> None:
     assert inputs(alice, dataset) == ["Größe"]
 
 
+def test_a_member_in_one_column_and_in_several_is_put_together(alice: Api) -> None:
+    dataset = make_dataset(alice)
+    head = "input,__metadata,metadata.a\n"
+    table = head + 'Hi,"{""b"": 1}",2\n'
+    assert import_file(alice, dataset, table, "csv").status == 200
+    assert items(alice, dataset) == [{"input": "Hi", "metadata": {"a": 2, "b": 1}}]
+    for cell in ('"{""a"": 1}"', "text", "[]"):
+        refused = import_file(alice, dataset, f"{head}Ho,{cell},2\n", "csv")
+        assert (refused.status, refused.fields) == (400, ["rows.1.metadata"])
+    for twice in ("input,__input\nHi,Ho\n", "__metadata,__metadata,input\n,,Hi\n"):
+        refused = import_file(alice, dataset, twice, "csv")
+        assert (refused.status, refused.fields) == (400, ["header"])
+
+
 # In the studio
 
 
@@ -169,6 +183,19 @@ def test_a_person_says_what_each_column_becomes(edgar: Visitor, alice: Api) -> N
             "requestContext": {"tier": "gold"},
         }
     ]
+
+
+def test_a_column_of_metadata_that_is_a_text_is_named(edgar: Visitor, alice: Api) -> None:
+    dataset = make_dataset(alice)
+    looked = looks(edgar, dataset, b"Input;Tags;Metadata;id\nWas?;a, b;internal;q-1\n")
+    assert looked.status_code == 200 and 'value="import"' not in looked.content.decode()
+    assert "metadata: has a value of its own" in words_of(looked)
+    assert "q-1 identifies the item and is not stored" in words_of(looked)
+    fields = form_of(looked) | {"member-2": "metadata.", "key-2": "note"}
+    imports(edgar, dataset, fields)
+    assert items(alice, dataset) == [{"input": "Was?", "metadata": {"tags": ["a", "b"], "note": "internal"}}]
+    twice = edgar.post(page_of(dataset, "import"), **fields | {"key-2": "tags"}, do="look")
+    assert "names the column “tags” twice" in words_of(twice)
 
 
 def test_a_cell_that_is_not_of_the_chosen_type_is_named(edgar: Visitor, alice: Api) -> None:

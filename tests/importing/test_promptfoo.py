@@ -281,6 +281,18 @@ def test_tables_of_spreadsheets_are_read_as_the_editor_reads_them(desk: Desk) ->
     assert agent["metadata"]["import"]["prompt"] == {"author": "Ann"}
 
 
+def test_cells_below_no_name_are_kept(desk: Desk) -> None:
+    desk.write("p.csv", "prompt,label,\nAnswer {{q}},one,draft\n")
+    desk.write("t.csv", "q,,,__expected\nWhen?,first,second,a\n")
+    path = desk.write("promptfooconfig.json", {"prompts": ["file://p.csv"], "tests": "file://t.csv"})
+    plan = desk.plan("promptfoo", path)
+    [item] = plan["datasets"][0]["items"]
+    assert (item["requestContext"], item["groundTruth"]) == ({"q": "When?"}, "a")
+    assert item["metadata"]["import"]["cells"] == ["first", "second"] and "row" in losses(plan)
+    agent = next(one for one in plan["resources"] if one["id"] == "one")
+    assert agent["metadata"]["import"]["prompt"] == {"cells": ["draft"]}
+
+
 def test_a_table_that_cannot_be_read_is_named_with_its_line(desk: Desk) -> None:
     config = {"prompts": ["{{q}}"], "tests": "file://t.csv"}
     path = desk.write("promptfooconfig.json", config)

@@ -176,7 +176,8 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     """Yield the rows of a table with a header, with any separator; raises `Unreadable`.
 
     As with `csv.DictReader`, the cells that a row has more than the header are under None, and those that it
-    lacks are None. The names that are known tell which separator is right.
+    lacks are None; cells below an empty name are under None, too. The names that are known tell which
+    separator is right.
     """
     try:
         table = tables.read(text, is_known=is_known)
@@ -188,8 +189,9 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
     if repeated:
         raise Unreadable(f"{shown(name)} names the column {shown(repeated)} twice.")
     for row in filter(any, table.rows):
-        cells: dict[str | None, Any] = dict(zip_longest(table.header, row[: len(table.header)]))
-        if more := row[len(table.header) :]:
+        named = list(zip_longest(table.header, row))
+        cells: dict[str | None, Any] = {name: cell for name, cell in named if name}
+        if more := [cell for name, cell in named if not name and cell]:
             cells[None] = more
         yield cells
 

@@ -135,7 +135,7 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
         place = f"{where}, message {number}"
         if asked and number == asked.number:
             names = ", ".join(map(shown, asked.variables))
-            left = f"A message that consists of variables is left out: {names} is the input of the agent."
+            left = f"A message that consists of variables is left out, as the input of the agent: {names}."
             collection.lose("input_message", place, left)
             continue
         name = f"{number}-{one.role}"

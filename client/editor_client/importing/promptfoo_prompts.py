@@ -120,7 +120,7 @@ def _in_file(documents: Documents, path: Path) -> Labelled:
 
 def _rows(text: str, name: str) -> Labelled:
     for row in csv_rows(text, name, _COLUMNS.__contains__):
-        left = {str(key): cell for key, cell in row.items() if key not in _COLUMNS and cell}
+        left = {key or "cells": cell for key, cell in row.items() if key not in _COLUMNS and cell}
         if a_text(row.get("prompt")).strip():
             yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"])), left
 

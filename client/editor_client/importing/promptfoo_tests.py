@@ -232,7 +232,7 @@ class Tests:
         columns = {name: cell for name, cell in row.items() if name is not None and cell is not None}
         meta = {name: cell for name, cell in columns.items() if _means(name) and cell.strip()}
         if len(columns) < len(row):
-            self.collection.lose("row", "tests", "A row has more or fewer cells than the header.")
+            self.collection.lose("row", "tests", "A row has more or fewer cells than the header has names.")
             if more := row.get(None):
                 test["cells"] = more
         for column, cell in columns.items():

@@ -79,9 +79,10 @@ class _Dialect(NamedTuple):
         try:
             yield from found
         except csv.Error as error:
-            message = Message(
-                "is not valid CSV in line {line}: {reason}", line=found.line_num, reason=str(error)
-            )
+            reason = str(error)
+            if self.separator == ONE_COLUMN:
+                reason = reason.replace(f"'{separator}'", "a line break")
+            message = Message("is not valid CSV in line {line}: {reason}", line=found.line_num, reason=reason)
             raise Invalid.field("body", message) from None
 
 
@@ -198,14 +199,7 @@ def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[st
     best: tuple[_Fit, _Dialect] | None = None
     problem: Invalid | None = None
     for separator in separators:
-        dialects = [_Dialect(separator)] if separator in text else []
-        if f'{separator} "' in text:
-            dialects.append(_Dialect(separator, skips_spaces=True))
-        if (
-            separator == "\t" and dialects and '"' in text
-        ):  # some spreadsheets copy quotation marks as they are
-            dialects.append(_Dialect(separator, is_quoted=False))
-        for dialect in dialects:
+        for dialect in _dialects(text, separator):
             fit, fault = _fit(text, dialect, is_known)
             problem = problem or fault
             if fit is None or (not fit.is_even and not dialect.is_quoted):
@@ -218,7 +212,28 @@ def _dialect(text: str, is_known: Callable[[str], bool], separators: Sequence[st
         return best[1]
     if problem is not None:
         raise problem
-    return _Dialect(separators[0] if len(separators) == 1 else ONE_COLUMN)
+    if len(separators) == 1 and separators[0] != ONE_COLUMN:
+        return _Dialect(separators[0])
+    return _Dialect(ONE_COLUMN, is_quoted=_is_quoted_column(text))
+
+
+def _dialects(text: str, separator: str) -> Iterator[_Dialect]:
+    """Yield the dialects that may fit a text with this separator."""
+    if separator in text:
+        yield _Dialect(separator)
+    if f'{separator} "' in text:
+        yield _Dialect(separator, skips_spaces=True)
+    if separator == "\t" and separator in text and '"' in text:
+        yield _Dialect(separator, is_quoted=False)  # some spreadsheets copy quotation marks as they are
+
+
+def _is_quoted_column(text: str) -> bool:
+    """Return whether quotation marks are those of cells, and not of texts that are copied as they are.
+
+    They are of texts if they close in each line, and some stand around a part of a cell.
+    """
+    lines = text.splitlines()
+    return any(line.count('"') % 2 for line in lines) or _has_whole_quotes(text, _Dialect(ONE_COLUMN))
 
 
 def _fit(text: str, dialect: _Dialect, is_known: Callable[[str], bool]) -> tuple[_Fit | None, Invalid | None]:

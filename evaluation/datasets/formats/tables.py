@@ -60,6 +60,13 @@ class Column(NamedTuple):
             return self.member
         return self.key if self.member == "input" else f"{self.member}.{self.key}"
 
+    @property
+    def place(self) -> tuple[str, str | None]:
+        """The member of the item where its values go, and the name in it; None for all of the member."""
+        if self.member == TAGS:
+            return "metadata", tags.MEMBER
+        return WHOLES.get(self.member, self.member), self.key
+
     def value(self, cell: str) -> Any:
         """Return the value of a cell that is not empty; raises `Invalid`."""
         if self.member in _IDS:
@@ -124,11 +131,10 @@ def rows_in(text: str, layout: Layout) -> Iterator[Row]:
 
 def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
     """Yield the rows of a table with these columns; raises `Invalid` for two of the same."""
-    counts = Counter(one._replace(type="auto") for one in columns if one.member != LEFT_OUT)
-    del counts[_UNNAMED]
-    [(column, count), *_] = counts.most_common(1) or [(Column(LEFT_OUT), 0)]
-    if count > 1:
-        raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(column.name)))
+    counts = Counter(one.place for one in columns if one.member != LEFT_OUT and one.place != _UNNAMED.place)
+    twice = next((one for one in columns if counts[one.place] > 1), None)
+    if twice is not None:
+        raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(twice.name)))
     for number, line in enumerate(table.rows, start=1):
         if any(line):
             yield row_of(number, partial(_item, columns, line))
@@ -136,27 +142,20 @@ def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
 
 def _item(columns: Sequence[Column], line: Sequence[str]) -> dict[str, Any]:
     item: dict[str, Any] = {}
-    own: dict[str, Any] = {}
-    whole: dict[str, Any] = {}
+    keyed: dict[str, dict[str, Any]] = {}
     for column, value in _values(columns, line):
-        if column.member in WHOLES:
-            whole[WHOLES[column.member]] = value
-        elif column.key is None:
-            item[column.member] = value
-        elif column.member == "input":
-            own[column.key] = value
+        member, key = column.place
+        if key is None:
+            item[member] = value
         else:
-            item.setdefault(column.member, {})[column.key] = value
-    item |= whole
-    if TAGS in item:
-        named = item.pop(TAGS)
-        item["metadata"] = {**item.get("metadata", {}), tags.MEMBER: named}
-    if own:
-        given = item.setdefault("input", {})
-        if not isinstance(given, dict):
-            message = Message("has a value of its own, so that {name!r} cannot be a member", name=min(own))
-            raise Invalid.field("input", message)
-        item["input"] = {**given, **own}
+            keyed.setdefault(member, {})[key] = value
+    for member, own in keyed.items():
+        whole = item.get(member, {})
+        taken = whole.keys() & own.keys() if isinstance(whole, dict) else own.keys()
+        if taken:
+            message = Message("has a value of its own, so that {name!r} cannot be a member", name=min(taken))
+            raise Invalid.field(member, message)
+        item[member] = {**whole, **own}
     return item
 
 
@@ -170,7 +169,7 @@ def _values(columns: Sequence[Column], line: Sequence[str]) -> list[tuple[Column
     for column, cell in zip(columns, line, strict=False):
         if not cell or column.member == LEFT_OUT:
             continue
-        if column[:2] == _UNNAMED[:2]:
+        if column.place == _UNNAMED.place:
             raise Invalid.field("header", Message("has no name for a column that is not empty"))
         try:
             values.append((column, column.value(cell)))

@@ -81,7 +81,8 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
     messages = messages_in(parts, _ROLE, "system")
     for number, message in enumerate(messages, 1):
         if message.left:
-            lost = f"What its head says is left out: {shown(message.left['about'])}. metadata.import has it."
+            said = shown(message.left["about"])
+            lost = f"The attributes of the message are left out: {said}. metadata.import has them."
             collection.lose("message", f"{name}, message {number}", lost)
     reader.add(
         messages,
