@@ -77,7 +77,7 @@ class ShareForm(forms.Form):
         initial=ARM,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
         help_text=_(
-            "Answers, usage and feedback say which arm it was. Small letters, digits, dots and hyphens."
+            "Answers, usage and feedback name the variant. Small letters, digits, dots and hyphens."
         ),
     )
 
