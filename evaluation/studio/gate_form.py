@@ -114,7 +114,7 @@ class GateForm(forms.Form):
         label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
     )
     enabled = forms.ChoiceField(
-        label=gettext_lazy("Is it asked?"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
+        label=gettext_lazy("Enabled"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
     )
 
     def clean_context(self) -> dict[str, Any]:
