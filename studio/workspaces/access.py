@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from studio.accounts.names import name_fields
 from studio.people import Place, person_name
 from studio.workspaces.base import AdministrationPage, address
 from studio.workspaces.keys import KeyRow, row_of
@@ -24,7 +23,7 @@ from studio.workspaces.people import MAX_TEXT
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import NotFound
 from versioning.models import Membership
-from versioning.models.accounts import account
+from versioning.models.accounts import account, name_fields
 from versioning.models.querysets import within
 from versioning.models.text_keys import ByName, contains_words
 

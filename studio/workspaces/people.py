@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 
-from studio.accounts.names import name_fields
 from studio.limits import shortened
 from studio.views import StudioPage
 from studio.workspaces.names import role_name
 from versioning.domain.access import Right, roles_with
 from versioning.models import Membership
-from versioning.models.accounts import name_of
+from versioning.models.accounts import name_fields, name_of
 from versioning.models.querysets import within
 from versioning.models.text_keys import ByName, contains_words
 
