@@ -91,8 +91,8 @@ EVENTS: Final = (
                 name="withdrawn",
                 title=pgettext_lazy("event", "withdrawn"),
                 sentence=_worded(
-                    _("{who} withdrew their verdict on {version} of {resource}"),
-                    _("{who} withdrew their verdict on {version}"),
+                    _("{who} withdrew their decision on {version} of {resource}"),
+                    _("{who} withdrew their decision on {version}"),
                 ),
             ),
             EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),

@@ -27,7 +27,6 @@ from django.views.decorators.cache import never_cache
 from studio import additions
 from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.login_page import LoginPage
-from studio.accounts.names import name_fields
 from studio.activity.notifications import MOST, unread
 from studio.error_pages import error_page
 from studio.navigation import MAX_MAIN, Link, MainPage, Row
@@ -39,6 +38,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import KINDS
 from versioning.models import VersionedResource
+from versioning.models.accounts import name_fields
 from versioning.serving.followed_log import RIGHTS, Dependency
 
 _CHANGES: Final[tuple[Dependency, ...]] = tuple((kind.slug, None) for kind in KINDS)

@@ -15,10 +15,10 @@ from company.directory.models import DirectoryAccount
 from company.sign_in.models import Identity
 from company.sign_in.oidc import SignInRefused
 from company.sign_in.providers import Provider, provider_of_directory
-from studio.accounts.names import NameForm, name_fields
+from studio.accounts.names import NameForm
 from versioning.domain.errors import Invalid
 from versioning.domain.graphemes import clipped
-from versioning.models.accounts import checked_new_name, is_mail_address, new_account
+from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -25,8 +25,8 @@ OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
 }
 VERDICTS: Final[Mapping[Verdict, Promise]] = {
     Verdict.TOO_FEW: gettext_lazy("Not enough items to tell."),
-    Verdict.BETTER: gettext_lazy("It is better than what it is compared with."),
-    Verdict.WORSE: gettext_lazy("It is worse than what it is compared with."),
+    Verdict.BETTER: gettext_lazy("It is better than the baseline."),
+    Verdict.WORSE: gettext_lazy("It is worse than the baseline."),
     Verdict.NO_DIFFERENCE_FOUND: gettext_lazy(
         "No difference was found, which does not mean that there is none."
     ),

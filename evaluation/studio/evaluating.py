@@ -288,8 +288,8 @@ class EvaluatePage(ResourcePage):
         return self.resource
 
     def _version(self, version_id: str) -> Snapshot:
-        """Return a version, by default the latest; raises `NotFound`."""
-        wanted = version_id or str(self._stored.latest_id)
+        """Return a version, by default the one that work goes on from; raises `NotFound`."""
+        wanted = version_id or self._stored.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 

@@ -53,12 +53,12 @@ RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
-    State.SCORER_GONE: (pgettext_lazy("evidence", "a scorer is gone"), "chip-danger"),
-    State.TOO_FEW: (pgettext_lazy("evidence", "cannot tell"), ""),
-    State.RUNNING: (pgettext_lazy("evidence", "running"), ""),
-    State.INCOMPLETE: (pgettext_lazy("evidence", "incomplete"), "chip-danger"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "A scorer is gone"), "chip-danger"),
+    State.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
+    State.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
+    State.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),
     State.FAILED: (pgettext_lazy("evidence", "Failed"), "chip-danger"),
-    State.STALE: (pgettext_lazy("evidence", "out of date"), ""),
+    State.STALE: (pgettext_lazy("evidence", "Out of date"), ""),
     State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
 }
 _NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")

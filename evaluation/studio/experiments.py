@@ -107,7 +107,7 @@ class Line:
             return ""
         low, high = found["interval"]
         numbers = {"rate": found["passRate"], "low": low, "high": high}
-        return _("%(rate)d %% (between %(low)d and %(high)d %%)") % {
+        return _("%(rate)d%% (95%% CI %(low)d–%(high)d%%)") % {  # noqa: RUF001
             name: round(100 * share) for name, share in numbers.items()
         }
 

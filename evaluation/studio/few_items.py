@@ -33,15 +33,15 @@ def of_rate(rate: float, items: int) -> FewItems | None:
     if high - low <= WIDE:
         return None
     sentence = _(
-        "The dataset has %(items)d items. If %(rate)d %% of them pass, the true share lies between %(low)d "
-        "and %(high)d %%: so few items say little. A rule that compares with what is live says more."
+        "The dataset has %(items)d items. If %(rate)d%% of them pass, the true share lies between %(low)d "
+        "and %(high)d%%: so few items say little. A rule that compares with what is live says more."
     ) % {
         "items": items,
         "rate": round(PERCENT * rate),
         "low": round(PERCENT * low),
         "high": round(PERCENT * high),
     }
-    headings = [_("Items"), _("If %(rate)d %% pass, the true share") % {"rate": round(PERCENT * rate)}]
+    headings = [_("Items"), _("If %(rate)d%% pass, the true share") % {"rate": round(PERCENT * rate)}]
     return FewItems(
         sentence=sentence,
         headings=headings,
@@ -67,7 +67,7 @@ def of_pairs(pairs: int) -> FewItems:
 def _between(rate: float, items: int) -> str:
     low, high = wilson(rate * items, items)
     numbers = {"low": round(PERCENT * low), "high": round(PERCENT * high)}
-    return _("between %(low)d and %(high)d %%") % numbers
+    return _("between %(low)d and %(high)d%%") % numbers
 
 
 def _with(own: int) -> list[int]:

@@ -131,7 +131,7 @@ class ImportPage(DatasetPage):
             return self.show(form, status=400)
         if looks:
             return self.looked_at(form, sheet, done)
-        sentence = _("%(created)s items are new, %(unchanged)s were there already.")
+        sentence = _("New items: %(created)s. Duplicates: %(unchanged)s.")
         return self.go(self.own_address(), sentence % {"created": done.created, "unchanged": done.unchanged})
 
     def looked_at(

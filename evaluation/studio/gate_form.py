@@ -27,7 +27,7 @@ RULES: Final[dict[str, Promise]] = {
 }
 _WITH_NUMBER: Final[dict[str, Promise]] = {
     "nonInferior": gettext_lazy("it is at most %(number)s worse than live (proven)"),
-    "passRate": gettext_lazy("at least %(number)s %% of the items pass"),
+    "passRate": gettext_lazy("at least %(number)s%% of the items pass"),
     "maxTokens": gettext_lazy("it uses at most %(number)s × the tokens of live"),
 }
 NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
@@ -114,7 +114,7 @@ class GateForm(forms.Form):
         label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
     )
     enabled = forms.ChoiceField(
-        label=gettext_lazy("Is it asked?"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
+        label=gettext_lazy("Enabled"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
     )
 
     def clean_context(self) -> dict[str, Any]:

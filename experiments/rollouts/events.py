@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from studio.activity.fragments import Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
@@ -39,7 +39,7 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
 def _of_rollout(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event of a rollout."""
     weights = event.detail.get("weights") or {}
-    shares = ", ".join(f"{name} {_percent(weight)}" for name, weight in weights.items())
+    shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
     named, short = _SENTENCES[event.type]
     if names.of_one:
@@ -47,8 +47,9 @@ def _of_rollout(event: Event, names: Names) -> Sentence:
     return Sentence(str(named), {"resource": names.resource(event), **values})
 
 
-def _percent(weight: int) -> str:
-    return f"{weight / 100:g} %"
+def percentage(weight: int) -> str:
+    """Return a weight in ten thousandths as percent, as the language writes it."""
+    return gettext("%(share)s%%") % {"share": f"{weight / 100:g}"}
 
 
 EVENTS: Final = EventSubject(

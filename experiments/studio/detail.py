@@ -74,7 +74,7 @@ class OneRollout(ResourcePage):
         numbers = numbers_of(rollout, self.found.active_id, self.caller)
         return self.page(
             "experiments/rollout.html",
-            title=_("On a share of the requests"),
+            title=_("Rollout"),
             status=status,
             **{
                 "rollout": rollout,
@@ -132,7 +132,7 @@ class LatestRolloutPage(RolloutPage):
             _newest = self.rollout
         except NotFound:
             start = self.address("share") if self.may(Right.PUBLISH) and self.resource else ""
-            title = _("On a share of the requests")
+            title = _("Rollout")
             return self.page("experiments/none.html", title=title, start_address=start)
         return super().show(status=status, **context)
 

@@ -13,7 +13,7 @@ from versioning.domain.access import Right
 STUDIO: Final = Extension(
     resource_urls="experiments.studio.urls.resource_urls",
     resource_tabs=[
-        ResourceTab(page="rollouts", title=_("On a share"), right=Right.READ_DRAFTS, needs_record=True),
+        ResourceTab(page="rollouts", title=_("Rollout"), right=Right.READ_DRAFTS, needs_record=True),
         ResourceTab(page="runs", title=_("Usage"), right=Right.READ_DRAFTS),
     ],
     panels=panels.panels,

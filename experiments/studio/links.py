@@ -39,7 +39,7 @@ def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Actio
     """Return the address to stop a rollout that prevents the action; None for other errors."""
     if not isinstance(error, RolloutRunning):
         return None
-    return Action(title=_("To what runs on a share"), address=of_rollouts(kind, resource_id))
+    return Action(title=_("View rollout"), address=of_rollouts(kind, resource_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:

@@ -13,12 +13,12 @@ from editor_client.shared.arms import Arm
 from editor_client.shared.feedback import Summary
 
 from experiments.feedback.verbs import Feedbacks
+from experiments.rollouts.events import percentage
 from experiments.rollouts.models import Rollout
 from experiments.runs.models import ServedRun
 from experiments.runs.remembering import reference
 from experiments.statistics import FEW, Rate, difference
 from experiments.studio.charts import Chart
-from experiments.studio.forms import percent
 from experiments.templatetags.shares import in_percent
 from experiments.usage.verbs import Usages, dollars_of
 from studio.money import in_dollars
@@ -52,7 +52,7 @@ class Numbers:
     """Empty for the live version."""
     version_id: str
     version_number: int | None
-    percent: Any
+    percent: str
     runs: int = 0
     errors: Rate | None = None
     seconds: float | None = None
@@ -132,8 +132,8 @@ def runs_without_key(rollout: Rollout) -> int:
 
 
 def arms_in_words(arms: Iterable[Arm]) -> str:
-    """Return the shares of arms: `new 5 %, short 2.5 %`."""
-    return ", ".join(f"{arm.name} {percent(arm.weight)} %" for arm in arms)
+    """Return the shares of arms: `new 5%, short 2.5%`."""
+    return ", ".join(f"{arm.name} {percentage(arm.weight)}" for arm in arms)
 
 
 class _Counted:
@@ -171,7 +171,7 @@ class _Counted:
             arm=arm,
             version_id=version_id,
             version_number=row["version_number"] if row else None,
-            percent=percent(weight),
+            percent=percentage(weight),
             feedback=[
                 _feedback_counts(one)
                 for one in self._feedback

@@ -64,7 +64,7 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
     """Return the line with the running versions and their shares."""
     numbers = _numbers_of(resource, rollout.placed_arms)
     lines = [
-        _("%(version)s runs on %(share)s %% of the requests.")
+        _("%(version)s runs on %(share)s%% of the requests.")
         % {"version": numbers.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
         for arm in rollout.placed_arms
     ]
@@ -98,7 +98,7 @@ def list_notes(
 
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
-    message = _("On %(share)s %%") % {"share": percent(arm.weight)}
+    message = _("On %(share)s%%") % {"share": percent(arm.weight)}
     return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
 
 
@@ -119,6 +119,6 @@ def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[s
 FILTER: Final = Filter(
     criterion=among(_on_a_share),
     field="share",
-    choices=[("running", gettext_lazy("On a share"))],
+    choices=[("running", gettext_lazy("In a rollout"))],
     is_quick=True,
 )

@@ -63,7 +63,7 @@ class SharePage(ResourcePage):
             self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
             return self.show(version, form, status=403)
         share = percent(int(form.cleaned_data["share"] * PER_CENT))
-        message = _("%(version)s is tried on %(share)s %% of the requests.")
+        message = _("%(version)s is tried on %(share)s%% of the requests.")
         return self.go(of_rollout(started), message % {"version": title_of(version), "share": share})
 
     @property

@@ -154,6 +154,7 @@ class ReviewPage(DifferencesPage):
             "invisible": [translated(notice.message) for notice in invisible_characters(version.config)],
             "before": before,
             "before_title": title_of(before) if before else nothing,
+            "in_code": self.code_agent is not None,
             "after_title": title_of(version),
             "base_moved": not self.is_over and (before.version_id if before else None) != began_with,
             "fields": fields,

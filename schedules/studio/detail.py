@@ -96,7 +96,7 @@ class ChangePage(OneSchedulePage):
             "silence": WorkerHeartbeat.objects.silence(),
             "back_address": self.address("calendar"),
         }
-        return self.page("schedules/change.html", title=_("Another time"), status=status, **context)
+        return self.page("schedules/change.html", title=_("Reschedule"), status=status, **context)
 
 
 class CancelPage(OneSchedulePage):
@@ -124,6 +124,6 @@ class CancelPage(OneSchedulePage):
             made = Schedules.current().repeat(str(cancelled.pk), by=self.caller)
         except (Invalid, Conflict) as error:
             problem = error.issues[0].message if isinstance(error, Invalid) else error.message
-            message = _("It is not scheduled again: %(problem)s") % {"problem": translated(problem)}
+            message = _("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
             return self.go(back, message, level=messages.ERROR)
-        return self.go(back, format_html(_("It is scheduled again for {when}."), when=when_element(made)))
+        return self.go(back, format_html(_("Scheduled again for {when}."), when=when_element(made)))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 
 from django.contrib.admin import display
@@ -24,7 +22,7 @@ from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
 from versioning.domain.access import Role
-from versioning.models.text_keys import contains_caseless
+from versioning.models.text_keys import contains_words
 
 _ACCOUNT: Final = get_user_model()
 _NAME: Final = _ACCOUNT.USERNAME_FIELD
@@ -133,10 +131,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         """Search as the studio does, and not as the database's LIKE: case and normal form never count."""
-        for word in search_term.split():
-            alternatives = (contains_caseless(name, word) for name in self.search_fields)
-            queryset = queryset.filter(reduce(or_, alternatives))
-        return queryset, False
+        return queryset.filter(contains_words(self.search_fields, search_term)), False
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: Any) -> None:
         """Store what was changed, and not what another request has changed meanwhile."""
@@ -148,17 +143,17 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         """Show Django's list as a list of the studio, with chips in place of its filters."""
         context = {**(extra_context or {}), "title": self.title, "chips": _chips(request)}
         response = super().changelist_view(request, context)
-        found = (getattr(response, "context_data", None) or {}).get("cl")
-        if found is not None:
+        changes = (getattr(response, "context_data", None) or {}).get("cl")
+        if changes is not None:
             response.context_data["rows"] = [  # type: ignore[attr-defined]
                 {
-                    "account": one,
-                    "address": found.url_for_result(one),
-                    "name": one.get_full_name() if hasattr(one, "get_full_name") else "",
-                    "mail": getattr(one, getattr(one, "EMAIL_FIELD", "email"), ""),
-                    "signed_in": _in_words(one.last_login) if hasattr(one, "last_login") else None,
+                    "account": account,
+                    "address": changes.url_for_result(account),
+                    "name": account.get_full_name() if hasattr(account, "get_full_name") else "",
+                    "mail": getattr(account, getattr(account, "EMAIL_FIELD", "email"), ""),
+                    "signed_in": _in_words(account.last_login) if hasattr(account, "last_login") else None,
                 }
-                for one in found.result_list
+                for account in changes.result_list
             ]
         return response
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django import forms
 from django.contrib.auth import get_user_model
-from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -19,7 +19,7 @@ from studio.people import display_name, reserved_names
 from studio.preferences.language import LANGUAGES
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
-from versioning.models.accounts import mixes_alphabets
+from versioning.models.accounts import mixes_alphabets, name_fields
 
 _FIELDS: Final = {
     "first_name": (gettext_lazy("First name"), "given-name"),
@@ -34,20 +34,6 @@ MAX_NAME: Final = 60
 """The maximum length of a first or a last name, so that lines with names can be read."""
 _MARKS: Final = 3
 """How many marks a letter carries at most: Vietnamese, Thai and Hebrew need so many."""
-
-
-@lru_cache
-def name_fields() -> list[str]:
-    """Return the fields of the project's user model that hold a person's name; it may have none."""
-    return [name for name in _FIELDS if _has_field(name)]
-
-
-def _has_field(name: str) -> bool:
-    try:
-        get_user_model()._meta.get_field(name)
-    except FieldDoesNotExist:
-        return False
-    return True
 
 
 class NameForm(forms.Form):

@@ -107,7 +107,7 @@ class EditPage(EditablePage):
         if not self.is_in_place:
             return redirect
         if saved is not None:
-            self._forget()
+            self.forget("base")
             self.resource = saved.resource
         self._hear_of_others()  # what was saved here is no news to this page
         saves_on = self._saves_on()
@@ -199,7 +199,7 @@ class EditPage(EditablePage):
 
         That is so if the form was saved before, and only the answer was lost.
         """
-        self._forget()
+        self.forget("base")
         began = submission.began_with
         is_saved = (
             self.resource is not None
@@ -212,14 +212,9 @@ class EditPage(EditablePage):
         saved = Resolved(resource=self.resource, version=self.base or self.resource.base)
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
-    def _forget(self) -> None:
-        """Forget what was read of the resource: it has changed since."""
-        for known in ("resource", "base", "summary", "taken_back"):
-            self.__dict__.pop(known, None)
-
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
         """Show what another person saved, and the form to save on top of it."""
-        self._forget()
+        self.forget("base")
         conflict = Conflict.of(submission, self.config, self.schema)
         controls = submission.on_top_of(self.config)
         shown = {

@@ -49,8 +49,7 @@ class ConfirmPage(DependentsPage, ABC):
         try:
             return self.act({request.POST.get("tag", "")})
         except EditConflict as conflict:
-            for known in ("resource", "summary", "record", "drafts"):
-                self.__dict__.pop(known, None)
+            self.forget("record", "drafts")
             return self._ask(status=409, conflict=conflict.current)
         except Invalid as error:
             return self._ask(status=400, errors=[translated(issue.message) for issue in error.issues])

@@ -122,11 +122,6 @@ class PublishPage(DifferencesPage, DependentsPage):
             message = _("%(version)s is live again.") % {"version": title_of(self.found.active)}
         return self.back("history", message)
 
-    def forget(self) -> None:
-        """Forget what was read of the resource, which has changed since."""
-        for known in ("resource", "with_history", "summary", "taken_back"):
-            self.__dict__.pop(known, None)
-
     @property
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to publish."""

@@ -135,6 +135,11 @@ class ResourcePage(StudioPage):
         is_code_live = self.code_agent is not None
         return resource.latest if resource.active is not None or is_code_live else None
 
+    def forget(self, *more: str) -> None:
+        """Forget what was read of the resource, which has changed; `more` are further cached properties."""
+        for known in ("resource", "with_history", "summary", "taken_back", *more):
+            self.__dict__.pop(known, None)
+
     def offered_again(self) -> TakenBack | None:
         """Return the version that was taken back, with what can be done with it; None if none was."""
         version, resource = self.taken_back, self.resource

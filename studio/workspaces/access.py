@@ -19,12 +19,13 @@ from studio.people import Place, person_name
 from studio.workspaces.base import AdministrationPage, address
 from studio.workspaces.keys import KeyRow, row_of
 from studio.workspaces.names import role_name
+from studio.workspaces.people import MAX_TEXT
 from versioning.domain.access import Right, Role
 from versioning.domain.errors import NotFound
 from versioning.models import Membership
-from versioning.models.accounts import account
+from versioning.models.accounts import account, name_fields
 from versioning.models.querysets import within
-from versioning.models.text_keys import ByName, contains_caseless
+from versioning.models.text_keys import ByName, contains_words
 
 PER_PAGE: Final = 50
 MAX_ROLES: Final = 6
@@ -72,7 +73,7 @@ class AccessPage(AdministrationPage):
             return self._person(username)
         if self.caller.scope(Right.ADMINISTER) == frozenset():
             return self._person(self.caller.username or "")
-        return self._list(request.GET.get("q", "").replace("\x00", "").strip()[:PER_PAGE])
+        return self._list(request.GET.get("q", "").replace("\x00", "").strip()[:MAX_TEXT])
 
     @property
     def _visible(self) -> Q:
@@ -87,8 +88,7 @@ class AccessPage(AdministrationPage):
         model = get_user_model()
         name = model.USERNAME_FIELD
         found = model._default_manager.filter(people)
-        if sought:
-            found = found.filter(contains_caseless(name, sought))
+        found = found.filter(contains_words([name, *name_fields()], sought))
         page: Any = Paginator(found.order_by(ByName(name), name), PER_PAGE).get_page(
             self.request.GET.get("page")
         )
@@ -141,12 +141,9 @@ class AccessPage(AdministrationPage):
             person=user,
             is_own=is_own,
             sees_all=is_own or is_root,
-            is_service=any(line.membership.is_service for line in roles),
             roles=roles,
             keys=keys,
-            list_address=reverse("studio:access")
-            if self.caller.scope(Right.ADMINISTER) != frozenset()
-            else "",
+            list_address=reverse("studio:access"),
         )
 
     def _keys(self, user: Any) -> list[KeyRow]:

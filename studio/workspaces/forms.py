@@ -49,8 +49,8 @@ class NewWorkspaceForm(forms.Form):
         label=_("Id"),
         required=False,
         help_text=_(
-            "The id that programs use, such as marketing; it cannot be changed later. If you leave it "
-            "empty, it is made from the name."
+            "The id that programs use, such as marketing; it cannot be changed later. Leave empty "
+            "to generate it from the name."
         ),
     )
 

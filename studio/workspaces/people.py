@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import reduce
-from operator import or_
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.contrib.auth import get_user_model
-from django.db.models import Q
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 
@@ -19,9 +15,9 @@ from studio.views import StudioPage
 from studio.workspaces.names import role_name
 from versioning.domain.access import Right, roles_with
 from versioning.models import Membership
-from versioning.models.accounts import name_of
+from versioning.models.accounts import name_fields, name_of
 from versioning.models.querysets import within
-from versioning.models.text_keys import ByName, contains_caseless
+from versioning.models.text_keys import ByName, contains_words
 
 MAX_PEOPLE: Final = 20
 MAX_TEXT: Final = 150
@@ -80,12 +76,9 @@ class PeoplePage(StudioPage):
 def _first(memberships: Any, text: str) -> Iterable[Person]:
     if len(text) > MAX_TEXT:
         return []
-    names = [name_of("user"), *(f"user__{name}" for name in _full_name_fields())]
-    sought = Q()
-    for word in text.split():
-        sought &= reduce(or_, (contains_caseless(name, word) for name in names))
+    names = [name_of("user"), *(f"user__{name}" for name in name_fields())]
     rows = (
-        memberships.filter(sought, user__is_active=True)
+        memberships.filter(contains_words(names, text), user__is_active=True)
         .select_related("user")
         .order_by(ByName(names[0]), names[0])
     )
@@ -96,9 +89,3 @@ def _first(memberships: Any, text: str) -> Iterable[Person]:
         person = Person(id=user.get_username(), name=shortened(full.strip()), preview=role_name(row.role))
         found.setdefault(person.id, person)
     return list(found.values())[:MAX_PEOPLE]
-
-
-def _full_name_fields() -> list[str]:
-    """Return those of the usual fields for names that the accounts of this installation have."""
-    known = {field.name for field in get_user_model()._meta.get_fields()}
-    return [name for name in ("first_name", "last_name") if name in known]

@@ -93,7 +93,7 @@ def test_on_a_phone_the_save_button_and_its_message_are_in_view_and_cover_no_foc
     expect(message).to_have_count(0)
 
 
-TABS = ["Edit", "History", "Preview", "Try", "Compare", "Used by", "Activity", "On a share", "Usage"]
+TABS = ["Edit", "History", "Preview", "Try", "Compare", "Used by", "Activity", "Rollout", "Usage"]
 
 
 def test_every_tab_is_in_view_or_in_the_menu_at_the_end(

@@ -146,7 +146,7 @@ def test_a_cancelled_schedule_is_made_again(enter: Enter, api_of: ApiOf) -> None
     expect(page.get_by_text("Schedule cancelled. Nothing live has changed.")).to_be_visible()
     expect(strip).to_have_count(0)
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_text("It is scheduled again for")).to_be_visible()
+    expect(page.get_by_text("Scheduled again for")).to_be_visible()
     expect(strip.locator("strong")).to_have_text(said)
 
 

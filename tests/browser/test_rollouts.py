@@ -31,17 +31,17 @@ def test_a_version_is_tried_on_five_percent_widened_evaluated_and_published(
     page = enter("paula", f"versioning/agent/{agent_id}/change/", width=NARROW)
     person = Clicks(page)
     person.click(page.get_by_role("button", name="Publish…"))
-    person.click(page.get_by_role("link", name="Try on a share…"))
+    person.click(page.get_by_role("link", name="Start a rollout…"))
     expect(page.get_by_label("Share of the requests, in percent").first).to_have_value("5")
     person.click(page.get_by_role("button", name="Start"))
-    expect(page.get_by_text("Version 2 is tried on 5 % of the requests.")).to_be_visible()
+    expect(page.get_by_text("Version 2 is tried on 5% of the requests.")).to_be_visible()
     assert person.count == 3
 
     # Widen it: the field follows the slider.
     page.get_by_role("slider").fill("100")
     expect(page.get_by_role("spinbutton")).to_have_value("100")
     page.get_by_role("button", name="Change the share").click()
-    expect(page.get_by_role("heading", name="new 100 %")).to_be_visible()
+    expect(page.get_by_role("heading", name="new 100%")).to_be_visible()
 
     # People get it, and give feedback.
     for user in ("ada", "ben", "cleo"):
@@ -56,11 +56,11 @@ def test_a_version_is_tried_on_five_percent_widened_evaluated_and_published(
     # The rollout is shown next to the live version.
     for address in ("change/", "history/", "publish/"):
         page.goto(f"versioning/agent/{agent_id}/{address}")
-        expect(page.locator(".share-strip")).to_contain_text("Version 2 runs on 100 % of the requests.")
+        expect(page.locator(".share-strip")).to_contain_text("Version 2 runs on 100% of the requests.")
     page.goto("versioning/agent/?q=Tried")
-    expect(page.get_by_role("link", name="On 100 %")).to_be_visible()
+    expect(page.get_by_role("link", name="On 100%")).to_be_visible()
 
-    page.get_by_role("link", name="On 100 %").click()
+    page.get_by_role("link", name="On 100%").click()
     person = Clicks(page)
     person.click(page.get_by_role("link", name="Make “new” live…"))
     person.click(page.get_by_role("button", name="Make it live"))

@@ -65,16 +65,16 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     sign_in(page, "tess")
     code = page.get_by_label("Code")
     code.fill("123456")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("alert")).to_contain_text("That is not right.")
     assert serious_problems(page) == []
     code.fill(code_of(secret, later=1))
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     expect(page.get_by_role("heading", name="Home", level=1)).to_be_visible()
     sign_out(page)
     sign_in(page, "tess")
     code.fill(codes[0])
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Continue").click()
     page.goto(PAGE)
     expect(page.get_by_text("9 recovery codes are left.")).to_be_visible()
 
@@ -89,11 +89,11 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     code = dialog.get_by_label("Code")
     expect(code).to_be_focused()
     code.fill("wrong")
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     expect(dialog.get_by_role("alert")).to_contain_text("That is not right.")
     assert serious_problems(dialog) == []
     code.fill(codes[1])
-    dialog.get_by_role("button", name="Go on").click()
+    dialog.get_by_role("button", name="Continue").click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     expect(dialog).to_have_count(0)
 

@@ -32,7 +32,7 @@ def test_a_person_says_what_becomes_of_each_column(
         {"name": "fragen.csv", "mimeType": "text/csv", "buffer": TABLE}
     )
     page.get_by_role("button", name="Preview import").click()
-    expect(page.get_by_text("3 items are new.")).to_be_visible()
+    expect(page.get_by_text("3 new items")).to_be_visible()
     expect(page.get_by_text("It is read as Windows-1252")).to_be_visible()
     price = page.get_by_role("group", name="Preis (EUR)")
     price.get_by_label("Becomes").select_option("Metadata")
@@ -51,7 +51,7 @@ def test_a_person_says_what_becomes_of_each_column(
     if has_scripts:
         assert flaws(page) == []
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.get_by_text("3 items are new, 0 were there already.")).to_be_visible()
+    expect(page.get_by_text("New items: 3. Duplicates: 0.")).to_be_visible()
     items = edgar.get(f"/datasets/{made.body['id']}/items").body["items"]
     [item] = [one for one in items if one["input"] == "Wo ist meine Bestellung?"]
     assert item["metadata"] == {"tags": ["Pflicht", "Bestellung"], "price": 1234.5}

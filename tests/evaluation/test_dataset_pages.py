@@ -103,12 +103,12 @@ def test_a_file_is_looked_at_and_then_imported(edgar: Visitor, alice: Api) -> No
     dataset = make_dataset(alice)
     address, content = page_of(dataset, "import"), b"input,groundTruth\r\na,1\r\n"
     looked = edgar.client.post(address, {"file": SimpleUploadedFile("q.csv", content), "do": "look"})
-    assert "1 item is new. 0 are there already." in words_of(looked)
+    assert "1 new item, 0 duplicates" in words_of(looked)
     assert alice.get(dataset).body["version"] == 0
     fields = dict(re.findall(r'name="(content|format)" value="([^"]+)"', looked.content.decode()))
-    assert "1 items are new" in words_of(edgar.post(address, **fields, do="import"))
+    assert "New items: 1." in words_of(edgar.post(address, **fields, do="import"))
     pasted = edgar.post(address, pasted="input\tgroundTruth\r\na\t1\r\nb, c\t2\r\n", do="look")
-    assert "1 item is new. 1 is there already." in words_of(pasted)
+    assert "1 new item, 1 duplicate" in words_of(pasted)
     for typed_text, word in (("input,input\n", "twice"), ("groundTruth\n1", "Row 1"), ("", "Choose a file")):
         assert word in words_of(edgar.post(address, pasted=typed_text, do="import"))
     exported = edgar.client.get(page_of(dataset, "export"), {"format": "csv"})

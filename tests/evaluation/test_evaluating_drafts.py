@@ -70,6 +70,14 @@ def test_an_editor_evaluates_while_saving_and_sees_the_experiment(cast: Cast) ->
     assert AGENTS.versions(cast.edgar)[0]["id"] == row.version_id
 
 
+def test_what_is_live_is_evaluated_after_going_back(cast: Cast) -> None:
+    make_evaluated(cast)
+    newest, first = (one["id"] for one in AGENTS.versions(cast.edgar))
+    for version in (newest, first):
+        AGENTS.publish(cast.paula, "writer", version)
+    assert Window.of("edgar").get(EVALUATE).headers["Location"].endswith(f"&version={first}")
+
+
 def test_any_version_in_the_history_is_evaluated(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     first = AGENTS.versions(cast.edgar)[-1]["id"]

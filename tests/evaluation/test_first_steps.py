@@ -32,7 +32,7 @@ def test_a_pasted_table_becomes_a_gate_step_by_step(cast: Cast) -> None:
     importing = next_of(paula.get(page))
     assert "No column is called input" in paula.post(importing, pasted=PASTED, do="look").text
     looked = paula.post(importing, pasted=PASTED, first_row="example", do="look")
-    assert "2 items are new." in looked.text and "No column" not in looked.text
+    assert "2 new items" in looked.text and "No column" not in looked.text
     sent = {name: looked.field(name) for name in ("content", "format")}
     paula.post(importing, **sent, do="import")
     choosing = next_of(paula.get(page))

@@ -134,13 +134,13 @@ def test_the_first_rows_are_shown_as_they_would_become(edgar: Visitor, alice: Ap
     looked = looks(
         edgar, dataset, b"EINGABE;A Good Answer;Schlagw\xc3\xb6rter;Metadaten.Quelle\nWas?;3.10;a, b;5\n"
     )
-    assert "1 item is new." in words_of(looked) and "No column is called" not in words_of(looked)
+    assert "1 new item," in words_of(looked) and "No column is called" not in words_of(looked)
     fields = form_of(looked)
     assert [fields[f"member-{n}"] for n in range(4)] == ["input", "groundTruth", "tags", "metadata."]
     assert (fields["separator"], fields["key-3"], fields["type-1"]) == (";", "Quelle", "auto")
     assert "3.10" in words_of(looked) and "5 number" in words_of(looked)
     assert alice.get(dataset).body["version"] == 0
-    assert "1 items are new" in words_of(imports(edgar, dataset, fields))
+    assert "New items: 1." in words_of(imports(edgar, dataset, fields))
     assert items(alice, dataset) == [
         {"input": "Was?", "groundTruth": "3.10", "metadata": {"tags": ["a", "b"], "Quelle": 5}}
     ]
@@ -218,7 +218,7 @@ def test_the_first_row_and_the_separator_can_be_said_later(edgar: Visitor, alice
     looked = edgar.post(address, pasted="Was?\tDas\r\nWo, wann?\tHier", do="look")
     assert ">\nWas?\tDas\r\nWo, wann?" in looked.content.decode()  # to be mended
     example = edgar.post(address, **form_of(looked) | {"first_row": "example"}, do="look")
-    assert "2 items are new." in words_of(example)
+    assert "2 new items," in words_of(example)
     assert [form_of(example)[f"member-{n}"] for n in range(2)] == ["input", "groundTruth"]
     one = edgar.post(address, **form_of(example) | {"separator": "\x1f"}, do="look")
     assert "Was?\tDas" in unescape(one.content.decode()) and "member-1" not in form_of(one)
@@ -244,7 +244,7 @@ def test_an_export_is_recognised_in_the_studio(edgar: Visitor, alice: Api) -> No
     add_item(alice, dataset, toolMocks=[{"toolName": "find", "args": {}, "output": None}], groundTruth="=1+1")
     add_item(alice, dataset, input={"a": "1e5"}, metadata={"tags": ["ab"], "x": "007"})
     looked = looks(edgar, dataset, export_file(alice, dataset, "csv").encode())
-    assert "0 items are new. 2 are there already." in words_of(looked)
+    assert "0 new items, 2 duplicates" in words_of(looked)
 
 
 def test_the_choices_are_there_in_german(edgar: Visitor, alice: Api) -> None:
@@ -257,7 +257,7 @@ def test_the_choices_are_there_in_german(edgar: Visitor, alice: Api) -> None:
         "Semikolons",
     ):
         assert words in page
-    for words in ("Teil der Eingabe", "Wie es aussieht", "Ja oder Nein", "Weglassen", "1 Eintrag ist neu."):
+    for words in ("Teil der Eingabe", "Wie es aussieht", "Ja oder Nein", "Weglassen", "1 neuer Eintrag"):
         assert words in page
 
 

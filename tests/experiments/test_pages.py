@@ -37,9 +37,9 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
     [running] = cast.paula.get("/rollouts").body["rollouts"]
     assert running["arms"][0]["weight"] == 500
     for page in ("history", "change"):
-        assert "Version 2 runs on 5 % of the requests" in paula.get(page_of(kind, page)).text
+        assert "Version 2 runs on 5% of the requests" in paula.get(page_of(kind, page)).text
     shown = paula.get(page_of(kind, "rollouts"))
-    assert "new 5 %" in shown.text and "No runs yet" in shown.text
+    assert "new 5%" in shown.text and "No runs yet" in shown.text
     changed = paula.post(rollout_page(kind, running["id"], "weights/"), share_0="12.5")
     assert changed.status == 302
     assert cast.paula.get(f"/rollouts/{running['id']}").body["arms"][0]["weight"] == 1250
@@ -73,7 +73,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert cast.vera.post("/feedback", said).status == 201
     edgar = Window.of("edgar")
     page = edgar.get(rollout_page(AGENTS, made["id"]))
-    assert page.status == 200 and "Stop" not in page.text and "Intervals are 95%" not in page.text
+    assert page.status == 200 and "Stop" not in page.text and "95% intervals" not in page.text
     for words in ("1 of 1: too few to tell", "0 of 1: too few to tell", "helpful", "<svg"):
         assert words in page.markup
     assert "the interval" not in page.text  # of which none is shown
@@ -82,7 +82,7 @@ def test_the_numbers_of_arms_are_shown_side_by_side(cast: Cast) -> None:
     assert f"vera by key {cast.vera.key[:PREFIX_LENGTH]}…" in usage
     for name, sees in (("edgar", True), ("vera", False)):
         listed = Window.of(name).get("/studio/versioning/agent/")
-        assert ("On 100 %" in listed.text, "<svg class" in listed.markup) == (sees, sees), name
+        assert ("On 100%" in listed.text, "<svg class" in listed.markup) == (sees, sees), name
 
 
 def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind) -> None:

@@ -24,6 +24,10 @@ def test_an_admin_sees_the_members_and_what_each_may_do(cast: Cast) -> None:
         assert name in listed and role in listed
     assert "charlie" not in listed
     assert "edgar" not in words_of(alice.get(ACCESS, q="paul")).split("Person")[1]
+    User.objects.filter(username="edgar").update(first_name="Edgar", last_name="Brückner")
+    found = words_of(alice.get(ACCESS, q="BRÜCK edg")).split("Person")[1]
+    assert "Edgar Brückner" in found and "paula" not in found
+    User.objects.filter(username="edgar").update(first_name="", last_name="")
     page = words_of(alice.get(ACCESS, person="edgar"))
     assert "Access of edgar" in page and "Editor admins of the workspace" in page
     assert "ek_edgar" in page and "Only workspaces that you administer are shown." in page

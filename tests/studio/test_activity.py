@@ -161,7 +161,7 @@ def test_events_about_reviews_have_their_own_sentences(cast: Cast, alice: Visito
         "review.requested": "ada asked paula, bob to review version 1 of agent Writer",
         "review.approved": "ada approved version 1 of agent Writer",
         "review.changesRequested": "ada asked for changes to version 1 of agent Writer",
-        "review.withdrawn": "ada withdrew their verdict on version 1 of agent Writer",
+        "review.withdrawn": "ada withdrew their decision on version 1 of agent Writer",
         "review.bypassed": "ada bypassed the review of version 1 of agent Writer: “It burns”",
         "review.closed": "ada closed the review of version 1 of agent Writer",
         "comment.added": "ada commented on version 1 of agent Writer",

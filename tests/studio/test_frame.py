@@ -156,7 +156,7 @@ def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(c
     edit = alice.get(page_of(AGENTS, "change"))
     [(shown, more)] = rows_of_tabs(edit)
     assert [one.strip() for one in shown] == ["Edit", "History", "Preview", "Try"]
-    assert [one.strip() for one in more] == ["Compare", "Used by", "Activity", "On a share", "Usage"]
+    assert [one.strip() for one in more] == ["Compare", "Used by", "Activity", "Rollout", "Usage"]
     menu = r'<summary{}><span data-title="More">{}</span>'
     assert menu.format("", "More") in edit.markup
     assert menu.format(' aria-current="page"', "Compare") in alice.get(page_of(AGENTS, "compare")).markup

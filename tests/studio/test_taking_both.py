@@ -79,7 +79,7 @@ def test_where_both_changed_the_same_place_one_has_to_choose(cast: Cast, kind: K
     said = words_of(conflict)
     assert BOTH.format("both") not in conflict.content.decode()
     assert BOTH.format("both-ours") in conflict.content.decode()
-    assert "Yours Be very kind. Theirs Be stern." in said
+    assert "Yours Be very kind. The other Be stern." in said
     title = "Instructions" if kind.text == "instructions" else "Text"
     assert f"In Name, {title} the same place was changed, so you have to choose." in said
     # The button is not offered; what would press it all the same gets the same page.

@@ -189,12 +189,12 @@ QUERIES = {
     "mail/forgotten.py": {"equals_caseless"},
     "review/comments/mentions.py": {"accounts_alike"},
     "review/comments/studio/threads.py": {"begins"},
-    "studio/accounts/admin.py": {"contains_caseless"},
+    "studio/accounts/admin.py": {"contains_words"},
     "studio/activity/forms.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},
     "studio/personal_data.py": {"contains"},
-    "studio/workspaces/access.py": {"contains_caseless"},
-    "studio/workspaces/people.py": {"contains_caseless"},
+    "studio/workspaces/access.py": {"contains_words"},
+    "studio/workspaces/people.py": {"contains_words"},
     "versioning/editor/blocks.py": {"contains"},
     "versioning/editor/catalog/criteria.py": {"begins"},
     "versioning/editor/catalog/overview.py": {"contains"},
@@ -205,7 +205,15 @@ QUERIES = {
     "versioning/models/querysets.py": {"begins"},
 }
 """The modules with queries for texts, and the conditions that they call."""
-CONDITIONS = {"accounts_alike", "begins", "contains", "contains_caseless", "equals", "equals_caseless"}
+CONDITIONS = {
+    "accounts_alike",
+    "begins",
+    "contains",
+    "contains_caseless",
+    "contains_words",
+    "equals",
+    "equals_caseless",
+}
 
 
 def test_every_query_is_listed() -> None:

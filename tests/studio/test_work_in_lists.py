@@ -24,7 +24,7 @@ WORDS = {
     "returned": "Changes requested",
     "scheduled": "Scheduled",
     "together": "Scheduled",
-    "shared": "On 10 %",
+    "shared": "On 10%",
 }
 FILTERS = {
     "review=open": {"reviewed", "returned"},

@@ -7,6 +7,7 @@ A project may have its own user model. It needs a unique `USERNAME_FIELD`, `is_a
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import get_user_model
@@ -38,6 +39,13 @@ def accounts() -> QuerySet[User]:
 def name_of(relation: str) -> str:
     """Return the lookup for a user's name through a relation, such as `author__username`."""
     return f"{relation}__{get_user_model().USERNAME_FIELD}"
+
+
+@lru_cache
+def name_fields() -> list[str]:
+    """Return the fields of the project's user model that hold a person's name; it may have none."""
+    known = {field.name for field in get_user_model()._meta.get_fields()}
+    return [name for name in ("first_name", "last_name") if name in known]
 
 
 def account(username: str) -> User | None:

@@ -10,7 +10,10 @@ Queries that search or compare texts without regard to case use `Caseless` with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
 from itertools import pairwise
+from operator import or_
 from typing import Any, Final
 
 from django.db import connections
@@ -74,6 +77,14 @@ def begins(text: Any, sought: Any) -> Q:
 def contains_caseless(column: Any, text: str) -> Q:
     """Return the condition that a column, or an expression, contains a text, without regard to case."""
     return contains(Caseless(column), Value(caseless(text)))
+
+
+def contains_words(columns: Sequence[str], text: str) -> Q:
+    """Return the condition that each word of a text is in one of the columns, without regard to case."""
+    found = Q()
+    for word in text.split():
+        found &= reduce(or_, (contains_caseless(column, word) for column in columns))
+    return found
 
 
 def equals_caseless(column: Any, text: str) -> Q:

@@ -80,7 +80,7 @@ async function compare(row, signal) {
   if (row.cells.length < 2 || Object.values(texts).includes(null)) return;
   const isSame = texts.draft === texts.live;
   row.verdict.className = `several-verdict chip ${isSame ? "" : "chip-changed"}`;
-  row.verdict.textContent = isSame ? gettext("The same") : gettext("Different");
+  row.verdict.textContent = isSame ? gettext("The same") : gettext("Differs");
   if (isSame) return;
   const body = new FormData();
   body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
