@@ -137,12 +137,13 @@ def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) ->
         answer = suggest(paula, kind, made, **more)
         assert answer.status_code == 400 and problem in words_of(answer)
     assert comments(cast) == []
-    # A viewer may not accept what the API suggested; somebody's own suggestion makes nobody else an author.
+    # A viewer may not accept what the API suggested; one's own suggestion makes no one else an author.
     comment = say(cast.edgar, made, kind, body="```suggestion\nStop.\n```", field=kind.text, quote="Be kind.")
     assert Visitor("vera").get(page_of(kind, f"comments/{comment['id']}")).status_code in {403, 404}
     accept(Visitor("edgar"), kind, comment["id"])
     assert text_of(cast, kind).startswith("Stop.\n")
     assert approve(cast.paula, ask(cast.edgar, kind))["state"] == "approved"
+    assert "Wording suggested by" not in words_of(Visitor("edgar").get(page_of(kind, "history")))
 
 
 def test_a_wording_in_a_block_of_instructions_is_accepted_there(cast: Cast) -> None:

@@ -52,7 +52,7 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         changes = {name: with_text(latest.config, path, text)[name]}
         saved = subject.collection.edit(subject.target.id, changes, default_message="", by=by)
         version: Snapshot = saved.version
-        if comment.author_id is not None and version.version_id != latest.version_id:
+        if comment.author_id not in {None, by.user_id} and version.version_id != latest.version_id:
             OtherAuthor.objects.create(
                 **columns_about(subject.target),
                 number=version.number,
