@@ -51,9 +51,8 @@ def test_marks_belong_to_the_names(cast: Cast, kind: Kind, made: dict[str, Any])
     for name in ("zo\u00eb", "zoe", "\u0939"):
         person(name, acme=Role.EDITOR.value)
     # The first is written in two characters; the second is not the account of its first letter.
-    comment = say(
-        cast.edgar, made, kind, body="@zoe\u0308? @\u0939\u093f\u0928\u094d\u0926\u0940! jose\u0301@zoe"
-    )
+    body = "@zoe\u0308? @\u0939\u093f\u0928\u094d\u0926\u0940! jose\u0301@zoe"
+    comment = say(cast.edgar, made, kind, body=body)
     assert mentioned() == ["zo\u00eb"]
     shown = Visitor("alice").get(page_of(kind, f"comments/{comment['id']}")).content.decode()
     assert '<strong class="mention">@zo\u00eb</strong>?' in shown
