@@ -127,6 +127,17 @@ def test_a_suggestion_that_changed_or_no_longer_fits_is_not_accepted(cast: Cast,
     assert len(kind.versions(cast.alice)) == 2
 
 
+def test_after_going_back_a_suggestion_is_accepted_on_what_is_live(cast: Cast, kind: Kind) -> None:
+    first = kind.make(cast.alice, text=TEXT, autoPublish=True)
+    kind.save(cast.alice, text="Withdrawn.", autoPublish=True)
+    back = kind.url("writer", "versions", first["latestVersionId"], "activate")
+    assert cast.alice.post(back).status == 200
+    suggest(Visitor("paula"), kind, first)
+    [comment] = comments(cast)
+    accept(Visitor("edgar"), kind, comment["id"])
+    assert text_of(cast, kind) == TEXT.replace("Never lie.", "Do not lie.")
+
+
 def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) -> None:
     made, paula = kind.make(cast.edgar, text=TEXT), Visitor("paula")
     for more, problem in (
