@@ -88,6 +88,18 @@ def test_any_version_in_the_history_is_evaluated(cast: Cast) -> None:
     assert wrong.status == 400 and "Select a valid choice" in wrong.text
 
 
+def test_what_is_live_is_no_draft_and_is_evaluated_after_going_back(cast: Cast) -> None:
+    make_evaluated(cast)
+    newest, first = (one["id"] for one in AGENTS.versions(cast.alice))
+    for live, other in ((newest, first), (first, newest)):
+        assert cast.alice.post(AGENTS.url("writer", "versions", live, "activate")).status == 200
+        address = Window.of("edgar").get(EVALUATE).headers["Location"]
+        assert address.endswith(f"version={live}") and other not in address
+    cast.alice.post(AGENTS.url("writer", "versions", newest, "activate"))
+    shown = Window.of("edgar").get(f"{PAGES}/versions/{newest}/").text
+    assert "Evaluate this version" in shown and "Evaluate this draft" not in shown
+
+
 def test_without_an_earlier_experiment_a_dataset_is_chosen(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     edgar = Window.of("edgar")
