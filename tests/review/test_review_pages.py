@@ -330,7 +330,7 @@ def test_editors_read_the_policy_and_admins_change_it(cast: Cast) -> None:
     assert "Versions need no approval here" in edgar.get(POLICY).text
     alice.post(POLICY, required="2", bypass="nobody")
     seen = edgar.get(POLICY)
-    assert "2 people who may publish have to approve" in seen.text
+    assert "Each version needs 2 approvals from publishers" in seen.text
     assert "No one is exempt" in seen.text and "<select" not in seen.markup
     for window, fields, status in (
         (alice, {"required": "6", "bypass": "admin"}, 400),
