@@ -21,6 +21,8 @@ class ExperimentsConfig(EditorApp):
         "experiments.usage.verbs.FOLLOWER",
     )
     filters = "experiments.studio.panels.FILTER"
+    notifications = "experiments.notifications.RULE"
+    topics = "experiments.notifications.TOPIC"
     jobs = "experiments.jobs.JOBS"
     runs = "experiments.runs.recording.OBSERVER"
     api = "experiments.api_urls"

@@ -18,12 +18,12 @@ from releases.rules import in_order
 from schedules.models import Action, Schedule
 from schedules.refusals import Refusal, key_unusable, no_right
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Forbidden, Message, NotFound
+from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
-from versioning.models import ApiKey, Membership, VersionedResource, caller_for
+from versioning.models import ApiKey, Membership, VersionedResource, caller_of_author
 from versioning.models.workspaces import caller_with
 from versioning.serving.grants import target_of
 
@@ -38,15 +38,13 @@ def person(schedule: Schedule) -> Caller:
     """
     if not schedule.author_name:
         return _BY_ITSELF
-    author = schedule.author
-    if author is None or not author.is_active:
-        raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=schedule.author_name))
+    author = caller_of_author(schedule.author, schedule.author_name, Via.SCHEDULE)
     if schedule.key_prefix:
         key = ApiKey.objects.filter(prefix=schedule.key_prefix).select_related("owner").first()
         if key is None or not key.usable:
             raise Forbidden(key_unusable(schedule.key_prefix))
         return key.caller(Via.SCHEDULE)
-    return caller_for(author, Via.SCHEDULE)
+    return author
 
 
 def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:

@@ -21,7 +21,7 @@ from evaluation.scoring.scoring import score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
 from versioning.domain.errors import Forbidden, Message, VersioningError
-from versioning.models import ApiKey, caller_for
+from versioning.models import ApiKey, caller_of_author
 from versioning.models.connections import give_back
 from versioning.runtime import RequestContext
 from versioning.runtime.conduct import Conduct, Stop, stoppable
@@ -169,10 +169,6 @@ def caller_of(experiment: Experiment) -> Caller:
     elif not experiment.author_name:
         caller = APPLICATION
     else:
-        author = experiment.author
-        if author is None or not author.is_active:
-            message = Message("The account {name!r} is gone, or switched off.", name=experiment.author_name)
-            raise Forbidden(message)
-        caller = caller_for(author, Via.API)
+        caller = caller_of_author(experiment.author, experiment.author_name, Via.API)
     caller.require(Right.SAVE, experiment.workspace_id)
     return caller

@@ -16,6 +16,7 @@ from evaluation.scoring.kind import SCORER
 from evaluation.scoring.models import Scorer
 from studio.editing.choices import MAX_CHOICES, Choice
 from studio.kinds import KINDS_BY_SLUG
+from studio.named import names_of
 from studio.workspaces.base import WorkspacePage
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -32,10 +33,10 @@ def agent_choices(workspace_id: str, by: Caller) -> Choices:
     """Return the agents of a workspace, stored or defined in code, that the caller may read: id and name."""
     editor = get_editor()
     rows = editor.collection(AGENT).list(by=by).filter(workspace=workspace_id)
-    named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
+    ids = set(rows.values_list("pk", flat=True))
     if workspace_id == editor.code.workspace_id:
-        named = {**{key: one.name for key, one in editor.code.readable_by(by).items()}, **named}
-    return sorted(named.items(), key=lambda one: collation_key(one[1]))
+        ids |= editor.code.readable_by(by).keys()
+    return sorted(agent_names(ids, by).items(), key=lambda one: collation_key(one[1]))
 
 
 def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[str, Any]) -> None:
@@ -71,10 +72,7 @@ class AgentChoicesPage(WorkspacePage):
 
 def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
     """Return the names of those agents, stored or defined in code, that the caller may read, by their ids."""
-    editor, wanted = get_editor(), set(ids)
-    in_code = {key: one.name for key, one in editor.code.readable_by(by).items() if key in wanted}
-    rows = editor.collection(AGENT).list(by=by).filter(pk__in=wanted).select_related("latest_version")
-    return {**in_code, **{one.pk: str(one.latest.config["name"]) for one in rows}}
+    return {pk: name for (_slug, pk), name in names_of(((AGENT.slug, one) for one in ids), by).items()}
 
 
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:

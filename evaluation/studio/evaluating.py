@@ -38,6 +38,7 @@ from studio.views import safe_next_url
 from studio.workspaces.base import address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound, VersioningError
+from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -224,7 +225,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     context = {
         "result": result,
         "last": last,
-        "is_draft": version.version_id == resource.latest_id,
+        "is_draft": resource.state_of(version) is State.DRAFT,
         "is_compared": resource.active_id not in {None, version.version_id},
         "version": version,
         "address": shown.kind.address("evaluate", resource.pk),

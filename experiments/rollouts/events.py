@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from studio.activity.names import Names
     from versioning.models import Event
 
+FAILED_STEP: Final = "failedStep"
+"""The member of the detail of `rollout.changed` with the name of the arm that a step did not widen."""
 _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
     "rollout.started": (
         gettext_lazy("{who} started a rollout of {resource}: {shares}"),
@@ -34,6 +36,12 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
     ),
 }
 """By type: the sentence that names the resource, and the form for the resource's own page."""
+_FAILED_STEP: Final = (
+    gettext_lazy(
+        "The rollout of {resource} was not widened, although {who} had planned it. It stays at {shares}"
+    ),
+    gettext_lazy("The rollout was not widened, although {who} had planned it. It stays at {shares}"),
+)
 
 
 def _of_rollout(event: Event, names: Names) -> Sentence:
@@ -41,7 +49,7 @@ def _of_rollout(event: Event, names: Names) -> Sentence:
     weights = event.detail.get("weights") or {}
     shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
-    named, short = _SENTENCES[event.type]
+    named, short = _FAILED_STEP if FAILED_STEP in event.detail else _SENTENCES[event.type]
     if names.of_one:
         return Sentence(str(short), values)
     return Sentence(str(named), {"resource": names.resource(event), **values})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any, Final, Self
 from uuid import uuid4
 
@@ -10,8 +12,8 @@ from django.db import models
 from django.utils import timezone
 from editor_client.shared.arms import MAX_PATH, Arm, rule_of
 
-from versioning.domain.access import Caller
-from versioning.domain.events import Target
+from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.events import Reach, Target
 from versioning.models import Workspace, events
 from versioning.models.messages import MessageField
 
@@ -105,10 +107,22 @@ class Rollout(models.Model):
         """The rule that `editor_client.shared.arms` follows, as clients get it."""
         return rule_of(str(self.pk), self.seed, self.bucket_by, self.placed_arms)
 
+    @property
+    def target(self) -> Target:
+        """The log's reference to the resource, as long as it exists."""
+        return Target(
+            kind=self.kind,
+            id=self.resource_id,
+            identity=self.identity,
+            workspace_id=self.workspace_id,
+            reach=Reach.EDITORS,
+        )
+
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
-        """Store and record the end, in the transaction that has locked the resource."""
+        """Store and record the end, in the transaction that has locked the resource; cancel its steps."""
         self.state, self.ended_at, self.reason = state, timezone.now(), reason
         self.save(update_fields=["state", "ended_at", "reason"])
+        RolloutStep.objects.of(self).cancel()
         self.record(state.value, by, target, **detail)
 
     def record(self, what: str, by: Caller, target: Target, **detail: Any) -> None:
@@ -132,15 +146,23 @@ class StepState(models.TextChoices):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
-    """By a person, after the end of the rollout, or because an earlier step failed."""
+    """By a person, at the end of the rollout, or because an earlier step failed."""
 
 
 class StepQuerySet(models.QuerySet["RolloutStep"]):
     """Queries for steps."""
 
+    def of(self, rollout: Rollout, arms: Collection[str] | None = None) -> Self:
+        """Filter by rollout, and by the names of its arms if they are given."""
+        return self.filter(rollout=rollout, **({} if arms is None else {"arm__in": arms}))
+
     def waiting(self) -> Self:
         """Filter waiting steps."""
         return self.filter(state=StepState.WAITING)
+
+    def cancel(self) -> int:
+        """Cancel those that wait; return how many."""
+        return self.waiting().update(state=StepState.CANCELLED, due_at=None)
 
     def due(self) -> Self:
         """Return the steps to take now, in order of their times."""
@@ -181,3 +203,8 @@ class RolloutStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.arm} {self.weight} at {self.run_at:%Y-%m-%d %H:%M} UTC"
+
+    @property
+    def unattended(self) -> Caller:
+        """The caller that the log names if it fails: its author, who is notified."""
+        return replace(APPLICATION, username=self.author_name or None, via=Via.SCHEDULE)

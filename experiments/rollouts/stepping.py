@@ -2,7 +2,8 @@
 
 A step passes the gates as every widening does, with the rights and policies of its time. It is taken exactly
 once: its state is stored in the transaction that changes the weight. After one that fails, those that follow
-are cancelled. A step never narrows an arm that a person has widened further in the meantime.
+are cancelled, and so are those of an arm that a person narrows. A step never narrows an arm that a person has
+widened further in the meantime.
 """
 
 from __future__ import annotations
@@ -15,17 +16,22 @@ from typing import Final, NamedTuple
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from experiments.rollouts.models import Rollout, RolloutStep, State, StepState
-from experiments.rollouts.verbs import Rollouts
+from experiments.rollouts.events import FAILED_STEP
+from experiments.rollouts.models import Rollout, RolloutStep, StepState
+from experiments.rollouts.verbs import Rollouts, changing_rollout, reweigh
 from versioning.domain.access import Caller, Via
-from versioning.domain.errors import Forbidden, Message, VersioningError
+from versioning.domain.errors import Conflict, VersioningError
 from versioning.editor.locking import retry_on_conflict
-from versioning.models import caller_for, events
+from versioning.models import caller_of_author, events
 from versioning.worker.jobs import Periodic
 
 SECONDS: Final = 1.0
 """How often each worker looks for due steps."""
 AT_ONCE: Final = 100
+GRACE: Final = datetime.timedelta(days=1)
+"""How late a step is still taken if no worker was running at its time."""
+SOON: Final = datetime.timedelta(seconds=2)
+"""How long a step waits after an error of the database, which may be over soon."""
 AGAIN: Final = datetime.timedelta(seconds=30)
 """How long a step waits after a fault."""
 
@@ -56,56 +62,55 @@ def plan(rollout: Rollout, arm: str, steps: Sequence[Step], *, by: Caller) -> No
     )
 
 
-def cancel(rollout: Rollout) -> int:
-    """Cancel the steps of a rollout that still wait; return how many."""
-    return rollout.steps.waiting().update(state=StepState.CANCELLED, due_at=None)
-
-
 def take_due() -> None:
     """Take the due steps."""
-    for step in RolloutStep.objects.due().select_related("author")[:AT_ONCE]:
+    for step in RolloutStep.objects.due().select_related("author", "rollout")[:AT_ONCE]:
         _take_or_postpone(step)
 
 
 def _take_or_postpone(step: RolloutStep) -> None:
+    mine = RolloutStep.objects.waiting().filter(pk=step.pk)
     try:
-        _act(step, by=_author_of(step))
-    except VersioningError as error:
-        _fail(step, error)
+        _take(step)
     except (OperationalError, InterfaceError):
+        # If the database is unavailable, this fails as well. But if a lock is held, others must not wait.
+        mine.update(due_at=timezone.now() + SOON)
         raise
     except Exception:
         logger.exception("a step of a rollout cannot be taken", extra={"step": str(step.pk)})
-        RolloutStep.objects.waiting().filter(pk=step.pk).update(due_at=timezone.now() + AGAIN)
+        mine.update(due_at=timezone.now() + AGAIN)
 
 
-def _author_of(step: RolloutStep) -> Caller:
-    """Return the author of a step, with current rights; raises `Forbidden` if the account is gone."""
-    if step.author is None or not step.author.is_active:
-        raise Forbidden(Message("The account “{name}” is gone, or switched off.", name=step.author_name))
-    return caller_for(step.author, Via.SCHEDULE)
+def _take(step: RolloutStep) -> None:
+    """Take a step, or record why it failed."""
+    try:
+        if timezone.now() > step.run_at + GRACE:
+            raise Conflict("No worker was running then, nor for long afterwards.", code="missed")
+        _act(step, by=caller_of_author(step.author, step.author_name, Via.SCHEDULE))
+    except VersioningError as error:
+        _fail(step, error)
 
 
 @retry_on_conflict
 def _act(step: RolloutStep, *, by: Caller) -> None:
-    with events.transaction():
-        waiting = RolloutStep.objects.waiting().filter(pk=step.pk)
-        rollout = Rollout.objects.get(pk=step.rollout_id)
-        if rollout.state != State.RUNNING:
-            waiting.update(state=StepState.CANCELLED, due_at=None)
-            return
-        if not waiting.update(state=StepState.DONE, due_at=None):
+    rollouts, rollout_id = Rollouts.current(), str(step.rollout_id)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
+        if not RolloutStep.objects.waiting().filter(pk=step.pk).update(state=StepState.DONE, due_at=None):
             return  # another worker was faster, or a person has cancelled it
-        weights = {one.name: one.weight for one in rollout.placed_arms}
-        if weights.get(step.arm, step.weight) < step.weight:
-            Rollouts.current().change(str(rollout.pk), [(step.arm, step.weight)], by=by)
+        weights = {arm.name: arm.weight for arm in rollout.placed_arms}
+        if weights[step.arm] < step.weight:
+            reweigh(rollouts, rollout, resource, [(step.arm, step.weight)], by=by, options={})
 
 
 def _fail(step: RolloutStep, error: VersioningError) -> None:
+    """Record the failure, of which the author is notified, and cancel the steps that follow."""
     with events.transaction():
-        waiting = RolloutStep.objects.waiting().filter(rollout=step.rollout_id)
-        if waiting.filter(pk=step.pk).update(state=StepState.FAILED, due_at=None, problem=error.message):
-            waiting.update(state=StepState.CANCELLED, due_at=None)
+        steps = RolloutStep.objects.waiting().filter(rollout=step.rollout_id)
+        failed = steps.filter(pk=step.pk)
+        if failed.update(state=StepState.FAILED, due_at=None, problem=error.message):
+            steps.cancel()
+            rollout = step.rollout
+            rollout.record("changed", step.unattended, rollout.target, **{FAILED_STEP: step.arm})
 
 
 JOBS: Final = (Periodic(name="steps of rollouts", run=take_due, every=SECONDS, in_each_worker=True),)

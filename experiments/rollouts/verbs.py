@@ -11,7 +11,7 @@ from uuid import uuid4
 from editor_client.shared.arms import Arm, placed, refuse_path, reweighted
 
 from experiments.rollouts.ending import refuse_running, target
-from experiments.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, State
+from experiments.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, RolloutStep, State
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, kind_named
@@ -133,15 +133,36 @@ def change(
     `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with _changing(rollouts, rollout_id, by) as (rollout, resource):
-        before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
-        widened = [new for old, new in zip(before, after, strict=True) if new.weight > old.weight]
-        _pass_gate(rollouts, resource, [find_version(resource, arm.version_id) for arm in widened], by, given)
-        if after != before:
-            rollout.arms = [asdict(arm) for arm in after]
-            rollout.save(update_fields=["arms"])
-            rollout.record("changed", by, target(resource))
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
+        reweigh(rollouts, rollout, resource, weights, by=by, options=given)
     return rollout
+
+
+def reweigh(
+    rollouts: Verbs,
+    rollout: Rollout,
+    resource: VersionedResource,
+    weights: Sequence[tuple[str, int]],
+    *,
+    by: Caller,
+    options: Options,
+) -> None:
+    """Change the weights of a locked rollout, as `change` does.
+
+    The steps of an arm that gets less are cancelled: otherwise they would undo that.
+    """
+    before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
+    pairs = list(zip(before, after, strict=True))
+    widened = [new for old, new in pairs if new.weight > old.weight]
+    narrowed = [new.name for old, new in pairs if new.weight < old.weight]
+    versions = [find_version(resource, arm.version_id) for arm in widened]
+    _pass_gate(rollouts, resource, versions, by, options)
+    if after != before:
+        rollout.arms = [asdict(arm) for arm in after]
+        rollout.save(update_fields=["arms"])
+        rollout.record("changed", by, target(resource))
+    if narrowed:
+        RolloutStep.objects.of(rollout, narrowed).cancel()
 
 
 @retry_on_conflict
@@ -149,7 +170,7 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
     """Serve the active version to everyone again; raises `RolloutEnded`."""
     by, reason = caller_of(by), reason.strip()
     checked_text("reason", reason, MAX_REASON)
-    with _changing(rollouts, rollout_id, by) as (rollout, resource):
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
         rollout.end(State.STOPPED, by, target(resource), reason=reason)
     return rollout
 
@@ -161,7 +182,7 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with _changing(rollouts, rollout_id, by) as (rollout, resource):
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
         chosen = next((one for one in rollout.placed_arms if one.name == arm), None)
         if chosen is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
@@ -226,8 +247,13 @@ def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedReso
 
 
 @contextmanager
-def _changing(rollouts: Verbs, rollout_id: str, by: Caller) -> Iterator[tuple[Rollout, VersionedResource]]:
-    """Lock the resource of a running rollout, and then the rollout, for this transaction."""
+def changing_rollout(
+    rollouts: Verbs, rollout_id: str, by: Caller
+) -> Iterator[tuple[Rollout, VersionedResource]]:
+    """Lock the resource of a running rollout, and then the rollout, for this transaction.
+
+    Requires the right to publish. Raises `NotFound`, and `RolloutEnded`.
+    """
     rollout = find(rollouts, rollout_id, by=by)
     collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
     with events.transaction(), changing(collection, rollout.resource_id, Right.PUBLISH, by) as resource:

@@ -10,9 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import Arm
 
-from experiments.rollouts import stepping
 from experiments.rollouts.ending import END_ROLLOUT
-from experiments.rollouts.models import Rollout, State, StepState
+from experiments.rollouts.models import Rollout, RolloutStep, State, StepState
 from experiments.rollouts.verbs import RolloutEnded, Rollouts
 from experiments.studio.forms import StopForm, WeightsForm, percent
 from experiments.studio.links import of_completing, of_rollout
@@ -25,7 +24,7 @@ from studio.translation import title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource
+from versioning.models import VersionedResource, WorkerHeartbeat
 
 STEP_STATES: Final = {
     StepState.WAITING.value: pgettext_lazy("step", "waiting"),
@@ -80,6 +79,7 @@ class OneRollout(ResourcePage):
                 "rollout": rollout,
                 "is_running": is_running,
                 "steps": [(one, percent(one.weight), STEP_STATES[one.state]) for one in steps],
+                "silence": WorkerHeartbeat.objects.silence() if may_cancel else None,
                 "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
                 "numbers": numbers,
                 "compared": [said for one in numbers[:-1] if (said := compared_in_words(one, numbers[-1]))],
@@ -174,7 +174,7 @@ class StepsPage(Target):
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
         """Cancel them."""
-        stepping.cancel(self.rollout)
+        RolloutStep.objects.of(self.rollout).cancel()
         return self.go(of_rollout(self.rollout), _("Steps cancelled. The share stays as it is."))
 
 

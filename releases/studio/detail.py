@@ -101,7 +101,7 @@ class ReleasePage(WorkspacePage):
 
     @cached_property
     def is_scheduled(self) -> bool:
-        """Whether it goes live by itself, so that it is unscheduled before it changes."""
+        """Whether it will be published automatically: then its schedule is cancelled before it changes."""
         return self.is_draft and is_automatic(self.release)
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
+import regex
 from django.db.models import Q
 
 from review.comments.suggestions import parts_of
@@ -18,13 +19,22 @@ from versioning.models.accounts import accounts, accounts_alike, accounts_named
 
 MAX_MENTIONED: Final = 20
 """The maximum number of people whom a comment notifies."""
-MENTION: Final = re.compile(r"(?<![\w@.+/-])@([\w@.+-]+)")
+MENTION: Final = regex.compile(r"(?<![\w\p{M}@.+/-])@([\w\p{M}@.+-]+)")
+"""An `@` and what follows it, in a text that is `composed`; a mark belongs to the letter before it."""
+_MAX_PUNCTUATION: Final = 3
+"""How many signs at the end can belong to a name; each is looked up."""
+
+
+def composed(text: str) -> str:
+    """Return a text with letters and marks composed, as in user names."""
+    return unicodedata.normalize("NFC", text)
 
 
 def possible_names(mentioned: str) -> list[str]:
     """Return the names that what follows an `@` can mean, longest first: punctuation may end a sentence."""
-    ends = (len(mentioned.rstrip(".+-@")), len(mentioned))
-    return [mentioned[:end] for end in range(ends[1], max(ends[0], 1) - 1, -1)]
+    shortest = max(len(mentioned.rstrip(".+-@")), 1)
+    longest = min(len(mentioned), shortest + _MAX_PUNCTUATION)
+    return [mentioned[:end] for end in range(longest, shortest - 1, -1)]
 
 
 def update_mentions(comment: Comment, event: UUID) -> None:
@@ -41,7 +51,7 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
 def _people_in(text: str, workspace_id: str) -> Collection[Any]:
     """Return the mentioned people who may read comments in the workspace."""
-    mentioned = list(islice(dict.fromkeys(MENTION.findall(text)), MAX_MENTIONED))
+    mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
     if not mentioned:
         return ()
     names = {one: possible_names(one) for one in mentioned}

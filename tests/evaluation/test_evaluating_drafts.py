@@ -1,16 +1,22 @@
-"""A version is evaluated from the pages about it, and its result stands beside the button *Publish*."""
+"""A version is evaluated from the pages about it, and its result is shown next to the button *Publish*."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evaluation.experiments.models import Experiment
+from evaluation.studio.choices import agent_choices, agent_names
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start
+from tests.support.override_files import define
 from tests.support.window import Window
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
 
 PAGES = "/studio/versioning/agent/writer"
 PUBLISH, EVALUATE = f"{PAGES}/publish/", f"{PAGES}/evaluate/"
@@ -96,6 +102,18 @@ def test_any_version_in_the_history_is_evaluated(cast: Cast) -> None:
     assert wrong.status == 400 and "Select a valid choice" in wrong.text
 
 
+def test_what_is_live_is_no_draft_and_is_evaluated_after_going_back(cast: Cast) -> None:
+    make_evaluated(cast)
+    newest, first = (one["id"] for one in AGENTS.versions(cast.alice))
+    for live, other in ((newest, first), (first, newest)):
+        assert cast.alice.post(AGENTS.url("writer", "versions", live, "activate")).status == 200
+        address = Window.of("edgar").get(EVALUATE).headers["Location"]
+        assert address.endswith(f"version={live}") and other not in address
+    cast.alice.post(AGENTS.url("writer", "versions", newest, "activate"))
+    shown = Window.of("edgar").get(f"{PAGES}/versions/{newest}/").text
+    assert "Evaluate this version" in shown and "Evaluate this draft" not in shown
+
+
 def test_without_an_earlier_experiment_a_dataset_is_chosen(cast: Cast) -> None:
     AGENTS.make(cast.alice)
     edgar = Window.of("edgar")
@@ -146,3 +164,15 @@ def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     cast.alice.post("/datasets", {"name": "More", "workspaceId": "acme"})
     assert Window.of("vera").get("/studio/experiments/").status == 403
     assert Window.of("charlie").get("/studio/experiments/", workspace="acme").status == 404
+
+
+@pytest.mark.parametrize("source", ["database", "code"])
+def test_an_override_has_the_name_of_its_agent_in_the_code(
+    cast: Cast, settings: Any, tmp_path: Path, source: str
+) -> None:
+    define(settings, tmp_path, source=source)
+    get_editor().agent.update("answers", instructions="two", publish=False)
+    code = get_editor().code
+    name = code.agents["answers"].name
+    assert agent_names(["answers", "gone"], APPLICATION) == {"answers": name}
+    assert ("answers", name) in agent_choices(code.workspace_id, APPLICATION)

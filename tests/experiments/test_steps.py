@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.utils import timezone
 
 from experiments.rollouts import stepping
@@ -15,7 +17,8 @@ from tests.support.api import AGENTS
 from tests.support.rollouts import with_draft
 from tests.support.window import Window, page_of
 from versioning.conf import get_editor
-from versioning.models import Event
+from versioning.editor import notifications
+from versioning.models import Event, caller_for
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.database]
 
@@ -73,6 +76,25 @@ def test_a_step_passes_the_gates_and_the_later_ones_are_cancelled(cast: Cast) ->
     assert [one.state for one in RolloutStep.objects.all()] == ["failed", "cancelled"]
     shown = paula.get(page_of(AGENTS, "rollouts")).text
     assert ": failed." in shown and ": cancelled" in shown
+    failed = Event.objects.filter(detail__failedStep="new").values_list("type", "actor", "via")
+    assert list(failed) == [("rollout.changed", "paula", "schedule")]
+    for name, types in (("paula", ["rollout.changed"]), ("edgar", [])):
+        news = notifications.news(caller_for(User.objects.get(username=name)), get_editor().code)
+        assert [event.type for event in news if "failedStep" in event.detail] == types
+    assert (
+        "was not widened, although you had planned it. It stays at new 5 %"
+        in paula.get(page_of(AGENTS, "activity")).text
+    )
+
+
+def test_mail_about_failed_steps_can_be_turned_off(cast: Cast) -> None:
+    planned(cast)
+    get_editor().review_policy.set("acme", required=1)
+    make_due()
+    paula = caller_for(User.objects.get(username="paula"))
+    for topics, types in (({"stepFailed"}, ["rollout.changed"]), ({"scheduleFailed"}, [])):
+        found = notifications.concerning(paula, get_editor().code, Event.objects.all(), topics)
+        assert [event.type for event in found] == types
 
 
 def test_a_step_runs_with_the_rights_of_its_author(cast: Cast) -> None:
@@ -98,11 +120,40 @@ def test_steps_are_cancelled_and_never_narrow(cast: Cast) -> None:
     assert [one.state for one in RolloutStep.objects.all()] == ["done", "cancelled"]
 
 
+def test_narrowing_by_hand_cancels_the_steps(cast: Cast) -> None:
+    planned(cast)
+    [running] = cast.paula.get("/rollouts").body["rollouts"]
+    cast.paula.patch(f"/rollouts/{running['id']}", {"arms": [{"name": "new", "weight": 0}]})
+    make_due(2)
+    assert weight(cast) == 0
+    assert {one.state for one in RolloutStep.objects.all()} == {"cancelled"}
+
+
+def test_a_step_that_no_worker_took_for_long_fails(cast: Cast) -> None:
+    planned(cast)
+    RolloutStep.objects.update(run_at=timezone.now() - stepping.GRACE - datetime.timedelta(minutes=1))
+    make_due(2)
+    assert weight(cast) == 500
+    assert [one.state for one in RolloutStep.objects.all()] == ["failed", "cancelled"]
+
+
+def test_a_step_that_the_database_refuses_delays_no_other(
+    cast: Cast, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(cast)
+    with monkeypatch.context() as broken:
+        broken.setattr(stepping, "reweigh", Mock(side_effect=OperationalError("locked")))
+        with pytest.raises(OperationalError):
+            make_due()
+    assert not RolloutStep.objects.due().exists()
+    make_due(2)
+    assert weight(cast) == 10_000
+
+
 def test_steps_of_a_rollout_that_has_ended_are_cancelled(cast: Cast) -> None:
     planned(cast)
     [running] = cast.paula.get("/rollouts").body["rollouts"]
     assert cast.paula.post(f"/rollouts/{running['id']}/stop").status == 200
-    make_due(2)
     assert {one.state for one in RolloutStep.objects.all()} == {"cancelled"}
 
 

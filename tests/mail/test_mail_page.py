@@ -46,7 +46,7 @@ def test_everything_is_offered_and_sent_until_it_is_turned_off(edgar: Client) ->
     assert page.count("checked") == len(offered()) + 1
     assert {one.name for one in offered()} == {
         *("invitation", "forgottenPassword", "reviewRequested", "reviewDecided", "commentAdded"),
-        *("mentioned", "scheduleFailed", "webhookDisabled", "experimentFinished"),
+        *("mentioned", "scheduleFailed", "stepFailed", "webhookDisabled", "experimentFinished"),
     }
     assert PAGE in edgar.get("/studio/account/").content.decode()
     chosen = {"topic": ["invitation", "made up"], "when": "daily"}

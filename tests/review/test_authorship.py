@@ -227,6 +227,8 @@ def test_whoever_issued_the_key_of_a_robot_does_not_judge_what_it_saves(cast: Ca
     assert say(cast.alice, review, "approve").code == "own_change"
     assert cast.alice.delete(f"/keys/{key['prefix']}").status == 200
     assert say(cast.alice, review, "approve").code == "own_change"
+    assert cast.alice.delete("/service-accounts/robot").status == 200
+    assert say(cast.alice, review, "approve").code == "own_change"
     person("peter", acme="admin")
     approve(key_for("peter"), review)
     assert publish(cast.alice, kind, latest(cast, kind)).status == 200

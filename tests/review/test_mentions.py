@@ -44,13 +44,25 @@ def made(cast: Cast, kind: Kind) -> dict[str, Any]:
 
 def test_punctuation_can_end_a_sentence_or_belong_to_a_name() -> None:
     assert possible_names("ada.b.") == ["ada.b.", "ada.b"] and possible_names("..") == ["..", "."]
+    assert possible_names("ada" + 100 * ".") == ["ada...", "ada..", "ada.", "ada"]
+
+
+def test_marks_belong_to_the_names(cast: Cast, kind: Kind, made: dict[str, Any]) -> None:
+    for name in ("zo\u00eb", "zoe", "\u0939"):
+        person(name, acme=Role.EDITOR.value)
+    # The first is written in two characters; the second is not the account of its first letter.
+    body = "@zoe\u0308? @\u0939\u093f\u0928\u094d\u0926\u0940! jose\u0301@zoe"
+    comment = say(cast.edgar, made, kind, body=body)
+    assert mentioned() == ["zo\u00eb"]
+    shown = Visitor("alice").get(page_of(kind, f"comments/{comment['id']}")).content.decode()
+    assert '<strong class="mention">@zo\u00eb</strong>?' in shown
 
 
 def test_people_who_may_read_the_comment_are_notified_by_name(
     cast: Cast, kind: Kind, made: dict[str, Any]
 ) -> None:
     person("paula.k", acme=Role.EDITOR.value)
-    body = "@paula, (@ALICE) mail@vera.example, @vera, @nobody. And @paula.k.\n```suggestion\n@edgar\n```"
+    body = "@paula, (@ALICE) mail@vera.example, @vera, @no one. And @paula.k.\n```suggestion\n@edgar\n```"
     comment = say(cast.edgar, made, kind, body=body)
     assert mentioned() == ["alice", "paula", "paula.k"]  # vera may not read it
     assert news("paula") == ["comment.added"] and news("vera") == []

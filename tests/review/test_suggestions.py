@@ -127,6 +127,17 @@ def test_a_suggestion_that_changed_or_no_longer_fits_is_not_accepted(cast: Cast,
     assert len(kind.versions(cast.alice)) == 2
 
 
+def test_after_going_back_a_suggestion_is_accepted_on_what_is_live(cast: Cast, kind: Kind) -> None:
+    first = kind.make(cast.alice, text=TEXT, autoPublish=True)
+    kind.save(cast.alice, text="Withdrawn.", autoPublish=True)
+    back = kind.url("writer", "versions", first["latestVersionId"], "activate")
+    assert cast.alice.post(back).status == 200
+    suggest(Visitor("paula"), kind, first)
+    [comment] = comments(cast)
+    accept(Visitor("edgar"), kind, comment["id"])
+    assert text_of(cast, kind) == TEXT.replace("Never lie.", "Do not lie.")
+
+
 def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) -> None:
     made, paula = kind.make(cast.edgar, text=TEXT), Visitor("paula")
     for more, problem in (
@@ -137,12 +148,13 @@ def test_a_suggestion_needs_words_and_another_wording(cast: Cast, kind: Kind) ->
         answer = suggest(paula, kind, made, **more)
         assert answer.status_code == 400 and problem in words_of(answer)
     assert comments(cast) == []
-    # A viewer may not accept what the API suggested; somebody's own suggestion makes nobody else an author.
+    # A viewer may not accept what the API suggested; one's own suggestion makes no one else an author.
     comment = say(cast.edgar, made, kind, body="```suggestion\nStop.\n```", field=kind.text, quote="Be kind.")
     assert Visitor("vera").get(page_of(kind, f"comments/{comment['id']}")).status_code in {403, 404}
     accept(Visitor("edgar"), kind, comment["id"])
     assert text_of(cast, kind).startswith("Stop.\n")
     assert approve(cast.paula, ask(cast.edgar, kind))["state"] == "approved"
+    assert "Wording suggested by" not in words_of(Visitor("edgar").get(page_of(kind, "history")))
 
 
 def test_a_wording_in_a_block_of_instructions_is_accepted_there(cast: Cast) -> None:

@@ -29,7 +29,7 @@ from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Reference, Version
 from versioning.models.worker_state import PeriodicJob, WorkerHeartbeat
-from versioning.models.workspaces import Membership, Workspace, caller_for
+from versioning.models.workspaces import Membership, Workspace, caller_for, caller_of_author
 
 __all__ = [
     "Agent",
@@ -68,4 +68,5 @@ __all__ = [
     "WorkerHeartbeat",
     "Workspace",
     "caller_for",
+    "caller_of_author",
 ]

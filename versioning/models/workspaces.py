@@ -12,7 +12,7 @@ from django.db import connection, models
 from django.utils import timezone
 
 from versioning.domain.access import APPLICATION, Caller, Role, Via
-from versioning.domain.errors import Unauthorized
+from versioning.domain.errors import Forbidden, Message, Unauthorized
 from versioning.models import events
 from versioning.models.statements import prepared_cursor, table_of
 
@@ -223,6 +223,16 @@ def caller_for(user: User, via: Via = Via.PYTHON) -> Caller:
     who = {"username": user.get_username(), "user_id": user.pk, "via": via}
     read_again = partial(_caller_now, user, via)
     return caller_with(roles, is_superuser=user.is_superuser, read_again=read_again, **who)
+
+
+def caller_of_author(author: User | None, name: str, via: Via) -> Caller:
+    """Return the caller for the author of what runs later, with the current roles.
+
+    `name` is the user name that was stored with it. Raises `Forbidden` if the account is gone.
+    """
+    if author is None or not author.is_active:
+        raise Forbidden(Message("The account {name!r} is gone, or switched off.", name=name))
+    return caller_for(author, via)
 
 
 def _caller_now(user: User, via: Via) -> Caller:

@@ -1,4 +1,4 @@
-"""Accepting a suggested wording: a new version of the newest one, with the wording in place of the quote."""
+"""Accepting a suggested wording: a new version, like one that is edited, with the wording for the quote."""
 
 from __future__ import annotations
 
@@ -39,20 +39,22 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
         resource = subject.collection.versions(subject.target.id, by=by).resource
         if resource is None:
             raise NotFound
-        latest: Snapshot = resource.base
-        place = where(latest.config, first, _commented(subject, first))
+        before: Snapshot = resource.current
+        live = subject.collection.ownership.live_config(resource) if resource.is_taken_down else None
+        config = resource.base.config if live is None else live
+        place = where(config, first, _commented(subject, first))
         path = "" if place is None else place.path
         text = None
         if place is not None:
-            text = replaced(value_at(latest.config, path), place.start, first.quote, wording)
+            text = replaced(value_at(config, path), place.start, first.quote, wording)
         if text is None:
             message = _("The newest version no longer has these words. Change its text in the editor.")
             raise Conflict(message, code="edit_conflict")
-        name = top(latest.config, path)
-        changes = {name: with_text(latest.config, path, text)[name]}
-        saved = subject.collection.edit(subject.target.id, changes, default_message="", by=by)
+        name = top(config, path)
+        changes = {name: with_text(config, path, text)[name]}
+        saved = subject.collection.edit(subject.target.id, changes, default_message="", from_live=True, by=by)
         version: Snapshot = saved.version
-        if comment.author_id is not None and version.version_id != latest.version_id:
+        if comment.author_id not in {None, by.user_id} and version.version_id != before.version_id:
             OtherAuthor.objects.create(
                 **columns_about(subject.target),
                 number=version.number,
@@ -60,7 +62,7 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
                 suggestion=comment.pk,
             )
         comments.change(comment_id, resolved=True, by=by)
-        review = Review.objects.open().about(subject.target).filter(version_id=latest.version_id).first()
+        review = Review.objects.open().about(subject.target).filter(version_id=before.version_id).first()
         if review is not None:
             Reviews.current().change(str(review.pk), version_id=version.version_id, by=by)
     return version

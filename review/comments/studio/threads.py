@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from review.comments.mentions import MENTION, possible_names
+from review.comments.mentions import MENTION, composed, possible_names
 from review.comments.places import Content, Hint, PlaceOfWords, followed, located, occurrences, top
 from review.comments.suggestions import parts_of
 from review.comments.verbs import is_own
@@ -72,14 +72,14 @@ class ShownComment:
     def html(self) -> SafeString:
         """The text with the names of the mentioned people."""
         pieces: list[SafeString] = []
-        end = 0
-        for match in MENTION.finditer(self.text):
+        text, end = composed(self.text), 0
+        for match in MENTION.finditer(text):
             name = next((one for one in possible_names(match[1]) if one in self.mentioned), None)
             if name is not None:
-                before, end = self.text[end : match.start()], match.start() + len(name) + 1
+                before, end = text[end : match.start()], match.start() + len(name) + 1
                 shown = person_name(name, Place.NAMED)
                 pieces.append(format_html('{}<strong class="mention">@{}</strong>', before, shown))
-        return format_html("{}{}", SafeString("".join(pieces)), self.text[end:])
+        return format_html("{}{}", SafeString("".join(pieces)), text[end:])
 
     @property
     def is_edited(self) -> bool:

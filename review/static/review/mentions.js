@@ -2,7 +2,7 @@
 
 import { Picker } from "../studio/combobox.js";
 
-const TYPED = /(?:^|[^\p{L}\p{N}_.@+/-])@([\p{L}\p{N}_.@+-]*)$/u;
+const TYPED = /(?:^|[^\p{L}\p{M}\p{N}_.@+/-])@([\p{L}\p{M}\p{N}_.@+-]*)$/u;
 const pickers = new WeakSet();
 
 class Mentions extends Picker {
