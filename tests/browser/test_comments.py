@@ -304,9 +304,9 @@ def test_people_are_mentioned_by_name_with_the_keyboard(enter: Enter, api_of: Ev
     expect(option).to_have_attribute("aria-selected", "true")
     assert serious_problems(field) == []
     page.keyboard.press("Enter")
-    page.keyboard.type("?\n@no one at all")
+    page.keyboard.type("?\n@nobody at all")
     box = field.get_by_label("Comment on Instructions").and_(page.locator("textarea"))
-    expect(box).to_have_value("Fine, @paula ?\n@no one at all")
+    expect(box).to_have_value("Fine, @paula ?\n@nobody at all")
     expect(page.locator(".pick-option:visible")).to_have_count(0)
     page.keyboard.press("Control+Enter")
     thread = field.locator(".thread")

@@ -72,7 +72,7 @@ def test_a_block_is_picked_by_its_name_with_the_keyboard_and_an_unknown_id_is_re
     sentence = "No agent matches “no one-at-all”."
     expect(page.locator("[data-picked]").filter(has_text=sentence)).to_be_visible()
     page.get_by_role("button", name="Save draft").click()
-    refused = "There is no agent with the id no one-at-all that you may use here"
+    refused = "There is no agent with the id nobody-at-all that you may use here"
     expect(page.locator(".error").filter(has_text=refused)).to_be_visible()
     expect(page.get_by_role("combobox", name="Sub-agent")).to_have_value("nobody-at-all")
 

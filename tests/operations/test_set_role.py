@@ -49,7 +49,7 @@ def test_giving_an_existing_role_leaves_no_entry(name: str, role: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("nobody", "acme", "viewer"), "There is no account 'no one'"),
+        (("nobody", "acme", "viewer"), "There is no account 'nobody'"),
         (("a\0b", "acme", "viewer"), "There is no account"),
         (("vera", "nowhere", "viewer"), "There is no workspace 'nowhere'"),
         (("vera", "a\0b", "viewer"), "There is no workspace"),

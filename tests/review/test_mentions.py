@@ -62,7 +62,7 @@ def test_people_who_may_read_the_comment_are_notified_by_name(
     cast: Cast, kind: Kind, made: dict[str, Any]
 ) -> None:
     person("paula.k", acme=Role.EDITOR.value)
-    body = "@paula, (@ALICE) mail@vera.example, @vera, @no one. And @paula.k.\n```suggestion\n@edgar\n```"
+    body = "@paula, (@ALICE) mail@vera.example, @vera, @nobody. And @paula.k.\n```suggestion\n@edgar\n```"
     comment = say(cast.edgar, made, kind, body=body)
     assert mentioned() == ["alice", "paula", "paula.k"]  # vera may not read it
     assert news("paula") == ["comment.added"] and news("vera") == []

@@ -64,11 +64,11 @@ def test_what_was_stored_before_may_lead_nowhere(cast: Cast, edgar: Person) -> N
 def test_sub_agents_are_refused_in_fields_variants_and_json(cast: Cast, edgar: Person) -> None:
     AGENTS.make(cast.alice, "helper")
     form = edgar.form(AGENTS)
-    sentence = "here is no agent with the id no one that you may use here"
+    sentence = "here is no agent with the id nobody that you may use here"
     for typed in (
         {"agents.as": "controls", "agents.offered.n1.key": "nobody"},
         {"agents.as": "variants", "agents.variants.n1.value.offered.n2.key": "nobody"},
-        {"agents.as": "json", "agents.json": '{"helper": {}, "no one": {}}'},
+        {"agents.as": "json", "agents.json": '{"helper": {}, "nobody": {}}'},
     ):
         refused = edgar.post(AGENTS, form | typed)
         assert refused.status_code == 400 and sentence in words_of(refused), typed

@@ -145,7 +145,7 @@ def _owner() -> pwd.struct_passwd | None:
     for name in ("postgres", "nobody"):
         with suppress(KeyError):
             return pwd.getpwnam(name)
-    sys.exit("PostgreSQL does not run as root, and there is neither a user postgres nor no one.")
+    sys.exit("PostgreSQL does not run as root, and there is neither a user postgres nor nobody.")
 
 
 def _run_with(command: list[str], database_url: str) -> int:
