@@ -69,7 +69,7 @@ def test_a_block_is_picked_by_its_name_with_the_keyboard_and_an_unknown_id_is_re
 
     page.get_by_role("button", name="Add sub-agent").click()
     page.keyboard.type("nobody-at-all")
-    sentence = "No agent matches “no one-at-all”."
+    sentence = "No agent matches “nobody-at-all”."
     expect(page.locator("[data-picked]").filter(has_text=sentence)).to_be_visible()
     page.get_by_role("button", name="Save draft").click()
     refused = "There is no agent with the id nobody-at-all that you may use here"
