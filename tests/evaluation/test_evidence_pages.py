@@ -69,7 +69,7 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Outcome.CANCELLED, "incomplete The evaluation"),
+        (Outcome.CANCELLED, "Incomplete The evaluation"),
         (Outcome.COMPLETE, "Failed The agent"),
     ],
 )

@@ -81,10 +81,8 @@ def test_a_step_passes_the_gates_and_the_later_ones_are_cancelled(cast: Cast) ->
     for name, types in (("paula", ["rollout.changed"]), ("edgar", [])):
         news = notifications.news(caller_for(User.objects.get(username=name)), get_editor().code)
         assert [event.type for event in news if "failedStep" in event.detail] == types
-    assert (
-        "was not widened, although you had planned it. It stays at new 5 %"
-        in paula.get(page_of(AGENTS, "activity")).text
-    )
+    activity = paula.get(page_of(AGENTS, "activity")).text
+    assert "was not widened, although you had planned it. It stays at new 5%" in activity
 
 
 def test_mail_about_failed_steps_can_be_turned_off(cast: Cast) -> None:
