@@ -25,9 +25,10 @@ from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest, VisibilityRequest
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.guarded import unguarded
+from versioning.models.sealed_keys import LockKey
 from versioning.models.versioned import model_of
 from versioning.serving import choice
-from versioning.serving.grants import ids_named, target_of
+from versioning.serving.grants import Grants, ids_named, store_grants, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 Lock = Mapping[str, Any]
@@ -80,14 +81,24 @@ class Move:
         return self.resource.pk if is_agent else None
 
     @contextmanager
-    def with_its_visibility(self) -> Iterator[None]:
-        """Let a changed visibility hold within the block; versions are overlaid instead."""
-        if self.visibility is None:
+    def with_its_rights(self) -> Iterator[None]:
+        """Let a changed visibility, or what the active version would gain, hold within the block.
+
+        Other versions are overlaid, and read as the caller may, for that is what they would be granted.
+        """
+        grants: Grants = {}
+        if self.publishes is not None and self.publishes.version.version_id == self.resource.active_id:
+            grants = self.publishes.grants(get_editor().code)
+        if self.visibility is None and not grants:
             yield
             return
+        LockKey.opened()  # the first lock of an installation makes it, and it would be lost with the block
         with transaction.atomic():
-            rows: Any = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
-            rows.update(visibility=self.visibility)
+            if self.visibility is not None:
+                rows: Any = unguarded(type(self.resource)._default_manager.filter(pk=self.resource.pk))
+                rows.update(visibility=self.visibility)
+            if self.publishes is not None:
+                store_grants(self.publishes.version, grants)
             yield
             transaction.set_rollback(True)
 
@@ -184,7 +195,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
         if version_id != _ACTIVE:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
             named = {(AGENT.slug, concerned.id): own}
-        with move.with_its_visibility():
+        with move.with_its_rights():
             combinations = list(_combinations({**move.versions, **named}, concerned.id, caller))
         for arms, after in combinations:
             if is_itself and not arms:
@@ -255,10 +266,11 @@ def _is_taken_down(move: Move, concerned: Concerned) -> bool:
 def _itself(move: Move, concerned: Concerned) -> Affected:
     request, caller = move.publishes, _reader(move.caller, concerned.workspace_id)
     assert request is not None  # noqa: S101  else it does not go live
-    if len(move.versions) == 1 or request.resource.pointers is not None:
-        after = _lock(concerned.id, Selector(version_id=request.version.version_id), caller)
-    else:
-        after = _overlaid_lock(move.versions, concerned.id, caller)
+    with move.with_its_rights():
+        if len(move.versions) == 1 or request.resource.pointers is not None:
+            after = _lock(concerned.id, Selector(version_id=request.version.version_id), caller)
+        else:
+            after = _overlaid_lock(move.versions, concerned.id, caller)
     return _affected(move, concerned, after, caller)
 
 

@@ -16,7 +16,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import uuid_of
-from versioning.models import Agent, AgentVersion, Event, PromptBlock, Visibility
+from versioning.models import Agent, AgentVersion, BlockReference, Event, PromptBlock, Visibility
 from versioning.serving.grants import ids_named
 
 Key = tuple[str, str]
@@ -45,8 +45,9 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     What they name and the lock does not hold must not have been live then, because it was not shown. What the
     log no longer knows was not live. Content of files and of commits, which people who deploy decide about,
     counts as having been live. Agents outside the workspace count only if they have always been public: of
-    others the log does not tell which agents were granted them. Takes at most seven queries, however much the
-    lock holds.
+    others the log does not tell which agents were granted them. An agent was live with blocks of other
+    workspaces only since its version was granted them. Takes at most seven queries, however much the lock
+    holds, and one more for each agent with such blocks.
     """
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
@@ -59,8 +60,9 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     if any(map(history.any_live, absent_in_code)):
         return False  # since when the file is what it is, nobody knows
     shared: Spans = [(_BEFORE, inf)]
+    blocks = [key for slug, key in stored if slug == PROMPT_BLOCK.slug]
     for key, pin in stored.items():
-        shared = _common(shared, history.live(key, pin))
+        shared = _common(shared, history.live(key, pin, blocks))
     for key in absent:
         shared = _common(shared, _gaps(history.any_live(key)))
     return bool(shared)
@@ -132,14 +134,16 @@ class _History:
 
     def __init__(self, keys: Collection[Key], code: Registry) -> None:
         self._identities: dict[Key, UUID] = {}
+        self._workspaces: dict[Key, str] = {}
         self._spans: dict[Key, list[tuple[UUID, str, float, float]]] = defaultdict(list)
         known = self._read_log(keys)
         for slug, model in _MODELS.items():
             ids = [key for own, key in keys if own == slug]
-            rows = model.objects.filter(pk__in=ids).order_by().values_list("pk", "uuid", "active_version_id")
-            for key, uuid, active in rows if ids else ():
+            rows = model.objects.filter(pk__in=ids).order_by()
+            columns = rows.values_list("pk", "uuid", "active_version_id", "workspace_id")
+            for key, uuid, active, workspace_id in columns if ids else ():
                 identity = IN_CODE if slug == AGENT.slug and key in code.agents else uuid
-                self._identities[slug, key] = identity
+                self._identities[slug, key], self._workspaces[slug, key] = identity, workspace_id
                 if active is not None and ((slug, key), identity) not in known:
                     self._spans[slug, key].append((identity, str(active), _BEFORE, inf))
 
@@ -173,8 +177,8 @@ class _History:
             self._spans[own].append((identity, version, start, inf))
         return known
 
-    def live(self, key: Key, pin: Mapping[str, Any]) -> Spans:
-        """Return when a resource was live in a configuration."""
+    def live(self, key: Key, pin: Mapping[str, Any], blocks: Sequence[str]) -> Spans:
+        """Return when a resource was live in a configuration, and showed these blocks if it names them."""
         slug, resource_id = key
         identity = self._identities.get(key)
         own = [(version, start, end) for one, version, start, end in self._spans[key] if one == identity]
@@ -183,7 +187,29 @@ class _History:
             pk__in=ids, resource=resource_id, digest=pin["digest"]
         )
         fitting = {str(pk) for pk in versions.order_by().values_list("pk", flat=True)} if ids else set()
-        return _joined((start, end) for version, start, end in own if version in fitting)
+        spans = [one for one in own if one[0] in fitting]
+        strangers = [
+            one for one in blocks if self._workspaces.get((PROMPT_BLOCK.slug, one)) != self._workspaces[key]
+        ]
+        if slug == AGENT.slug and strangers:
+            spans = self._granted(spans, strangers)
+        return _joined((start, end) for _, start, end in spans)
+
+    def _granted(
+        self, spans: Sequence[tuple[str, float, float]], blocks: Sequence[str]
+    ) -> list[tuple[str, float, float]]:
+        """Return when versions of an agent showed blocks of other workspaces, as far as they name them.
+
+        A version keeps the grants with which it was published last; what it was granted before, nobody knows.
+        """
+        last = {version: (version, start, end) for version, start, end in spans}
+        rows = BlockReference.objects.filter(version_id__in=[*last], target_id__in=blocks).order_by()
+        naming: set[str] = set()
+        for version_id, block, identity in rows.values_list("version_id", "target_id", "target_uuid"):
+            naming.add(str(version_id))
+            if identity != self._identities[PROMPT_BLOCK.slug, block]:
+                last.pop(str(version_id), None)
+        return [one for one in spans if one[0] not in naming or last.get(one[0]) == one]
 
     def any_live(self, key: Key) -> Spans:
         """Return when any resource with an id was live."""

@@ -66,6 +66,42 @@ def test_a_foreign_block_asks_the_gates_of_agents_that_show_it_beside_what_is_ac
     )
 
 
+def _again(api: Api, version_id: str) -> Answer:
+    return api.post(AGENTS.url("writer", "versions", version_id, "activate"))
+
+
+def _as_a_copy(api: Api, version_id: str) -> Answer:
+    copy = api.post(AGENTS.url("writer", "versions", version_id, "restore")).body["id"]
+    return _again(api, copy)
+
+
+def _under_a_label_too(api: Api, version_id: str) -> Answer:
+    return api.put(AGENTS.url("writer", "labels", "beta"), {"versionId": version_id, "released": True})
+
+
+@pytest.mark.parametrize("serve", [_again, _as_a_copy, _under_a_label_too])
+def test_a_namesake_of_a_foreign_block_is_asked_about_when_the_agent_is_published_again(
+    cast: Cast, both: Api, dataset: str, serve: Callable[[Api, str], Answer]
+) -> None:
+    """Both have been live at one time, and the agent did not show the block: it was not granted this one."""
+    PROMPT_BLOCKS.make(both, "tone", "kind", workspaceId="elsewhere", autoPublish=True)
+    shows = AGENTS.make(both, "writer", [{"type": "prompt_block_ref", "id": "tone"}], workspaceId="acme")
+    AGENTS.publish(both, "writer", shows["latestVersionId"])
+    assert both.delete(PROMPT_BLOCKS.url("tone")).status == 200
+    PROMPT_BLOCKS.make(both, "tone", "curt", workspaceId="elsewhere", autoPublish=True)
+    gate = make_gate(cast.alice, dataset, rules=RATE)["id"]
+    assert states(serve(both, shows["latestVersionId"])) == [("writer", "missing", None)]
+    assert "curt" not in cast.vera.get("/agents/writer").body["instructions"]
+    cast.alice.patch(f"/gates/{gate}", {"enabled": False})
+    assert serve(both, shows["latestVersionId"]).status == 200
+    assert cast.vera.get("/agents/writer").body["instructions"] == "curt"
+    cast.alice.patch(f"/gates/{gate}", {"enabled": True})
+    plain = AGENTS.save(cast.edgar)["latestVersionId"]
+    evidence(cast.edgar, dataset, plain)
+    AGENTS.publish(cast.paula, "writer", plain)
+    assert serve(both, shows["latestVersionId"]).status == 200, "shown before"
+
+
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_public_sub_agent_of_strangers_asks_the_gates_of_agents_that_name_it(
     cast: Cast, dataset: str, *, at_once: bool

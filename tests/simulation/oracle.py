@@ -201,7 +201,10 @@ class Oracle:
         for move in moves:
             resource, version = move.resource, move.version
             if version is not None:
-                version.granted = self._grants(who, resource, version)
+                granted = self._grants(who, resource, version)
+                if version is resource.active and move.label is None and granted == version.granted:
+                    continue  # it is live already, and nothing is published
+                version.granted = granted
             if move.label is not None and version is not None:
                 resource.labels[move.label] = version, True
             elif not move.is_arm:
@@ -209,8 +212,9 @@ class Oracle:
                 if version is not None:
                     version.was_active = True
                     resource.approved_by_use.add((version.config, self.named(version)))
+        self._look()
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Note what is live of each agent, with everything that it shows."""
         for agent in self.resources.values():
             if agent.key[0] == "agent" and agent.active:
@@ -228,4 +232,5 @@ class Oracle:
     def remove(self, resource: Resource) -> None:
         """End a life; the gates of an agent end with it."""
         del self.resources[resource.key]
+        self._look()
         self.gates = [one for one in self.gates if one.agent != resource.life]

@@ -172,7 +172,6 @@ class World:
 
     def look(self) -> None:
         """See that applications get what the oracle says, one after the other, and the log tells why."""
-        self.oracle.look()
         events = list(Event.objects.filter(position__gt=self._position).order_by("position", "ordinal"))
         if not events:
             return
