@@ -26,12 +26,13 @@ from editor_client.disk import DiskCache
 from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
 from editor_client.experiments import ExperimentMethods
-from editor_client.feed import SILENCE_SECONDS, LogMethods
+from editor_client.feed import SILENCE_SECONDS
 from editor_client.flows import Flows
 from editor_client.gates import GateMethods
 from editor_client.http_libraries import classes
 from editor_client.keys import KeyMethods
 from editor_client.kinds import StoredMethods
+from editor_client.log_methods import LogMethods
 from editor_client.reads import Policy, Updates
 from editor_client.releases import ReleaseMethods
 from editor_client.reporting import UsedByRun, checked_usage, reported_of

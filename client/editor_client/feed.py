@@ -6,9 +6,9 @@ import logging
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Unpack
+from typing import Any
 
-from editor_client.calls import Answer, Call, Query, Request, Source, reading
+from editor_client.calls import Answer, Query, Request, Source, reading
 from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.errors import (
     CursorAhead,
@@ -19,8 +19,7 @@ from editor_client.errors import (
     from_answer,
 )
 from editor_client.exchange import failure, unreachable
-from editor_client.log import After, EventFilters, EventList, EventPage, LogEvent, event_query, read_event
-from editor_client.methods import Driver, iterator, method
+from editor_client.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
 from editor_client.streams import WholePositions
 
 logger = logging.getLogger("editor_client")
@@ -281,27 +280,3 @@ class Listener(Source[LogEvent]):
             self._outage.over()
             return batch.events
         return ()
-
-
-class LogMethods(Driver):
-    """The methods of a client for the log."""
-
-    @method
-    def list_events(self, **filters: Unpack[EventList]) -> Call[EventPage]:
-        """Return a page of the log, from the oldest event on; `after` and `before` set its beginning.
-
-        Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
-        ends before it or has another epoch.
-        """
-        return Call.to("GET", "/events", reading(EventPage), query=event_query(filters))
-
-    @iterator
-    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> Listener:
-        """Yield the events of the log after a position, as they happen, until the client is closed.
-
-        They come over a stream or, if there is none, by polling once a second. Lost connections are reopened;
-        no event is missed or repeated. Raises `CursorExpired` if events after the position have been removed,
-        `CursorAhead` if it is of the log before an earlier state was restored, errors such as
-        `Unauthorized`, and `Unreachable` if the first connection fails.
-        """
-        return self._flows.listener(after, filters)

@@ -17,9 +17,6 @@ from editor_client.calls import Answer, Call, Source, reading, segment
 from editor_client.pages import HasId, Page, Pages
 from editor_client.result import Result
 
-if TYPE_CHECKING:
-    from editor_client.flows import Flows
-
 P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -32,7 +29,6 @@ class Driver(ABC):
 
     awaits: bool
     """Whether its methods are awaited."""
-    _flows: Flows
 
     @property
     def _client(self) -> Driver:
