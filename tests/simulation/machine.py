@@ -24,7 +24,7 @@ from review.policy.administration import ReviewPolicies
 from review.reviews.verbs import Reviews
 from schedules.verbs import Schedules, Times
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER
-from tests.simulation.records import Config, Gate, Key, Move, Resource, Rollout, Version
+from tests.simulation.records import DRAFTS, Config, Gate, Key, Move, Resource, Rollout, Version
 from tests.simulation.world import AGENT, BLOCK, HOMES, KEY, LABEL, ROBOT, ROLES, SCORER, World
 
 PEOPLE = ["alice", "paula", "peter", "edgar", "bert", ROBOT]
@@ -36,11 +36,23 @@ KEYS: Final = [(AGENT, "writer"), (BLOCK, "tone"), (SCORER, "judge"), (AGENT, "l
 keys = st.sampled_from(
     [*[(AGENT, "writer"), (BLOCK, "tone")] * 3, (AGENT, "lead"), (BLOCK, "rules"), (SCORER, "judge")]
 )
-words = st.sampled_from(["good", "bad"])
+words = st.sampled_from([*(f"good{one}" for one in DRAFTS), "bad1", "bad2", "bad3"])
 named = st.sampled_from([("tone",), ("tone",), (), ("tone", "rules")])
 numbers = st.sampled_from([-1, -1, 0, 1, 2])
 """Which version: the newest, or one of the oldest."""
+events = st.sampled_from([None, None, None, "purge", "remove", "scorer", "block", "demote"])
 weights = st.sampled_from([0, 3000, 10_000])
+
+
+class Draft(NamedTuple):
+    """What somebody saves and publishes, after so many approvals, and what goes wrong before it is live."""
+
+    who: str
+    key: Key
+    word: str
+    blocks: Sequence[str]
+    approvals: int
+    meanwhile: str | None
 
 
 class Waiting(NamedTuple):
@@ -100,7 +112,7 @@ class Simulation(RuleBasedStateMachine):
             ((SCORER, "judge"), "acme", ()),
         ]
         for key, where, blocks in first:
-            self.born(APPLICATION, key, where, "good", blocks=blocks, publish=True)
+            self.born(APPLICATION, key, where, "good1", blocks=blocks, publish=True)
         for _ in range(2):
             self.change_dataset("alice", "add")
         self.policy("alice", "acme", required)
@@ -218,17 +230,17 @@ class Simulation(RuleBasedStateMachine):
             self.moved(who, [Move(resource, version)], lambda: publish(by=self.by(who)))
 
     @rule(
-        who=somebody,
-        key=shown,
-        word=words,
-        blocks=named,
-        approvals=st.integers(0, 2),
-        meanwhile=st.sampled_from([None, None, None, "purge", "remove", "scorer", "block", "demote"]),
+        drafts=st.lists(
+            st.builds(Draft, somebody, shown, words, named, st.integers(0, 2), events), min_size=1, max_size=4
+        )
     )
-    def improve(
-        self, who: str, key: Key, word: str, *, blocks: Sequence[str], approvals: int, meanwhile: str | None
-    ) -> None:
+    def improve(self, drafts: Sequence[Draft]) -> None:
         """Save a draft, collect approvals and what the gates lack, and publish it, as people do all day."""
+        for draft in drafts:
+            self.publish_with_evidence(draft)
+
+    def publish_with_evidence(self, draft: Draft) -> None:
+        who, key, word, blocks, approvals, meanwhile = draft
         self.edit(APPLICATION, key, word, blocks, publish=False)
         for reviewer in ("alice", "paula")[:approvals]:
             self.judge(reviewer, key, -1, "approve")
@@ -242,6 +254,11 @@ class Simulation(RuleBasedStateMachine):
         elif meanwhile in {"purge", "remove"}:
             self.change_dataset("alice", meanwhile)
         self.publish(who, key, -1)
+        if meanwhile == "demote":
+            self.set_role("paula", PUBLISHER)
+        elif meanwhile == "purge":
+            self.change_dataset("alice", "remove")
+        self.applications_get_what_they_may()
 
     @rule(who=somebody, key=keys)
     def unpublish(self, who: str, key: Key) -> None:
@@ -471,6 +488,9 @@ class Simulation(RuleBasedStateMachine):
     )
     def gate(self, who: str, key: Key, rule: str) -> None:
         """Ask for evidence before an agent goes live."""
+        for dead in [one for one in self.oracle.gates if self.oracle.scorer(one) is None]:
+            self.editor.capability(Gates).delete(dead.id)
+            self.oracle.gates.remove(dead)
         (agent, _), (scorer, _) = self.find(key), self.find((SCORER, "judge"))
         if agent is None or scorer is None or scorer.active is None or len(self.oracle.gates) > 2:
             return

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import count, product
 from typing import Final
 
-from tests.simulation.records import Config, Gate, Key, Lock, Move, Moved, Names, Resource, Version
+from tests.simulation.records import Config, Gate, Key, Lock, Move, Moved, Names, Resource, Version, sound
 
 VIEWER, EDITOR, PUBLISHER, ADMIN = range(1, 5)
 APPLICATION: Final = "application"
@@ -193,7 +193,7 @@ class Oracle:
         wants_live = live is not None and not live.is_deleted and gate.rule != "allPass"
         for one in [lock, *([self.lock(agent, live, {})] if live and wants_live else [])]:
             about = (agent.life, one, self.dataset, scorer.life, scorer.active.id)
-            self.evidence[about] = {*one.text.split()} == {*scorer.active.config}
+            self.evidence[about] = {*map(sound, one.text.split())} == {*scorer.active.config}
 
     # What changes
 
@@ -215,11 +215,17 @@ class Oracle:
         self._look()
 
     def _look(self) -> None:
-        """Note what is live of each agent, with everything that it shows."""
+        """Note what is live of each agent, with everything that it shows.
+
+        What is live beside it, and it could have been granted, makes that unknown: the log names no grants.
+        """
         for agent in self.resources.values():
             if agent.key[0] == "agent" and agent.active:
                 lock = self.lock(agent, agent.active, {})
                 blocks = [self.block(name) for name, _, _ in lock.shown]
+                named = map(self.block, agent.active.names)
+                if any(one and one.active and one not in blocks for one in named):
+                    continue
                 versions = [agent.active, *(one.active for one in blocks if one)]
                 agent.lived.add((lock, frozenset(one.id for one in versions if one)))
 

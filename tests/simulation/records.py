@@ -13,6 +13,14 @@ Key = tuple[str, str]
 """A kind and an id."""
 Config = tuple[str, ...]
 """Words, and ids of prompt blocks after an `@`."""
+DRAFTS: Final = "123456"
+
+
+def sound(word: str) -> str:
+    """Return what a scorer hears of a word; written in many ways, so that what is saved is often new."""
+    return word.rstrip(DRAFTS)
+
+
 Names = Mapping[str, int | None]
 """Ids of prompt blocks, and which of their lives are meant."""
 

@@ -17,7 +17,7 @@ from evaluation.experiments.models import Cell
 from schedules import running
 from schedules.models import Schedule
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER, Oracle
-from tests.simulation.records import Config, Key, Resource
+from tests.simulation.records import DRAFTS, Config, Key, Resource, sound
 from versioning.conf import get_editor
 from versioning.domain import access
 from versioning.domain.access import Role
@@ -138,8 +138,8 @@ class World:
         if key[0] == BLOCK:
             return (word,), {"name": "x", "content": word}
         if key[0] == SCORER:
-            pattern = rf"^({word}\s+)*Which"  # the output ends with the question
-            return (word,), {"name": "x", "type": "regex", "config": {"pattern": pattern}}
+            pattern = rf"^({sound(word)}[{DRAFTS}]?\s+)*Which"  # the output ends with the question
+            return (sound(word),), {"name": "x", "type": "regex", "config": {"pattern": pattern}}
         parts: list[Any] = [{"type": "text", "content": word}]
         parts += [{"type": "prompt_block_ref", "id": name} for name in blocks]
         model = {"provider": "echo", "name": "echo"}
