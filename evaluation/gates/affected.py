@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -73,6 +73,15 @@ class Move:
             before=request.before,
             publishes=publishes,
         )
+
+    @cached_property
+    def arms(self) -> Mapping[Key, Sequence[str]]:
+        """The versions that rollouts give to some requests, by the resources that have them."""
+        found: dict[Key, list[str]] = {}
+        for kind in (AGENT, PROMPT_BLOCK):
+            for version_id, resource_id in choice.arms_of(kind).items():
+                found.setdefault((kind.slug, resource_id), []).append(version_id)
+        return found
 
     @property
     def agent_id(self) -> str | None:
@@ -188,7 +197,10 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
         itself = _itself(move, concerned)
         known.add(itself.after_digest)
         yield itself
-    for version_id in (_ACTIVE,) if is_itself else sorted(concerned.versions):
+        versions = [_ACTIVE] if move.arms else []
+    else:
+        versions = sorted(concerned.versions)
+    for version_id in versions:
         if version_id == _ACTIVE and _is_taken_down(move, concerned):
             continue
         named: Versions = ALONE
@@ -196,7 +208,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
             named = {(AGENT.slug, concerned.id): own}
         with move.with_its_rights():
-            combinations = list(_combinations({**move.versions, **named}, concerned.id, caller))
+            combinations = list(_combinations(move, {**move.versions, **named}, concerned.id, caller))
         for arms, after in combinations:
             if is_itself and not arms:
                 continue
@@ -212,17 +224,11 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
 
 
 def _combinations(
-    versions: Versions, agent_id: str, caller: Caller
+    move: Move, versions: Versions, agent_id: str, caller: Caller
 ) -> Iterator[tuple[Versions, Lock | None]]:
     """Yield each combination of arms that a request can get, with what it would get of an agent then."""
-    offered: dict[Key, list[str]] = {}
-    for kind in (AGENT, PROMPT_BLOCK):
-        for version_id, resource_id in choice.arms_of(kind).items():
-            if (kind.slug, resource_id) not in versions and (kind.slug, resource_id) != (
-                AGENT.slug,
-                agent_id,
-            ):
-                offered.setdefault((kind.slug, resource_id), []).append(version_id)
+    itself = AGENT.slug, agent_id
+    offered = {key: arms for key, arms in move.arms.items() if key not in versions and key != itself}
     identities = _identities(offered)
     left, found = [(ALONE, frozenset[Key]())], 0
     while left:
@@ -334,7 +340,13 @@ def overlaid(versions: Versions) -> Iterator[Selector]:
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
     """Return the agents that would show or run the resource, all the way up, wherever they are."""
-    arms, in_code = choice.arms_of(AGENT), configs_in_code(code)
+    in_code = configs_in_code(code)
+    arms = {
+        version_id: agent_id
+        for (slug, agent_id), versions in move.arms.items()
+        if slug == AGENT.slug
+        for version_id in versions
+    }
     overlaid_agents = {
         one.version_id: agent_id
         for (slug, agent_id), one in move.versions.items()

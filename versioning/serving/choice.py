@@ -153,7 +153,8 @@ def arms_of(kind: ResourceKind) -> dict[str, str]:
     """Return the resources of a kind that have arms, by the ids of the versions in these."""
     found: dict[str, str] = {}
     for chooser in _choosers:
-        for resource_id, choice in chooser.choose(kind, chooser.speaks_of(kind), {}).items():
+        spoken = chooser.speaks_of(kind)
+        for resource_id, choice in chooser.choose(kind, spoken, {}).items() if spoken else ():
             for arm in (choice.parts or {}).get("arms", ()):
                 found[str(arm["resolvedVersionId"])] = resource_id
     return found
