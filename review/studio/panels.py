@@ -16,7 +16,7 @@ from review.reviews.verbs import Reviews
 from review.studio import requested_changes
 from review.studio.links import of_asking, of_review
 from review.studio.presenters import has_decided, may_decide, open_review_of, record_of
-from review.studio.wording import STATES, missing_in_words
+from review.studio.wording import STATES, missing_in_words, state_in_words
 from studio.extensions import NextStep
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
@@ -106,6 +106,7 @@ def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
     return {
         "review": record,
         "state": STATES[record.state],
+        "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
         "missing": ""
         if shown.page in SAYING_WHY and caller.may(Right.PUBLISH, review.workspace_id)
         else missing_in_words(record.missing, record.outcome.changes_requested_by),

@@ -12,7 +12,7 @@ from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
+from review.studio.wording import VERDICTS, Wording, missing_in_words, state_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
 from versioning.conf import get_editor
@@ -40,7 +40,8 @@ class ReviewLine:
     @property
     def state(self) -> Wording:
         """Its state."""
-        return STATES[self.record.state]
+        record = self.record
+        return state_in_words(record.state, record.version_number, outdated=record.outdated)
 
     @property
     def is_over(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from review.models import Bypass, VerdictValue
 from review.policy.check import summary_of
@@ -31,11 +31,28 @@ STATES: Final[Mapping[str, Wording]] = {
     ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
     ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
 }
+_OF_EARLIER: Final[Mapping[str, str | Promise]] = {
+    ReviewState.OPEN: gettext_lazy("Version %(number)s in review"),
+    ReviewState.APPROVED: gettext_lazy("Version %(number)s approved"),
+    ReviewState.CHANGES_REQUESTED: gettext_lazy("Changes requested to version %(number)s"),
+}
 VERDICTS: Final[Mapping[str, Wording]] = {
     VerdictValue.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
     VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
     VerdictValue.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
 }
+
+
+def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wording:
+    """Return the state of a review next to its resource.
+
+    Once there is a newer version, the words name the version of the review: the newest has no approval of it.
+    """
+    words = STATES[state]
+    if not outdated or state not in _OF_EARLIER:
+        return words
+    chip = "" if state is ReviewState.APPROVED else words.chip
+    return Wording(str(_OF_EARLIER[state]) % {"number": number}, chip)
 
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:

@@ -112,6 +112,27 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(paula.page.get_by_role("link", name="Review : Greeting")).to_have_count(0)
 
 
+def test_a_typed_comment_is_sent_with_the_decision_or_stays(
+    enter: Enter, newsroom: str, api_of: Apis
+) -> None:
+    PROMPT_BLOCKS.make(api_of("edgar"), "farewell", "Bye.", name="Farewell", workspaceId=newsroom)
+    ask = {"resource": {"kind": "promptBlock", "id": "farewell"}}
+    review = api_of("edgar").post("/reviews", ask).body["id"]
+    page = enter("paula", f"versioning/promptblock/farewell/reviews/{review}/", width=NARROW)
+    page.locator("#field-content .diff-no:visible").last.click()
+    box = page.locator("#new-content")
+    box.fill("Too short.")
+    approve = page.get_by_role("button", name="Approve", exact=True).first
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    approve.click()
+    expect(box).to_have_value("Too short.")
+    expect(box).to_be_focused()
+    page.once("dialog", lambda dialog: dialog.accept())
+    approve.click()
+    expect(page.locator(".review-head .chip").first).to_have_text("Approved")
+    expect(page.locator("#field-content .thread")).to_contain_text("Too short.")
+
+
 def test_an_admin_publishes_without_a_review_with_a_reason(enter: Enter, newsroom: str, api_of: Apis) -> None:
     AGENTS.make(api_of("edgar"), "weather", name="Weather", workspaceId=newsroom)
     alice = Clicks(enter("alice", "versioning/agent/weather/publish/"))

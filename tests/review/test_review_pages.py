@@ -24,7 +24,7 @@ from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, page_of
+from tests.support.window import KINDS, Seen, Window, page_of
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import caller_for
@@ -198,6 +198,26 @@ def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, dr
     assert "Needs one more approval." in asked.text
     approve(cast.paula, ask(cast.edgar, kind))
     assert "Needs one more" not in alice.get("/studio/waiting/").text
+
+
+def test_an_approval_of_an_earlier_version_is_not_shown_as_one_of_the_newest(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    edgar, address = Window.of("edgar"), review_page(kind, review)
+    pages = [KINDS[kind].address("changelist"), page_of(kind, "change")]
+
+    def chips() -> list[tuple[str, str]]:
+        found = rf'<a class="chip ([^"]*)" href="{address}"[^>]*>([^<]*)</a>'
+        return [chip for page in pages for chip in re.findall(found, edgar.get(page).markup)]
+
+    assert chips() == [("chip-published", "Approved")] * 2
+    kind.save(cast.edgar, text="three")
+    assert chips() == [("", "Version 2 approved")] * 2
+    assert "Version 2 approved" in edgar.get("/studio/reviews/", show="all").text
+    assert say(cast.paula, review, "requestChanges", draft).status == 200
+    assert chips() == [("chip-danger", "Changes requested to version 2")] * 2
 
 
 def test_the_history_shows_verdicts_and_the_activity_links_to_the_review(
