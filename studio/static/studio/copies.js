@@ -6,7 +6,6 @@ import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
 const WAIT = 300;
-const CAME_FROM = `unsaved-from:${form?.dataset.unsaved}`;
 
 const id = newId();
 
@@ -21,9 +20,8 @@ function setUp() {
   function write() {
     clearTimeout(waiting);
     waiting = null;
-    if (now() !== atFirst) return keep(key, { typed: typedInto(form), began });
-    remove(key);
-    return false;
+    if (now() !== atFirst) keep(key, { typed: typedInto(form), began });
+    else remove(key);
   }
   const soon = () => {
     clearTimeout(waiting);
@@ -54,12 +52,9 @@ function setUp() {
     if (event.defaultPrevented) return; // it is saved in place
     const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
     Object.assign(named, { type: "hidden", name: "copy", value: id });
-    leaveWord(key);
   });
 
-  // A page that shows what was typed on the one before takes over its copy.
-  const before = takeWord();
-  if (atFirst === null && write() && before) remove(before);
+  if (atFirst === null) write();
 
   offer({
     about,
@@ -70,22 +65,6 @@ function setUp() {
     restore,
     after: form,
   });
-}
-
-function leaveWord(key) {
-  try {
-    sessionStorage.setItem(CAME_FROM, key);
-  } catch { /* then the older copy stays, too */ }
-}
-
-function takeWord() {
-  try {
-    const key = sessionStorage.getItem(CAME_FROM);
-    sessionStorage.removeItem(CAME_FROM);
-    return key;
-  } catch {
-    return null;
-  }
 }
 
 function since(copy, base) {
@@ -106,11 +85,10 @@ const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), 
 function restore(copy) {
   const sent = Object.assign(document.createElement("form"), { method: "post", enctype: "multipart/form-data", hidden: true });
   const token = form.elements.csrfmiddlewaretoken.value;
-  for (const [name, value] of [...copy.typed, ["then", "restore"], ["csrfmiddlewaretoken", token]]) {
+  for (const [name, value] of [...copy.typed, ["then", "restore"], ["copy", copy.id], ["csrfmiddlewaretoken", token]]) {
     sent.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
   }
   document.body.append(sent);
-  leaveWord(copy.key);
   sent.submit();
 }
 

@@ -5,8 +5,8 @@ import { copiesOf, frame, remove } from "./unsaved.js";
 const { gettext, interpolate } = window;
 const ANSWERS_WITHIN = 200;
 
-// Which of all copies is the one of this page.
-export const newId = () => Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
+// Which of all copies is the one of this page. A page that answers a form goes on with the copy of that form.
+export const newId = () => document.querySelector("meta[name=page-address]")?.dataset.copy ?? Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
 
 // What another tab is typing at this moment is not offered here.
 const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("studio-unsaved");
