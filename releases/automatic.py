@@ -26,6 +26,8 @@ class AutomaticReleases:
     """Returns which of the releases with these ids will be published automatically."""
     take_over: Callable[[Release, Caller], object]
     """Makes a release run with the rights of the caller, who has changed its items."""
+    published: Callable[[Release, Caller], object]
+    """Ends what would publish a release later, because the caller has just published it."""
 
 
 _registered: Final[list[AutomaticReleases]] = []
@@ -41,6 +43,12 @@ def items_changed(release: Release, by: Caller) -> None:
     """Make the locked release run with the rights of the caller, if it is published automatically."""
     for automatic in _registered:
         automatic.take_over(release, by)
+
+
+def was_published(release: Release, by: Caller) -> None:
+    """End what would publish the locked release later."""
+    for automatic in _registered:
+        automatic.published(release, by)
 
 
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:

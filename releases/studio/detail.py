@@ -194,15 +194,16 @@ class ReleasePage(WorkspacePage):
         return ReasonForm(refusals=refusals, action="", hidden=hidden, error=error) if refusals else None
 
     def _publish(self) -> HttpResponse:
-        reason = given_reason(self.request)
+        reason, was_scheduled = given_reason(self.request), self.is_scheduled
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
         done = Releases.current().publish(
             self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
         )
+        message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
-            return self._again(_("Done: everything changed at the same moment."))
-        return self._again(_("Published: everything went live together."))
+            message = _("Done: everything changed at the same moment.")
+        return self._again(f"{message} {_('Its schedule is cancelled.')}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)
