@@ -16,7 +16,7 @@ from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.panels import OWN_PAGE
-from review.studio.presenters import has_decided, may_decide, people_of
+from review.studio.presenters import has_decided, may_decide, people_of, stuck
 from review.studio.requesting import people_to_ask, reviewers_in
 from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
@@ -96,6 +96,7 @@ class ReviewPage(DifferencesPage):
             missing=""
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
+            stuck=stuck(record) if version is not None else "",
             people=people_of(record),
             may_decide=version is not None and may_decide(record, self.caller),
             is_own=self.is_own,

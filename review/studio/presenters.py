@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from review.models import Review
+from review.policy.administration import policy_of
 from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import VERDICTS, Wording, missing_in_words, state_in_words
+from review.studio.wording import VERDICTS, Wording, missing_in_words, state_in_words, stuck_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
 from versioning.conf import get_editor
-from versioning.domain.access import Caller, Right
-from versioning.models import VersionedResource
+from versioning.domain.access import Caller, Right, roles_with
+from versioning.models import Membership, VersionedResource
+from versioning.models.accounts import name_of
 from versioning.serving.grants import target_of
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
@@ -122,6 +124,23 @@ def may_decide(record: ReviewRecord, caller: Caller) -> bool:
 def has_decided(record: ReviewRecord, caller: Caller) -> bool:
     """Return whether a verdict of the caller counts."""
     return any(one.account_id == caller.user_id and one.counts for one in record.verdicts)
+
+
+def stuck(record: ReviewRecord) -> str:
+    """Return why too few members can approve an open review's version; empty if enough can, at one query."""
+    if not record.missing or record.state in _ENDED:
+        return ""
+    members = Membership.objects.filter(
+        workspace=record.workspace_id,
+        role__in=roles_with(Right.PUBLISH),
+        is_service=False,
+        user__is_active=True,
+    ).exclude(user__in=record.outcome.authors)
+    left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
+    if left >= record.missing:
+        return ""
+    bypass = policy_of(record.workspace_id).bypass
+    return stuck_in_words(record.version_number, missing=record.missing, left=left, bypass=bypass)
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:

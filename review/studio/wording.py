@@ -74,6 +74,25 @@ def unmet_in_words(required: int, reviewers: int) -> str:
     return f"{there} {_('A version that one of them saved cannot get the approvals that it needs.')}"
 
 
+def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
+    """Return why a version under review cannot get its approvals; empty if it can.
+
+    `left` is how many more members may approve it, and `bypass` who may publish without a review.
+    """
+    if left >= missing:
+        return ""
+    stuck = _("No other member can approve version %(number)s.") % {"number": number}
+    if left:
+        stuck = ngettext(
+            "Only %(count)s other member can approve version %(number)s.",
+            "Only %(count)s other members can approve version %(number)s.",
+            left,
+        ) % {"count": left, "number": number}
+    if bypass == Bypass.ADMIN:
+        return f"{stuck} {_('An admin can publish it without a review.')}"
+    return f"{stuck} {_('Another person with the right to publish has to join the workspace.')}"
+
+
 def policy_in_words(required: int, bypass: str) -> list[str]:
     """Return a policy as sentences."""
     if not required:

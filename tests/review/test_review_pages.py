@@ -75,6 +75,24 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
 
 
+def test_a_review_that_no_member_can_approve_says_so(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    paula = Window.of("paula")
+    assert "can approve version" not in paula.get(review_page(kind, review)).text
+    kind.save(cast.paula, text="three")
+    newest = kind.save(cast.alice, text="four")["latestVersionId"]
+    paula.post(review_page(kind, review, "review_change"), do="move", version=newest)
+    stuck = "Needs one more approval. No other member can approve version 4. An admin can publish it"
+    page = paula.get(review_page(kind, review))
+    assert stuck in page.text and 'value="approve"' not in page.markup
+    assert page.text.index("You made one of these changes") < page.text.index("Why it can’t be published")
+    require(2, bypass="nobody")
+    give_role("charlie", "acme", "publisher")
+    page = paula.get(review_page(kind, review))
+    assert "Only 1 other member can approve version 4. Another person with the right to" in page.text
+
+
 def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     review = ask(cast.edgar, kind, reviewers=["paula"])
