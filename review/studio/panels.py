@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from review.models import Review
@@ -91,6 +92,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     }
     if review is not None and shown.page in EDITING:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
+        if context["missing"]:
+            yield Panel(slot=Slot.NOTES, html=format_html('<p class="help">{}</p>', context["missing"]))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
     if review is not None and shown.page == EDIT:

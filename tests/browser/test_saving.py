@@ -97,7 +97,7 @@ def test_after_the_end_of_the_session_one_signs_in_over_the_page_or_nothing_is_s
     assert serious_problems(dialog) == []
     dialog.get_by_label("Password").fill("not the password")
     dialog.get_by_role("button", name="Sign in", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Please enter a correct username")
+    expect(dialog.get_by_role("alert")).to_contain_text("The user name or the password is wrong.")
     dialog.get_by_label("Username").fill("paula")
     dialog.get_by_label("Password").fill(PASSWORD)
     dialog.get_by_role("button", name="Sign in", exact=True).click()

@@ -609,16 +609,18 @@ def test_the_edit_page_has_the_words_of_a_request_for_changes_below_the_changed_
     edgar, edit = Window.of("edgar"), page_of(kind, "change")
     say(cast.paula, review, "requestChanges", body="<b>Too long</b> for a phone")
     seen = edgar.get(edit)
-    field, _, beside = seen.markup.partition('id="beside"')
+    field, _, beside = seen.markup.partition('id="aside"')
     assert "paula</bdi></span> requested changes to version 2" in " ".join(field.split())
     assert "&lt;b&gt;Too long&lt;/b&gt; for a phone" in field and "Too long" not in beside
     # A newer version does not answer the request; a second field moves the words to the side.
     second: dict[str, Any] = {"tools": {"search": {}}} if kind is AGENTS else {"rules": FOR_BILLING}
     newer = kind.save(cast.edgar, text="three", **second)
     edgar.post(review_page(kind, review, "review_change"), do="move", version=newer["latestVersionId"])
-    assert "for a phone" in edgar.get(edit).markup.partition('id="beside"')[0]
+    assert "for a phone" in edgar.get(edit).markup.partition('id="aside"')[0]
     say(cast.paula, read(cast.edgar, review), "requestChanges", body="Still too long")
-    field, _, beside = edgar.get(edit).markup.partition('id="beside"')
-    assert "Still too long" in beside and "Still too long" not in field and "phone" not in field + beside
+    seen = edgar.get(edit)
+    field, _, beside = seen.markup.partition('id="aside"')
+    assert beside.index("Still too long") < beside.index('id="beside"')  # above the preview
+    assert "Still too long" not in field and "phone" not in field + beside
     say(cast.paula, read(cast.edgar, review), "approve")
     assert "requested changes to" not in edgar.get(edit).text

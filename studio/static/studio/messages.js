@@ -65,3 +65,9 @@ function pass(message) {
 const came = [...document.querySelectorAll(".messages > .notice")];
 came.forEach((message) => message.remove());
 came.forEach(show);
+// Where nothing has the focus, it goes to what failed.
+const failed = came.find((message) => message.matches(".notice-error, .notice-warning"));
+if (failed && document.activeElement === document.body) {
+  failed.tabIndex = -1;
+  failed.focus({ preventScroll: true });
+}
