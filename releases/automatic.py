@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from releases.models import Release
+from releases.models.releases import State
 from versioning.domain.access import Action, Caller, Right
 from versioning.domain.errors import Forbidden
 from versioning.domain.registering import require_instance
@@ -60,9 +61,10 @@ def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     return [one for one in saved if one.pk not in automatic]
 
 
-def is_automatic(release: Release) -> bool:
-    """Return whether a draft release will be published automatically."""
-    return any(release.pk in set(one.among([release.pk])) for one in _registered)
+def automatic_among(releases: Collection[Release]) -> set[UUID | None]:
+    """Return the ids of the draft releases among these that will be published automatically."""
+    drafts = [one.pk for one in releases if one.state == State.DRAFT]
+    return {pk for one in _registered for pk in one.among(drafts)} if drafts else set()
 
 
 def require_right_to_change(release: Release, by: Caller) -> None:

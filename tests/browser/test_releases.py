@@ -38,7 +38,7 @@ def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_
 
     assert states() == {"published"}
     person.click(person.page.get_by_role("button", name="Revert…"))
-    person.click(person.page.get_by_role("button", name="Go back: 3 unpublished"))
+    person.click(person.page.get_by_role("button", name="Revert now (unpublish 3)"))
     expect(person.page.get_by_text("Done: everything changed at the same moment.")).to_be_visible()
     assert states() == {"draft"} and person.count == 7
 

@@ -292,6 +292,9 @@ def test_publishing_a_scheduled_release_by_hand_cancels_its_schedule(cast: Cast,
     if door == "studio":
         alice, address = Window.of("alice"), workspace_page(f"releases/{release['id']}")
         shown = alice.get(address)
+        for page in (workspace_page("releases"), "/studio/releases/"):
+            assert "Autumn Scheduled 1 item" in alice.get(page).text
+        assert "Autumn Scheduled" in Window.of("paula").get("/studio/").text
         assert "Publishing now cancels the schedule." in shown.text
         assert alice.post(address, do="publish", tag=shown.field("tag")).status == 302
         after = alice.get(address).text
