@@ -68,5 +68,5 @@ def _task(release: Release, *, is_scheduled: bool) -> Task:
         % {"count": count},
         at=release.created_at,
         workspace_id=release.workspace_id,
-        action=_("Look at it"),
+        action=_("Open release"),
     )

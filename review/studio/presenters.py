@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from review.models import Review
+from review.models import Review, VerdictValue
 from review.policy.administration import policy_of
 from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
@@ -66,6 +66,8 @@ class Person:
     verdict: VerdictRecord | None
     why_not: str = ""
     """Why the verdict does not count; empty if it does, or there is none."""
+    earlier: str = ""
+    """What the person did, if it was about an earlier version; instead of the verdict in a word."""
 
     @property
     def wording(self) -> Wording:
@@ -95,13 +97,29 @@ def people_of(record: ReviewRecord) -> list[Person]:
         latest[one.by] = one
     names = dict.fromkeys([*record.reviewers, *latest])
     return [
-        Person(name=name, verdict=latest.get(name), why_not=_why_not(record, latest.get(name)))
+        Person(
+            name=name,
+            verdict=latest.get(name),
+            why_not=_why_not(record, latest.get(name)),
+            earlier=_earlier(record, latest.get(name)),
+        )
         for name in names
     ]
 
 
+def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
+    """Return what was decided about an earlier version and does not count for this one."""
+    is_of_this = verdict is None or verdict.version_id == record.version_id
+    if verdict is None or is_of_this or verdict.counts or verdict.ignored is not None:
+        return ""
+    return {
+        VerdictValue.APPROVE.value: _("approved an earlier version"),
+        VerdictValue.REQUEST_CHANGES.value: _("requested changes to an earlier version"),
+    }.get(verdict.verdict, "")
+
+
 def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
-    if verdict is None or verdict.counts or verdict.verdict not in ("approve", "requestChanges"):
+    if verdict is None or verdict.counts or _earlier(record, verdict) or verdict.verdict not in ("approve", "requestChanges"):
         return ""
     if verdict.ignored is not None:
         return {
@@ -110,8 +128,6 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
             Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
             Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),
         }[verdict.ignored]
-    if verdict.version_id != record.version_id:
-        return _("about an earlier version")
     return _("does not count: they may no longer publish")
 
 

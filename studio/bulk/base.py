@@ -188,7 +188,7 @@ class ChosenPage(StudioPage, ABC):
         """Go to the address, which shows the message; or ask about the resources of the next workspace."""
         if not self.later:
             return self.go(address, message, level=level)
-        link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Look at it"))
+        link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Open the page"))
         messages.add_message(self.request, level, link)
         return self.ask(self.later)
 

@@ -128,4 +128,4 @@ def test_requesting_changes_leads_to_the_comment_which_is_required(enter: Enter,
     expect(page.locator("#verdict")).to_contain_text("Describe the changes you want.")
     comment.fill("Be kinder.")
     page.get_by_role("button", name="Request changes", exact=True).click()
-    expect(page.get_by_text("You asked for changes.").first).to_be_visible()
+    expect(page.get_by_text("Changes requested.").first).to_be_visible()

@@ -71,7 +71,7 @@ def test_a_version_is_added_to_an_open_release_from_the_menu(
     person.click(person.page.locator(".head-actions summary"))
     person.click(person.page.get_by_role("link", name="Add to release…"))
     person.page.get_by_label("Release", exact=True).select_option("Winter")
-    person.click(person.page.get_by_role("button", name="Add", exact=True))
+    person.click(person.page.get_by_role("button", name="Add to release", exact=True))
     expect(person.page.get_by_role("heading", name="Winter")).to_be_visible()
     expect(person.page.get_by_role("heading", name="Prepared")).to_be_visible()
     assert person.count == 3

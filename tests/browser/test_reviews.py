@@ -70,7 +70,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
 
     # alice has the page for publishing open, and waits.
     alice = Clicks(enter("alice", f"{block}/publish/"))
-    publish = alice.page.get_by_role("button", name="Publish Version 2", exact=True)
+    publish = alice.page.get_by_role("button", name="Publish version 2", exact=True)
     expect(publish).to_be_disabled()
     expect(alice.page.get_by_text("This cannot be published yet. Needs one more approval.")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
     paula.page.locator("#verdict-body").fill("One word too many.")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
-    expect(paula.page.get_by_text("You asked for changes.").first).to_be_visible()
+    expect(paula.page.get_by_text("Changes requested.").first).to_be_visible()
     assert paula.count == 4
     expect(alice.page.get_by_text("paula asked for changes.").first).to_be_visible()
 
@@ -100,7 +100,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(paula.page.get_by_text("This review is now about version 3.")).to_be_visible()
     paula.click(paula.page.get_by_role("link", name="Look at that one"))
     alice.page.goto(f"{block}/publish/")
-    publish = alice.page.get_by_role("button", name="Publish Version 3", exact=True)
+    publish = alice.page.get_by_role("button", name="Publish version 3", exact=True)
     expect(publish).to_be_disabled()
     paula.click(paula.page.get_by_role("button", name="Approve", exact=True).first)
     alice.click(publish)  # it has turned on by itself

@@ -104,11 +104,15 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long")
     assert sent.headers["Location"] == f"{address}#review-title"
     seen = paula.get(address)
-    assert "You asked for changes." in seen.text and "Changes requested" in seen.text
-    assert "Needs one more approval. You asked for changes." in seen.text and "Too long" in seen.text
-    paula.post(verdict, version=draft, verdict="approve")
+    assert "Needs one more approval." in seen.text and "Too long" in seen.text
+    assert seen.text.count("asked for changes") == 0 and "You Changes requested" in seen.text
+    kind.save(cast.edgar, text="three")
+    newest = kind.versions(cast.edgar)[0]["id"]
+    Window.of("edgar").post(review_page(kind, review, "review_change"), do="move", version=newest)
+    assert "You requested changes to an earlier version" in paula.get(address).text
+    paula.post(verdict, version=newest, verdict="approve")
     assert "Approved" in paula.get(address).text and read(cast.edgar, review)["state"] == "approved"
-    paula.post(verdict, version=draft, verdict="withdraw")
+    paula.post(verdict, version=newest, verdict="withdraw")
     assert read(cast.edgar, review)["missing"] == 1
 
 
@@ -586,7 +590,7 @@ def test_a_review_is_decided_on_the_pages_with_the_differences(
     verdict = review_page(kind, review, "review_verdict")
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long", next=address)
     assert sent.headers["Location"] == address
-    assert "You asked for changes." in paula.get(address).text
+    assert "Changes requested." in paula.get(address).text
     paula.post(verdict, version=draft, verdict="approve", next=address)
     seen = paula.get(address)
     assert "Withdraw my decision" in seen.text and read(cast.edgar, review)["state"] == "approved"

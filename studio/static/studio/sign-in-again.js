@@ -57,7 +57,7 @@ async function stepOf(answer) {
 }
 
 function elsewhere(address) {
-  const link = Object.assign(document.createElement("a"), { className: "button button-primary wide", href: address, textContent: gettext("Go on in another tab") });
+  const link = Object.assign(document.createElement("a"), { className: "button button-primary wide", href: address, textContent: gettext("Continue in another tab") });
   const whole = document.createElement("div");
   whole.append(link);
   return whole;
@@ -73,7 +73,7 @@ function opened() {
   const problem = Object.assign(document.createElement("p"), { className: "notice notice-error", hidden: true });
   problem.setAttribute("role", "alert");
   const step = Object.assign(document.createElement("div"), { className: "stack" });
-  const later = Object.assign(document.createElement("button"), { type: "button", className: "button button-quiet wide", textContent: gettext("Not now") });
+  const later = Object.assign(document.createElement("button"), { type: "button", className: "button button-quiet wide", textContent: gettext("Cancel") });
   later.addEventListener("click", () => dialog.close());
   dialog.append(title, why, problem, step, later);
   document.body.append(dialog);
