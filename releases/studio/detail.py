@@ -203,7 +203,8 @@ class ReleasePage(WorkspacePage):
         message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
             message = _("Done: everything changed at the same moment.")
-        return self._again(f"{message} {_('Its schedule is cancelled.')}" if was_scheduled else message)
+        cancelled = _("Its schedule is cancelled.")
+        return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)

@@ -69,9 +69,10 @@ def unmet_in_words(required: int, reviewers: int) -> str:
         "Only %(count)s people can approve versions here.",
         reviewers,
     ) % {"count": reviewers}
+    consequence = _("A version that one of them saved cannot get the approvals that it needs.")
     if reviewers < required:
-        return f"{there} {_('No version can get the approvals that it needs.')}"
-    return f"{there} {_('A version that one of them saved cannot get the approvals that it needs.')}"
+        consequence = _("No version can get the approvals that it needs.")
+    return f"{there} {consequence}"
 
 
 def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
@@ -88,9 +89,10 @@ def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
             "Only %(count)s other members can approve version %(number)s.",
             left,
         ) % {"count": left, "number": number}
+    way_out = _("Another person with the right to publish has to join the workspace.")
     if bypass == Bypass.ADMIN:
-        return f"{stuck} {_('An admin can publish it without a review.')}"
-    return f"{stuck} {_('Another person with the right to publish has to join the workspace.')}"
+        way_out = _("An admin can publish it without a review.")
+    return f"{stuck} {way_out}"
 
 
 def policy_in_words(required: int, bypass: str) -> list[str]:
