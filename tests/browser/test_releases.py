@@ -29,7 +29,7 @@ def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_
     person = Clicks(enter("paula", "waiting/", width=NARROW))
     for name in names:
         person.check(person.page.get_by_label(f"Choose {name}"))
-    person.click(person.page.get_by_role("button", name="Publish together"))
+    person.click(person.page.get_by_role("button", name="Publish as one release…"))
     expect(person.page.get_by_role("heading", name="Publish 3 drafts together?")).to_be_visible()
     assert states() == {"draft"}
     person.click(person.page.get_by_role("button", name="Publish together"))

@@ -315,7 +315,7 @@ def test_each_of_several_workspaces_gets_a_release_of_its_own(cast: Cast, pair: 
         assert (ours["chosen"], ours["later"]) == (values(pair), [foreign])
         assert (theirs["chosen"], theirs["later"]) == ([foreign], values(pair))
         then = paula.post(address, **theirs)
-        assert then.status == 200 and "Look at it" in then.text
+        assert then.status == 200 and "Open the page" in then.text
         [rest] = forms(then)
         assert rest["chosen"] == values(pair) and "later" not in rest
         assert paula.post(address, **rest).status == 302
