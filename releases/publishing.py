@@ -44,8 +44,9 @@ def publish(
     """Publish or unpublish every item; readers see either all changes or none.
 
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
-    Everything is recorded at one position of the log, with the end of its schedules. The configurations, which take longest, are read before
-    anything is locked, because a transaction on SQLite blocks other saves: `versions` are those that
+    Everything is recorded at one position of the log, with the end of its schedules. The configurations,
+    which take longest, are read before anything is locked, because a transaction on SQLite blocks other
+    saves: `versions` are those that
     `read_ahead` returned to a caller who already began a transaction. The gate is asked about the time `at`,
     by default now. Raises `ReleaseBlocked` if the gate refuses any item, `Conflict` if the release is already
     published, and `ReleaseChanged` as `editing.change` does.

@@ -25,7 +25,11 @@ def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page in the frame of the studio."""
-    frame = {**site.each_context(request), "page_address": _address_behind(request), "copy": unsaved.copy_of(request)}
+    frame = {
+        **site.each_context(request),
+        "page_address": _address_behind(request),
+        "copy": unsaved.copy_of(request),
+    }
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 

@@ -47,9 +47,7 @@ class ReleaseForm(forms.Form):
         max_length=MAX_TITLE,
         help_text=gettext_lazy("So that people recognize it, such as “Autumn campaign”."),
     )
-    description = forms.CharField(
-        label=gettext_lazy("Purpose"), required=False, max_length=MAX_DESCRIPTION
-    )
+    description = forms.CharField(label=gettext_lazy("Purpose"), required=False, max_length=MAX_DESCRIPTION)
 
 
 @dataclass(frozen=True, kw_only=True)

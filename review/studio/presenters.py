@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -119,7 +120,12 @@ def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
 
 
 def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
-    if verdict is None or verdict.counts or _earlier(record, verdict) or verdict.verdict not in ("approve", "requestChanges"):
+    if (
+        verdict is None
+        or verdict.counts
+        or _earlier(record, verdict)
+        or verdict.verdict not in ("approve", "requestChanges")
+    ):
         return ""
     if verdict.ignored is not None:
         return {
@@ -151,7 +157,9 @@ def stuck(record: ReviewRecord) -> str:
         role__in=roles_with(Right.PUBLISH),
         is_service=False,
         user__is_active=True,
-    ).exclude(user__in=record.outcome.authors)
+    )
+    authors: Any = record.outcome.authors
+    members = members.exclude(user__in=authors)
     left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
     if left >= record.missing:
         return ""

@@ -68,7 +68,9 @@ def lines_of(
         named=found.named,
         of_one=of_one,
     )
-    prefixes = {event: event.key_prefix for event in events if event.key_prefix and _may_know_key(event, caller)}
+    prefixes = {
+        event: event.key_prefix for event in events if event.key_prefix and _may_know_key(event, caller)
+    }
     keys = ApiKey.objects.filter(prefix__in=set(prefixes.values())) if prefixes else ApiKey.objects.none()
     key_names = dict(keys.values_list("prefix", "name"))
     return [

@@ -217,7 +217,7 @@ def _previewed(
 ) -> tuple[Preview | None, Sequence[Issue]]:
     """Return the preview in the context of a form, or the errors of the context or the text.
 
-    Errors of the context are shown next to its fields, too, which an open page does not renew while one types.
+    Errors of the context are shown next to its fields, too: an open page does not renew those at once.
     """
     try:
         return preview(form.read()), []

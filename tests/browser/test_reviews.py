@@ -98,7 +98,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
 
     # The page that paula has open says that there is a newer version.
     expect(paula.page.get_by_text("This review is now about version 3.")).to_be_visible()
-    paula.click(paula.page.get_by_role("link", name="Look at that one"))
+    paula.click(paula.page.get_by_role("link", name="Open the newer version"))
     alice.page.goto(f"{block}/publish/")
     publish = alice.page.get_by_role("button", name="Publish version 3", exact=True)
     expect(publish).to_be_disabled()

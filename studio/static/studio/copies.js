@@ -1,11 +1,10 @@
 // Stores a copy of what is typed into the form of this page, and offers the copies of earlier visits.
 
-import { newId, offer } from "./copy-notice.js";
-import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
+import { afterTyping, newId, offer } from "./copy-notice.js";
+import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
-const WAIT = 300;
 
 const id = newId();
 
@@ -15,26 +14,14 @@ function setUp() {
   let key = keyOf(about, base, id);
   const now = () => JSON.stringify(typedInto(form));
   let atFirst = form.hasAttribute("data-typed") ? null : now();
-  let waiting = null;
 
   function write() {
-    clearTimeout(waiting);
-    waiting = null;
     if (now() !== atFirst) keep(key, { typed: typedInto(form), began });
     else remove(key);
   }
-  const soon = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(write, WAIT);
-  };
-  const atOnce = () => { if (waiting !== null) write(); };
-
-  for (const kind of ["input", "change"]) document.addEventListener(kind, soon);
-  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
-  addEventListener("pagehide", atOnce);
+  const stop = afterTyping(document, write);
   const forget = () => {
-    clearTimeout(waiting);
-    waiting = null;
+    stop();
     remove(key);
   };
   document.addEventListener("studio:signs-out", forget);
@@ -54,7 +41,12 @@ function setUp() {
     Object.assign(named, { type: "hidden", name: "copy", value: id });
   });
 
-  if (atFirst === null) write();
+  // A page that shows what was typed on the one before goes on with its copy, which may be of another version.
+  if (atFirst === null) {
+    write();
+    const [newest, ...earlier] = copiesOf(about).filter((copy) => copy.id === id);
+    if (newest?.key === key) for (const copy of earlier) remove(copy.key);
+  }
 
   offer({
     about,

@@ -2,14 +2,14 @@
 // editor of prompts has both of its own, and comments have the question. After a form was refused, the first error
 // is in sight and in focus, and a summary above the form leads to all of them.
 
-import { newId, offer } from "./copy-notice.js";
+import { make } from "./messages.js";
+import { afterTyping, newId, offer } from "./copy-notice.js";
 import { isLetter } from "./shortcuts.js";
 import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext } = window;
 const answered = document.querySelector("meta[name=page-address]"); // a form
 const sent = answered?.dataset.copy;
-const WAIT = 300;
 const TEXTS = "textarea, input:is(:not([type]), [type=text], [type=url], [type=email], [type=number], [type=date], [type=datetime-local])";
 const OTHERS = "#edit-form, #context-form, #preview-form, #try-form, #choose, [data-comment-form], :has([type=password])";
 
@@ -23,30 +23,19 @@ function setUp(form, place) {
   const isRefused = form.querySelector("[aria-invalid=true]") !== null; // what was typed came back
   let isTouched = isRefused;
   let isLeaving = false;
-  let waiting = null;
   const id = newId();
   const about = `form ${location.pathname}${location.search} ${form.getAttribute("action") ?? place}`;
   const key = keyOf(about, "", id);
   const isDirty = () => isTouched && form.isConnected && (isRefused || [...form.elements].some(isChanged));
 
   const write = () => {
-    clearTimeout(waiting);
-    waiting = null;
     if (isDirty()) keep(key, { typed: typedInto(form) });
     else remove(key);
   };
-  const atOnce = () => { if (waiting !== null) write(); };
-  for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, () => {
-      isTouched = true;
-      clearTimeout(waiting);
-      waiting = setTimeout(write, WAIT);
-    });
-  }
-  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
-  addEventListener("pagehide", atOnce);
+  for (const kind of ["input", "change"]) form.addEventListener(kind, () => { isTouched = true; });
+  const stop = afterTyping(form, write);
   document.addEventListener("studio:signs-out", () => {
-    clearTimeout(waiting);
+    stop();
     isLeaving = true;
     remove(key);
   });
@@ -106,15 +95,18 @@ for (const [place, form] of [...document.querySelectorAll("#content form[method=
   else if (sent && !form.hasAttribute("action")) sendCopy(form, sent); // it goes on from the form that was answered
 }
 
-// As in the editor of prompts. Where a form has several buttons, no key chooses one.
+// Ctrl+S saves the draft. In other forms it is the only button, as is Ctrl+Enter; no key chooses one of several.
 document.addEventListener("keydown", (event) => {
-  const { target, key } = event;
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.isComposing || event.defaultPrevented) return;
+  const { target, key, altKey, ctrlKey, metaKey } = event;
+  const isSave = isLetter(event, "s");
+  if (!(ctrlKey || metaKey) || altKey || event.isComposing || event.defaultPrevented || !(isSave || key === "Enter")) return;
+  const draft = document.getElementById("save-draft");
   const form = target.form ?? target.closest("form") ?? document.querySelector("form[data-unsaved]");
-  const buttons = form?.method === "post" && !form.matches("#edit-form, [data-comment-form]") ? [...form.elements].filter((one) => one.type === "submit") : [];
-  if (buttons.length !== 1 || !(key === "Enter" || isLetter(event, "s"))) return;
+  const isOther = form?.method === "post" && !form.matches("#edit-form, [data-comment-form]");
+  const [button, another] = isSave && draft ? [draft] : isOther ? [...form.elements].filter((one) => one.type === "submit") : [];
+  if (!button || another) return;
   event.preventDefault();
-  form.requestSubmit(buttons[0]);
+  button.form.requestSubmit(button);
 });
 
 const CONTROL = "input:not([type=hidden]), textarea, select";
@@ -135,12 +127,12 @@ function lookAtErrors() {
 }
 
 function summaryOf(wrong) {
-  const summary = Object.assign(document.createElement("div"), { className: "notice notice-error" });
-  const list = Object.assign(document.createElement("ul"), { className: "bullets" });
+  const summary = make("div", { className: "notice notice-error" });
+  const list = make("ul", { className: "bullets" });
   for (const [place, control] of wrong.entries()) {
     control.id ||= `wrong-${place}`;
     const error = errorOf(control);
-    const link = Object.assign(document.createElement("a"), { className: "link", href: `#${control.id}`, textContent: [nameOf(control), error?.textContent.trim()].filter(Boolean).join(": ") });
+    const link = make("a", { className: "link", href: `#${control.id}`, textContent: [nameOf(control), error?.textContent.trim()].filter(Boolean).join(": ") });
     const line = list.appendChild(document.createElement("li"));
     line.append(link);
     control.addEventListener("input", () => { // it is being corrected
@@ -150,7 +142,7 @@ function summaryOf(wrong) {
       if (!list.firstChild) summary.remove();
     }, { once: true });
   }
-  summary.append(Object.assign(document.createElement("p"), { textContent: gettext("Not saved. Correct these fields:") }), list);
+  summary.append(make("p", { textContent: gettext("Not saved. Correct these fields:") }), list);
   return summary;
 }
 

@@ -1,4 +1,4 @@
-// Says that this page is open, while one looks at it or leaving would ask, and that it is closed; shows who else has it open.
+// Says that this page is open, while one looks at it or leaving would ask, or closed; shows who else has it open.
 
 const box = document.getElementById("present");
 const form = document.getElementById("edit-form");
@@ -28,10 +28,8 @@ async function tell() {
 }
 
 addEventListener("pagehide", () => {
-  const body = new FormData();
-  body.set("csrfmiddlewaretoken", form.elements.csrfmiddlewaretoken.value);
-  body.set("gone", "");
-  navigator.sendBeacon(box.dataset.address, body);
+  const { value } = form.elements.csrfmiddlewaretoken;
+  navigator.sendBeacon(box.dataset.address, new URLSearchParams({ csrfmiddlewaretoken: value, gone: "" }));
 });
 addEventListener("pageshow", ({ persisted }) => { if (persisted) beat(); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
