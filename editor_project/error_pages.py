@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import sys
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from studio import error_pages
 from versioning.api import errors
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """Respond where no page is: to a person's browser with a page, otherwise with JSON."""
+    is_browser = "text/html" in request.headers.get("Accept", "") and not error_pages.wants_json(request)
+    if not is_browser or request.path.startswith(f"/{settings.EDITOR_API_PREFIX}/"):
+        return errors.not_found(request, exception)
+    return error_pages.error_page(request, 404, _("Page not found"), _("No page has this address."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

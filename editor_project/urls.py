@@ -23,5 +23,5 @@ urlpatterns = [
 
 handler400 = errors.bad_request
 handler403 = errors.forbidden
-handler404 = errors.not_found
+handler404 = error_pages.not_found
 handler500 = error_pages.server_error

@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from releases.models import Release
+from releases.models.releases import State
 from versioning.domain.access import Action, Caller, Right
 from versioning.domain.errors import Forbidden
 from versioning.domain.registering import require_instance
@@ -26,6 +27,8 @@ class AutomaticReleases:
     """Returns which of the releases with these ids will be published automatically."""
     take_over: Callable[[Release, Caller], object]
     """Makes a release run with the rights of the caller, who has changed its items."""
+    published: Callable[[Release, Caller], object]
+    """Ends what would publish a release later, because the caller has just published it."""
 
 
 _registered: Final[list[AutomaticReleases]] = []
@@ -43,6 +46,12 @@ def items_changed(release: Release, by: Caller) -> None:
         automatic.take_over(release, by)
 
 
+def was_published(release: Release, by: Caller) -> None:
+    """End what would publish the locked release later."""
+    for automatic in _registered:
+        automatic.published(release, by)
+
+
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     """Return the draft releases among these that the caller may change and delete now."""
     saved = [one for one in releases if by.may(Right.SAVE, one.workspace_id)]
@@ -52,9 +61,10 @@ def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     return [one for one in saved if one.pk not in automatic]
 
 
-def is_automatic(release: Release) -> bool:
-    """Return whether a draft release will be published automatically."""
-    return any(release.pk in set(one.among([release.pk])) for one in _registered)
+def automatic_among(releases: Collection[Release]) -> set[UUID | None]:
+    """Return the ids of the draft releases among these that will be published automatically."""
+    drafts = [one.pk for one in releases if one.state == State.DRAFT]
+    return {pk for one in _registered for pk in one.among(drafts)} if drafts else set()
 
 
 def require_right_to_change(release: Release, by: Caller) -> None:

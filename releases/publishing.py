@@ -9,6 +9,7 @@ from typing import Any, Final
 from django.db.models import F
 from django.utils import timezone
 
+from releases.automatic import was_published
 from releases.checking import problems_of
 from releases.editing import changing, find
 from releases.items import ItemNow, Versions, collection_of, locked, moves_of, read_ahead
@@ -43,8 +44,9 @@ def publish(
     """Publish or unpublish every item; readers see either all changes or none.
 
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
-    Everything is recorded at one position of the log. The configurations, which take longest, are read before
-    anything is locked, because a transaction on SQLite blocks other saves: `versions` are those that
+    Everything is recorded at one position of the log, with the end of its schedules. The configurations,
+    which take longest, are read before anything is locked, because a transaction on SQLite blocks other
+    saves: `versions` are those that
     `read_ahead` returned to a caller who already began a transaction. The gate is asked about the time `at`,
     by default now. Raises `ReleaseBlocked` if the gate refuses any item, `Conflict` if the release is already
     published, and `ReleaseChanged` as `editing.change` does.
@@ -63,6 +65,7 @@ def publish(
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
             _note_reverted(release.reverts, release, caller)
+        was_published(release, caller)
     return find(release_id, by=caller)
 
 

@@ -62,6 +62,13 @@ def _take_over(release: Release, by: Caller) -> None:
             schedule.record("changed", by)
 
 
+def _cancel_published(release: Release, by: Caller) -> None:
+    """Cancel the schedules of a release that was published before their time."""
+    for schedule in Schedule.objects.waiting().filter(release_id=release.pk).locked():
+        schedule.end(State.CANCELLED)
+        schedule.record("cancelled", by)
+
+
 def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     """End what was scheduled with a revoked key; return what of it the caller may read."""
     ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
@@ -80,4 +87,6 @@ ENDS_WITH_KEYS: Final = {"schedules": _end_with_key}
 SCHEDULED_VERSIONS: Final = KeptVersions(
     pinned=_scheduled_versions, refusal=in_use(Message("is scheduled: cancel that first"))
 )
-SCHEDULED_RELEASES: Final = AutomaticReleases(among=_scheduled_ones, take_over=_take_over)
+SCHEDULED_RELEASES: Final = AutomaticReleases(
+    among=_scheduled_ones, take_over=_take_over, published=_cancel_published
+)

@@ -24,14 +24,17 @@ REASONS: Final = {
     "missed": gettext_lazy("no worker was running"),
     "not_allowed": gettext_lazy("that person may no longer publish it"),
     "release_blocked": gettext_lazy("something in the release could not go live"),
+    "evaluation_required": gettext_lazy("evidence was missing"),
     "review_required": gettext_lazy("approvals were missing"),
     "rollout_running": gettext_lazy("a rollout was running"),
     "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
 }
-"""Why a schedule failed, by its code; other codes are shown unchanged."""
+"""Why a schedule failed, by its code; other codes are shown as `OTHERWISE`."""
+OTHERWISE: Final = gettext_lazy("a check refused it")
 PROBLEMS: Final = {
     **REASONS,
     "edit_conflict": gettext_lazy("something else is live, or will be by then"),
+    "evaluation_required": gettext_lazy("evidence is missing"),
     "review_required": gettext_lazy("approvals are missing"),
     "rollout_running": gettext_lazy("a rollout is running"),
     "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
@@ -81,7 +84,7 @@ def _created(event: Event, names: Names) -> Sentence:
 def _changed(event: Event, names: Names) -> Sentence:
     problems = event.detail.get("problems")
     if problems is not None:
-        return _judged(event, names, [str(PROBLEMS.get(code, code)) for code in problems])
+        return _judged(event, names, [str(PROBLEMS.get(code, OTHERWISE)) for code in problems])
     return _sentence(
         event,
         names,
@@ -178,7 +181,7 @@ def _done(event: Event, names: Names) -> Sentence:
 
 def _failed(event: Event, names: Names) -> Sentence:
     code = str(event.detail.get("code") or "")
-    reason = str(REASONS.get(code, code))
+    reason = str(REASONS.get(code, OTHERWISE))
     if code == NOT_ALLOWED and "createdByKey" in event.detail:
         reason = _("the API key that scheduled it may no longer publish it")
     return _sentence(

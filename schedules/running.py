@@ -127,7 +127,7 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
             _publish_release(schedule, str(schedule.release_id), versions, by, at)
         else:
             _move_resource(schedule, by, at)
-        schedule.end(State.DONE)
+            schedule.end(State.DONE)
         schedule.record("done", by)
 
 
@@ -159,10 +159,11 @@ def _version(resource: VersionedResource, version_id: str) -> Snapshot:
 def _publish_release(
     schedule: Schedule, release_id: str, versions: Versions, by: Caller, at: datetime.datetime
 ) -> None:
-    """Publish a release; raises as `_move_resource` does, and `ReleaseBlocked`."""
+    """Publish a release, and end the schedule; raises as `_move_resource` does, and `ReleaseBlocked`."""
     editor = get_editor()
     with locked_release(editor, release_id, by) as subject:
         _refuse_unexpected(schedule, subject)
+        schedule.end(State.DONE)  # before its release is published, which cancels what still waits
         editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
-from studio import site
+from studio import site, unsaved
 from studio.marks import as_text
 from studio.translation import translated
 
@@ -25,7 +25,11 @@ def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page in the frame of the studio."""
-    frame = {**site.each_context(request), "page_address": _address_behind(request)}
+    frame = {
+        **site.each_context(request),
+        "page_address": _address_behind(request),
+        "copy": unsaved.copy_of(request),
+    }
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 
 

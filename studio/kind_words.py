@@ -95,6 +95,8 @@ class KindWords:
     """`Delete this prompt block`."""
     has_changed: StrOrPromise
     """`This prompt block has changed since you opened it.`"""
+    of_named: StrOrPromise = ""
+    """`of prompt block {name}`, after what belongs to it; empty for `of` and `named`."""
     beginning: StrOrPromise = ""
     """The introduction of an empty list, above an example."""
     example: StrOrPromise = ""
@@ -138,6 +140,7 @@ AGENT: Final = KindWords(
     counted=lambda count: ngettext("%(count)s agent", "%(count)s agents", count),
     anything=_("Anything about agents"),
     named=_("agent {name}"),
+    of_named=_("of agent {name}"),
     created=_("{who} created this agent"),
     metadata_changed=_("{who} changed the metadata of this agent"),
     deleted=_("{who} deleted this agent"),
@@ -185,6 +188,7 @@ PROMPT_BLOCK: Final = KindWords(
     counted=lambda count: ngettext("%(count)s prompt block", "%(count)s prompt blocks", count),
     anything=_("Anything about prompt blocks"),
     named=_("prompt block {name}"),
+    of_named=_("of prompt block {name}"),
     created=_("{who} created this prompt block"),
     metadata_changed=_("{who} changed the metadata of this prompt block"),
     deleted=_("{who} deleted this prompt block"),

@@ -75,7 +75,9 @@ class StudioSite(AdminSite):
         def storable(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             """Answer 404 where a part of the address holds NUL, which PostgreSQL refuses to look for."""
             if any("\x00" in str(part) for part in (*args, *kwargs.values())):
-                return error_page(request, 404, _("There is nothing here"), "")
+                return error_page(
+                    request, 404, _("Page not found"), _("This page does not exist, or you may not read it.")
+                )
             return view(request, *args, **kwargs)
 
         guarded = super().admin_view(update_wrapper(storable, view), cacheable)
@@ -86,9 +88,16 @@ class StudioSite(AdminSite):
             try:
                 response = guarded(request, *args, **kwargs)
             except PermissionDenied:
-                return error_page(request, 403, _("You may not do this"), "")
+                return error_page(
+                    request,
+                    403,
+                    _("No access"),
+                    _("Your account has no right to this page. Ask an administrator."),
+                )
             except Http404:
-                return error_page(request, 404, _("There is nothing here"), "")
+                return error_page(
+                    request, 404, _("Page not found"), _("This page does not exist, or you may not read it.")
+                )
             if isinstance(response, TemplateResponse) and isinstance(
                 response.template_name, str | list | tuple
             ):
@@ -166,7 +175,7 @@ class StudioSite(AdminSite):
 
     def catch_all_view(self, request: HttpRequest, url: str) -> HttpResponse:
         """Answer for an address without a page."""
-        return error_page(request, 404, _("There is nothing here"), _("No page has this address."))
+        return error_page(request, 404, _("Page not found"), _("No page has this address."))
 
     def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> Row:
         """Return the links at the top: home, the kinds, the applications' pages, then all other lists."""

@@ -23,10 +23,18 @@ _MAX_COPIES: Final = 20
 _MAX_DAYS: Final = 14
 
 
+def copy_of(request: HttpRequest) -> str:
+    """Return the id of the copy of the form that was sent; empty if there is none.
+
+    A page that answers the form goes on with this copy, because it shows what was typed.
+    """
+    copy: str = request.POST.get("copy", "")
+    return copy if _ID.fullmatch(copy) else ""
+
+
 def saved(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Return the answer to a saved form, with a cookie that marks its copy as obsolete."""
-    copy = request.POST.get("copy", "")
-    if _ID.fullmatch(copy):
+    if copy := copy_of(request):
         before = _ID.findall(request.COOKIES.get(COOKIE, ""))
         response.set_cookie(
             COOKIE,

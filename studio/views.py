@@ -82,9 +82,9 @@ class StudioPage(View):
         except Unauthorized:  # the account was deactivated during the request
             return redirect_to_login(request.get_full_path())
         except NotFound as error:
-            return error_page(request, 404, _("There is nothing here"), error.message)
+            return error_page(request, 404, _("Page not found"), error.message)
         except Forbidden as error:
-            return error_page(request, 403, _("You may not do this"), error.message, **self.instead())
+            return error_page(request, 403, _("No access"), error.message, **self.instead())
         except EditConflict as error:
             return error_page(request, 409, _("Someone was here in the meantime"), error.message)
         except VersioningError as error:

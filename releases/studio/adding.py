@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from releases.automatic import changeable, is_automatic
+from releases.automatic import automatic_among, changeable
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
 from releases.studio.choosing import as_chosen, can_be_released, items_of
@@ -87,7 +87,8 @@ class AddPage(ChosenPage):
         """The open releases that the caller may change."""
         drafts = Releases.current().list(state=State.DRAFT, by=self.caller)
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
-        return [one for one in changeable(newest, self.caller) if not is_automatic(one)]
+        scheduled = automatic_among(newest)
+        return [one for one in changeable(newest, self.caller) if one.pk not in scheduled]
 
     @property
     def back_address(self) -> str:

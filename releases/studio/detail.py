@@ -13,7 +13,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from releases.automatic import changeable, is_automatic
+from releases.automatic import automatic_among, changeable
 from releases.checking import problems_of
 from releases.editing import etag_of
 from releases.items import ItemNow, now
@@ -22,7 +22,7 @@ from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, Action, State
 from releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
 from releases.studio.links import of_release
 from releases.studio.presenters import shown_items
-from releases.studio.wording import STATES, problem_in_words, publishing_in_words
+from releases.studio.wording import problem_in_words, publishing_in_words, state_in_words
 from releases.verbs import Releases
 from studio import additions
 from studio.kinds import KINDS_BY_SLUG
@@ -102,7 +102,7 @@ class ReleasePage(WorkspacePage):
     @cached_property
     def is_scheduled(self) -> bool:
         """Whether it will be published automatically: then its schedule is cancelled before it changes."""
-        return self.is_draft and is_automatic(self.release)
+        return self.release.pk in automatic_among([self.release])
 
     @property
     def is_draft(self) -> bool:
@@ -130,7 +130,7 @@ class ReleasePage(WorkspacePage):
             title=release.title,
             status=status,
             release=release,
-            state=STATES["scheduled" if self.is_scheduled else release.state],
+            state=state_in_words(release, is_scheduled=self.is_scheduled),
             is_scheduled=self.is_scheduled,
             is_draft=self.is_draft,
             tag=etag_of(release),
@@ -153,16 +153,16 @@ class ReleasePage(WorkspacePage):
             max_description=MAX_DESCRIPTION,
             releases_address=self.address("releases"),
             reverts_address=of_release(release.reverts) if release.reverts else "",
-            panels=self._panels(),
+            panels=self._panels(is_open=self.is_draft and bool(rows)),
             **context,
         )
 
-    def _panels(self) -> list[Panel]:
+    def _panels(self, *, is_open: bool) -> list[Panel]:
         """Return other applications' panels about the release, such as when it goes live."""
         shown = SubjectOnPage(
             subject="release",
             id=str(self.release.pk),
-            is_open=self.is_draft,
+            is_open=is_open,
             workspace_id=self.workspace_id,
             request=self.request,
             caller=self.caller,
@@ -194,15 +194,17 @@ class ReleasePage(WorkspacePage):
         return ReasonForm(refusals=refusals, action="", hidden=hidden, error=error) if refusals else None
 
     def _publish(self) -> HttpResponse:
-        reason = given_reason(self.request)
+        reason, was_scheduled = given_reason(self.request), self.is_scheduled
         if reason == "":
             return self.show(status=400, reason_error=_("Say why."))
         done = Releases.current().publish(
             self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
         )
+        message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
-            return self._again(_("Done: everything changed at the same moment."))
-        return self._again(_("Published: everything went live together."))
+            message = _("Done: everything changed at the same moment.")
+        cancelled = _("Its schedule is cancelled.")
+        return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
         made = Releases.current().revert(self._id, by=self.caller)

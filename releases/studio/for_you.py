@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from releases.automatic import automatic_among
 from releases.models import Release
 from releases.models.releases import ReleaseQuerySet, State
 from releases.studio.links import of_release
-from releases.studio.wording import STATES
+from releases.studio.wording import state_in_words
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.limits import shortened
 from versioning.domain.access import Caller, Right
@@ -43,28 +44,29 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the person's open releases."""
     drafts = own_drafts(caller)
     shown = list(drafts.annotate(count=Count("items"))[:SHOWN])
+    scheduled = automatic_among(shown)
     yield TaskGroup(
         key="releases",
         urgency=Urgency.STARTED,
         title=_("Your open releases"),
-        tasks=[_task(one) for one in shown],
+        tasks=[_task(one, is_scheduled=one.pk in scheduled) for one in shown],
         count=len(shown) if len(shown) < SHOWN else drafts.count(),
         address=f"{reverse('studio:releases')}?{QUERY}",
     )
 
 
-def _task(release: Release) -> Task:
+def _task(release: Release, *, is_scheduled: bool) -> Task:
     count: int = getattr(release, "count", 0)
-    state = STATES[release.state]
+    state = state_in_words(release, is_scheduled=is_scheduled)
     return Task(
         name=release.title,
         address=of_release(release),
         icon="publish",
         chip=(state.word, state.chip),
         said=shortened(release.description) if release.description else "",
-        about=ngettext("%(count)s resource, created by you", "%(count)s resources, created by you", count)
+        about=ngettext("%(count)s item, created by you", "%(count)s items, created by you", count)
         % {"count": count},
         at=release.created_at,
         workspace_id=release.workspace_id,
-        action=_("Look at it"),
+        action=_("Open release"),
     )

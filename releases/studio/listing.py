@@ -13,11 +13,12 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from releases.automatic import automatic_among
 from releases.models import Release
 from releases.models.releases import MAX_DESCRIPTION, MAX_TITLE, State
 from releases.studio.for_you import MINE, SHOW, own_drafts
 from releases.studio.links import of_release
-from releases.studio.wording import STATES, Wording
+from releases.studio.wording import Wording, state_in_words
 from releases.verbs import Releases
 from studio.resources.create import workspace_choices
 from studio.workspaces.base import WorkspacePage, address
@@ -46,9 +47,7 @@ class ReleaseForm(forms.Form):
         max_length=MAX_TITLE,
         help_text=gettext_lazy("So that people recognize it, such as “Autumn campaign”."),
     )
-    description = forms.CharField(
-        label=gettext_lazy("What it is for"), required=False, max_length=MAX_DESCRIPTION
-    )
+    description = forms.CharField(label=gettext_lazy("Purpose"), required=False, max_length=MAX_DESCRIPTION)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +59,8 @@ class Line:
     """The number of items."""
     workspace_name: str = ""
     """The name of its workspace, in a list of several."""
+    is_scheduled: bool = False
+    """Whether it will be published automatically."""
 
     @property
     def address(self) -> str:
@@ -69,7 +70,7 @@ class Line:
     @property
     def state(self) -> Wording:
         """Its state."""
-        return STATES[self.release.state]
+        return state_in_words(self.release, is_scheduled=self.is_scheduled)
 
 
 class ReleasesPage(ListingPage):
@@ -107,9 +108,11 @@ class ReleasesPage(ListingPage):
     def _lines(self, shown: Sequence[Release]) -> list[Line]:
         counted = Release.objects.filter(pk__in=[one.pk for one in shown]).order_by()
         counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
+        scheduled = automatic_among(shown)
         return [
             Line(
                 release=one,
+                is_scheduled=one.pk in scheduled,
                 count=counts.get(one.pk, 0),
                 workspace_name=self.shown_names.get(one.workspace_id, ""),
             )

@@ -73,6 +73,6 @@ def actions(
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
     """Yield the actions on resources chosen in a list."""
     if page is ChosenOn.WAITING and caller.scope(Right.PUBLISH) != frozenset():
-        yield Action(title=_("Publish together"), address=of_publishing_together())
+        yield Action(title=_("Publish as one release…"), address=of_publishing_together())
     if caller.scope(Right.SAVE) != frozenset():
         yield Action(title=_("Add to release…"), address=of_adding())

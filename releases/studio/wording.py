@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from releases.items import ItemNow
+from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
 from releases.rules import Problem
 from studio.limits import shortened
@@ -33,6 +34,11 @@ STATES: Final[Mapping[str, Wording]] = {
 }
 
 
+def state_in_words(release: Release, *, is_scheduled: bool) -> Wording:
+    """Return the state of a release; a draft that is published automatically is scheduled."""
+    return STATES["scheduled" if is_scheduled else release.state]
+
+
 def problem_in_words(problem: Problem) -> list[str]:
     """Return why a release cannot be published, or an item of it, as sentences."""
     if problem.error is not None:
@@ -48,13 +54,15 @@ def problem_in_words(problem: Problem) -> list[str]:
 def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) -> str:
     """Return the label of the button that publishes a release with this many items of each type."""
     counts = {"published": published, "unpublished": unpublished}
+    if not published and not unpublished:
+        return _("Publish release")
     if goes_back:
         back = [
-            ngettext("%(count)s published", "%(count)s published", published) % {"count": published},
-            ngettext("%(count)s unpublished", "%(count)s unpublished", unpublished) % {"count": unpublished},
+            ngettext("publish %(count)s", "publish %(count)s", published) % {"count": published},
+            ngettext("unpublish %(count)s", "unpublish %(count)s", unpublished) % {"count": unpublished},
         ]
         said = [words for words, count in zip(back, counts.values(), strict=True) if count]
-        return _("Go back: %(what)s") % {"what": ", ".join(said)}
+        return _("Revert now (%(what)s)") % {"what": ", ".join(said)}
     if published and unpublished:
         return _("Publish %(published)s and unpublish %(unpublished)s together") % counts
     if unpublished:

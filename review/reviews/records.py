@@ -123,10 +123,25 @@ def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
     ]
 
 
+class Standing(NamedTuple):
+    """The state of a review, and whether there is a version that it is not about yet."""
+
+    state: ReviewState
+    outdated: bool
+
+
+def standings_of(reviews: Verbs, rows: Sequence[Review]) -> list[Standing]:
+    """Return the standings of reviews, in their order."""
+    resources = _resources(reviews, rows)
+    return [
+        Standing(_state(row, outcome), _is_outdated(row, resources.get(_about(row))))
+        for row, outcome in zip(rows, _outcomes(rows, resources), strict=True)
+    ]
+
+
 def states_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
     """Return the states of reviews, in their order."""
-    outcomes = _outcomes(rows, _resources(reviews, rows))
-    return [_state(row, outcome) for row, outcome in zip(rows, outcomes, strict=True)]
+    return [standing.state for standing in standings_of(reviews, rows)]
 
 
 def _state(review: Review, outcome: Outcome) -> ReviewState:

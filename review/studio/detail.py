@@ -16,7 +16,7 @@ from review.reviews.records import ReviewRecord, ReviewState
 from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.panels import OWN_PAGE
-from review.studio.presenters import has_decided, may_decide, people_of
+from review.studio.presenters import has_decided, may_decide, people_of, stuck
 from review.studio.requesting import people_to_ask, reviewers_in
 from review.studio.since import Since, news_of
 from review.studio.wording import STATES, missing_in_words
@@ -96,6 +96,8 @@ class ReviewPage(DifferencesPage):
             missing=""
             if self.is_over
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
+            stuck=stuck(record) if version is not None else "",
+            approvals="" if self.is_over else missing_in_words(record.missing, ()),
             people=people_of(record),
             may_decide=version is not None and may_decide(record, self.caller),
             is_own=self.is_own,
@@ -195,8 +197,8 @@ class VerdictPage(ReviewPage):
         if verdict == VerdictValue.REQUEST_CHANGES and not body.strip():
             return self.show(status=400, typed=body, problems=[_("Describe the changes you want.")])
         messages_by_verdict = {
-            VerdictValue.APPROVE: _("You approved it."),
-            VerdictValue.REQUEST_CHANGES: _("You asked for changes."),
+            VerdictValue.APPROVE: _("Version approved."),
+            VerdictValue.REQUEST_CHANGES: _("Changes requested."),
             VerdictValue.WITHDRAW: _("Your decision was withdrawn."),
         }
         try:
@@ -236,8 +238,8 @@ class ChangePage(ReviewPage):
             "reopen": {"is_closed": False},
         }
         done = {
-            "move": _("The review is now about the newer version."),
-            "people": _("Saved. The people you added are notified."),
+            "move": _("Review moved to the newer version."),
+            "people": _("Reviewers added. They are notified."),
             "close": _("Review closed."),
             "reopen": _("Review reopened."),
         }

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from review.models import Review, ReviewPolicy
 from review.policy.judged_versions import judged_version
 from review.policy.outcomes import outcomes_of
-from review.reviews.records import ReviewState, states_of
+from review.reviews.records import Standing, standings_of
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import STATES, missing_in_words
+from review.studio.wording import missing_in_words, state_in_words
 from studio.extensions import Action, ChosenOn
 from studio.kinds import StudioKind
 from versioning.conf import get_editor
@@ -31,8 +31,8 @@ def list_notes(
     """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
     found: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
     rows = [row for row in found.filter(resource_id__in=resources) if _is_about(row, resources)]
-    states = states_of(Reviews.current(), rows) if rows else []
-    return {row.resource_id: [_chip(row, state)] for row, state in zip(rows, states, strict=True)}
+    standings = standings_of(Reviews.current(), rows) if rows else []
+    return {row.resource_id: [_chip(row, one)] for row, one in zip(rows, standings, strict=True)}
 
 
 def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
@@ -40,8 +40,8 @@ def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
     return resources[review.resource_id] == review.workspace_id
 
 
-def _chip(review: Review, state: ReviewState) -> SafeString:
-    words = STATES[state]
+def _chip(review: Review, standing: Standing) -> SafeString:
+    words = state_in_words(standing.state, review.version_number, outdated=standing.outdated)
     address = of_review(review.kind, review.resource_id, review.pk)
     return format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
 

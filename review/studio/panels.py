@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from review.models import Review
@@ -16,7 +17,7 @@ from review.reviews.verbs import Reviews
 from review.studio import requested_changes
 from review.studio.links import of_asking, of_review
 from review.studio.presenters import has_decided, may_decide, open_review_of, record_of
-from review.studio.wording import STATES, missing_in_words
+from review.studio.wording import STATES, missing_in_words, state_in_words
 from studio.extensions import NextStep
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
@@ -91,6 +92,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     }
     if review is not None and shown.page in EDITING:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
+        if context["missing"]:
+            yield Panel(slot=Slot.NOTES, html=format_html('<p class="help">{}</p>', context["missing"]))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
     if review is not None and shown.page == EDIT:
@@ -106,6 +109,7 @@ def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
     return {
         "review": record,
         "state": STATES[record.state],
+        "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
         "missing": ""
         if shown.page in SAYING_WHY and caller.may(Right.PUBLISH, review.workspace_id)
         else missing_in_words(record.missing, record.outcome.changes_requested_by),

@@ -34,7 +34,7 @@ class PolicyForm(forms.Form):
         choices=[(number, str(number)) for number in range(MAX_REQUIRED + 1)],
         help_text=gettext_lazy("0 means that everyone with the right to publish can publish at once."),
     )
-    bypass = forms.ChoiceField(label=gettext_lazy("Who may publish without them"), choices=BYPASSES)
+    bypass = forms.ChoiceField(label=gettext_lazy("Who may publish without approval"), choices=BYPASSES)
 
 
 class PolicyPage(WorkspacePage):

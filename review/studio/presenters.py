@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.utils.translation import gettext as _
 
-from review.models import Review
+from review.models import Review, VerdictValue
+from review.policy.administration import policy_of
 from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import STATES, VERDICTS, Wording, missing_in_words
+from review.studio.wording import VERDICTS, Wording, missing_in_words, state_in_words, stuck_in_words
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
 from versioning.conf import get_editor
-from versioning.domain.access import Caller, Right
-from versioning.models import VersionedResource
+from versioning.domain.access import Caller, Right, roles_with
+from versioning.models import Membership, VersionedResource
+from versioning.models.accounts import name_of
 from versioning.serving.grants import target_of
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
@@ -40,7 +43,8 @@ class ReviewLine:
     @property
     def state(self) -> Wording:
         """Its state."""
-        return STATES[self.record.state]
+        record = self.record
+        return state_in_words(record.state, record.version_number, outdated=record.outdated)
 
     @property
     def is_over(self) -> bool:
@@ -63,6 +67,8 @@ class Person:
     verdict: VerdictRecord | None
     why_not: str = ""
     """Why the verdict does not count; empty if it does, or there is none."""
+    earlier: str = ""
+    """What the person did, if it was about an earlier version; instead of the verdict in a word."""
 
     @property
     def wording(self) -> Wording:
@@ -92,13 +98,34 @@ def people_of(record: ReviewRecord) -> list[Person]:
         latest[one.by] = one
     names = dict.fromkeys([*record.reviewers, *latest])
     return [
-        Person(name=name, verdict=latest.get(name), why_not=_why_not(record, latest.get(name)))
+        Person(
+            name=name,
+            verdict=latest.get(name),
+            why_not=_why_not(record, latest.get(name)),
+            earlier=_earlier(record, latest.get(name)),
+        )
         for name in names
     ]
 
 
+def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
+    """Return what was decided about an earlier version and does not count for this one."""
+    is_of_this = verdict is None or verdict.version_id == record.version_id
+    if verdict is None or is_of_this or verdict.counts or verdict.ignored is not None:
+        return ""
+    return {
+        VerdictValue.APPROVE.value: _("approved an earlier version"),
+        VerdictValue.REQUEST_CHANGES.value: _("requested changes to an earlier version"),
+    }.get(verdict.verdict, "")
+
+
 def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
-    if verdict is None or verdict.counts or verdict.verdict not in ("approve", "requestChanges"):
+    if (
+        verdict is None
+        or verdict.counts
+        or _earlier(record, verdict)
+        or verdict.verdict not in ("approve", "requestChanges")
+    ):
         return ""
     if verdict.ignored is not None:
         return {
@@ -107,8 +134,6 @@ def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
             Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
             Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),
         }[verdict.ignored]
-    if verdict.version_id != record.version_id:
-        return _("about an earlier version")
     return _("does not count: they may no longer publish")
 
 
@@ -121,6 +146,25 @@ def may_decide(record: ReviewRecord, caller: Caller) -> bool:
 def has_decided(record: ReviewRecord, caller: Caller) -> bool:
     """Return whether a verdict of the caller counts."""
     return any(one.account_id == caller.user_id and one.counts for one in record.verdicts)
+
+
+def stuck(record: ReviewRecord) -> str:
+    """Return why too few members can approve an open review's version; empty if enough can, at one query."""
+    if not record.missing or record.state in _ENDED:
+        return ""
+    members = Membership.objects.filter(
+        workspace=record.workspace_id,
+        role__in=roles_with(Right.PUBLISH),
+        is_service=False,
+        user__is_active=True,
+    )
+    authors: Any = record.outcome.authors
+    members = members.exclude(user__in=authors)
+    left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
+    if left >= record.missing:
+        return ""
+    bypass = policy_of(record.workspace_id).bypass
+    return stuck_in_words(record.version_number, missing=record.missing, left=left, bypass=bypass)
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:

@@ -44,7 +44,7 @@ def panels(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
     address = of_review(record.resource_kind, record.resource_id, record.id)
     for field, requests in found.items():
         html = render_to_string("review/requested.html", {"requests": requests, "address": address})
-        slot = Slot.FIELD if field else Slot.VERSION
+        slot = Slot.FIELD if field else Slot.ASIDE
         yield Panel(slot=slot, field=field, html=html, stylesheets=["review/review.css"])
 
 

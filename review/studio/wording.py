@@ -8,7 +8,7 @@ from typing import Final
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
 
 from review.models import Bypass, VerdictValue
 from review.policy.check import summary_of
@@ -31,11 +31,28 @@ STATES: Final[Mapping[str, Wording]] = {
     ReviewState.PUBLISHED: Wording(pgettext_lazy("a review", "Published")),
     ReviewState.CLOSED: Wording(pgettext_lazy("a review", "Closed")),
 }
+_OF_EARLIER: Final[Mapping[str, str | Promise]] = {
+    ReviewState.OPEN: gettext_lazy("Version %(number)s in review"),
+    ReviewState.APPROVED: gettext_lazy("Version %(number)s approved"),
+    ReviewState.CHANGES_REQUESTED: gettext_lazy("Changes requested to version %(number)s"),
+}
 VERDICTS: Final[Mapping[str, Wording]] = {
     VerdictValue.APPROVE: Wording(pgettext_lazy("a verdict", "Approved"), "chip-published"),
     VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("a verdict", "Changes requested"), "chip-danger"),
     VerdictValue.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
 }
+
+
+def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wording:
+    """Return the state of a review next to its resource.
+
+    Once there is a newer version, the words name the version of the review: the newest has no approval of it.
+    """
+    words = STATES[state]
+    if not outdated or state not in _OF_EARLIER:
+        return words
+    chip = "" if state is ReviewState.APPROVED else words.chip
+    return Wording(str(_OF_EARLIER[state]) % {"number": number}, chip)
 
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
@@ -52,9 +69,30 @@ def unmet_in_words(required: int, reviewers: int) -> str:
         "Only %(count)s people can approve versions here.",
         reviewers,
     ) % {"count": reviewers}
+    consequence = _("A version that one of them saved cannot get the approvals that it needs.")
     if reviewers < required:
-        return f"{there} {_('No version can get the approvals that it needs.')}"
-    return f"{there} {_('A version that one of them saved cannot get the approvals that it needs.')}"
+        consequence = _("No version can get the approvals that it needs.")
+    return f"{there} {consequence}"
+
+
+def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
+    """Return why a version under review cannot get its approvals; empty if it can.
+
+    `left` is how many more members may approve it, and `bypass` who may publish without a review.
+    """
+    if left >= missing:
+        return ""
+    stuck = _("No other member can approve version %(number)s.") % {"number": number}
+    if left:
+        stuck = ngettext(
+            "Only %(count)s other member can approve version %(number)s.",
+            "Only %(count)s other members can approve version %(number)s.",
+            left,
+        ) % {"count": left, "number": number}
+    way_out = _("Another person with the right to publish has to join the workspace.")
+    if bypass == Bypass.ADMIN:
+        way_out = _("An admin can publish it without a review.")
+    return f"{stuck} {way_out}"
 
 
 def policy_in_words(required: int, bypass: str) -> list[str]:

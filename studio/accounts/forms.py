@@ -11,7 +11,7 @@ from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from studio.accounts.attempts import client_address, subjects_of
 from studio.accounts.views import is_invited
@@ -46,6 +46,10 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
     """Signs in members of a workspace, and people who are about to accept an invitation."""
 
     request: HttpRequest
+    error_messages = {
+        **AuthenticationForm.error_messages,
+        "invalid_login": gettext_lazy("The user name or the password is wrong."),
+    }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -72,6 +76,7 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
             if self.user_cache is not None:
                 attempt.succeeded(own)
             else:
+                self.fields["password"].widget.attrs["autofocus"] = True
                 logger.warning("a wrong password", extra={**about, "wait_seconds": attempt.seconds})
 
     def confirm_login_allowed(self, user: User) -> None:

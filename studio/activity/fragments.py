@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from django.utils.safestring import SafeString
@@ -25,6 +25,8 @@ class Fragment:
     """How a page shows it, if not as its text: people, with their faces."""
     number: int | None = None
     """The number of the version that it names, if that has a number."""
+    of: str = ""
+    """The name of a resource after what belongs to it, `of agent Writer`: languages decline it."""
 
 
 def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:
@@ -40,11 +42,18 @@ class Sentence:
     values: Mapping[str, Fragment | str] = field(default_factory=dict)
 
 
-def as_fragments(sentence: str, values: Mapping[str, Fragment | str]) -> list[Fragment]:
-    """Return a sentence as fragments; a placeholder without a value stays unchanged."""
-    fragments = []
+def as_fragments(sentence: str, values: Mapping[str, Fragment | str], of: str = "of") -> list[Fragment]:
+    """Return a sentence as fragments; a placeholder without a value stays unchanged.
+
+    After the word `of`, a fragment with its own words for that place has them.
+    """
+    fragments: list[Fragment] = []
     for place, text in enumerate(_PLACEHOLDER.split(sentence)):
         value = values.get(text, f"{{{text}}}") if place % 2 else text
+        if isinstance(value, Fragment) and value.of and fragments and fragments[-1].text.endswith(f" {of} "):
+            before, (article, _space, name) = fragments.pop().text, value.of.partition(" ")
+            fragments.append(Fragment(f"{before.removesuffix(f'{of} ')}{article} "))
+            value = replace(value, text=name)
         if value:
             fragments.append(value if isinstance(value, Fragment) else Fragment(value))
     return fragments

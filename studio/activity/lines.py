@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from studio import additions
 from studio.activity.fragments import Fragment
-from studio.activity.names import Names, version_name, with_kind
+from studio.activity.names import Names, resource_fragment, version_name
 from studio.activity.sentences import sentence_of
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
@@ -23,7 +23,7 @@ from studio.translation import translated
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import reference_to_id
-from versioning.models import Event
+from versioning.models import ApiKey, Event
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +36,8 @@ class Line:
     """The address of the comparison with the version before; empty if there is none for the caller."""
     key_prefix: str = ""
     """How the key begins that did it, for the admins of the workspace and for the owner of the key."""
+    key_name: str = ""
+    """The name of that key; empty if it has none, or no longer exists."""
     together: Fragment | None = None
     """The release that the event belongs to, if there is one that the caller may see."""
 
@@ -66,12 +68,18 @@ def lines_of(
         named=found.named,
         of_one=of_one,
     )
+    prefixes = {
+        event: event.key_prefix for event in events if event.key_prefix and _may_know_key(event, caller)
+    }
+    keys = ApiKey.objects.filter(prefix__in=set(prefixes.values())) if prefixes else ApiKey.objects.none()
+    key_names = dict(keys.values_list("prefix", "name"))
     return [
         Line(
             event=event,
             sentence=sentence_of(event, names, _you(event, caller) if as_you else ""),
             comparison=found.comparison(event),
-            key_prefix=(event.key_prefix or "") if _may_know_key(event, caller) else "",
+            key_prefix=prefixes.get(event, ""),
+            key_name=key_names.get(prefixes.get(event, ""), ""),
             together=found.named.get((event.position, event.ordinal)) if event.resource_id else None,
         )
         for event in events
@@ -157,11 +165,11 @@ class _Found:
 
     def _resource(self, event: Event) -> Fragment:
         if not self._is_there(event):
-            return Fragment(with_kind(event, event.resource_id))
+            return resource_fragment(event, event.resource_id)
         key = event.resource_kind, event.resource_id
-        text = with_kind(event, resource_name(*key, self.called.get(key, "")))
+        name = resource_name(*key, self.called.get(key, ""))
         page = "history" if self._may_read_drafts(event) else "change"
-        return Fragment(text, self._kind(event).address(page, event.resource_id))
+        return resource_fragment(event, name, self._kind(event).address(page, event.resource_id))
 
     def _version(self, event: Event, version_id: str) -> Fragment:
         number = self.numbers.get(version_id)

@@ -49,14 +49,15 @@ class Names:
     def resource(self, event: Event) -> Fragment:
         """Return the name of the resource that an event is about: `agent Writer`."""
         key = event.resource_kind, event.resource_id, event.resource_uuid
-        return self.resources.get(key) or Fragment(with_kind(event, event.resource_id))
+        return self.resources.get(key) or resource_fragment(event, event.resource_id)
 
 
-def with_kind(event: Event, name: str) -> str:
+def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
     """Return the name of an event's resource after the word for its kind: `agent Writer`."""
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
-    return named.format(name=name)
+    of = str(kind.words.of_named) if kind else ""
+    return Fragment(named.format(name=name), address, of=of.format(name=name))
 
 
 def version_name(number: int) -> str:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from studio.activity.fragments import Fragment, Sentence, as_fragments, people_in
 from studio.activity.names import Names
@@ -41,7 +42,8 @@ def sentence_of(event: Event, names: Names, who: str = "") -> list[Fragment]:
     """Return the sentence about an event; `who` replaces the name of the actor."""
     found = _sentence_for(event, names)
     place = Place.BEGINNING if found.sentence.startswith("{who}") else Place.WITHIN
-    return as_fragments(found.sentence, {"who": who or who_of(event, place), **found.values})
+    of = pgettext("before the name of an agent or prompt block", "of")
+    return as_fragments(found.sentence, {"who": who or who_of(event, place), **found.values}, of)
 
 
 def _sentence_for(event: Event, names: Names) -> Sentence:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
+from studio import unsaved
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.publishing.changes import Changes
 from studio.publishing.drafts import Draft, drafts_by_id
@@ -187,7 +188,7 @@ class ChosenPage(StudioPage, ABC):
         """Go to the address, which shows the message; or ask about the resources of the next workspace."""
         if not self.later:
             return self.go(address, message, level=level)
-        link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Look at it"))
+        link = format_html('{} <a class="link" href="{}">{}</a>', message, address, _("Open the page"))
         messages.add_message(self.request, level, link)
         return self.ask(self.later)
 
@@ -251,7 +252,7 @@ class BulkPage(ChosenPage):
         by_result: dict[str, Any] = {
             result.value: [line for line in lines if line.outcome.result is result] for result in Result
         }
-        return self.page(
+        report = self.page(
             self.report_template,
             title=self.result(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
             back_address=self.back_address,
@@ -260,6 +261,7 @@ class BulkPage(ChosenPage):
             **self.after(outcomes),
             **self.more(),
         )
+        return unsaved.saved(self.request, report)
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         """Return further context for the report."""

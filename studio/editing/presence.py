@@ -57,16 +57,22 @@ class Others:
 
 
 class PresencePage(ResourcePage):
-    """What an open edit page sends from time to time: that it is open. Returns who else is there."""
+    """What an open edit page sends from time to time: that it is open, and at its end that it is closed.
+
+    Returns who else is there.
+    """
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Record that the person is there, and return the fragment about the others."""
+        """Record that the person is there, or gone, and return the fragment about the others."""
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         self.require(Right.SAVE)
         with storage.optional():
+            if "gone" in request.POST:
+                Presence.objects.filter(user_id=self.caller.user_id, **_resource(self)).delete()
+                return HttpResponse(status=204)
             Presence.objects.note(self.caller.user_id, **_resource(self))
         return TemplateResponse(request, "studio/editing/present.html", {"present": Others.at(self)})
 

@@ -63,7 +63,9 @@ def words_of(name: str, own: Mapping[str, FieldWords] = MappingProxyType({})) ->
 def place_of(path: str) -> str:
     """Return the place of a value on the page, by its path in the configuration: `Instructions, block 5`."""
     name, _dot, rest = path.partition(".")
-    title, parts = words_of(name).title, rest.split(".")
+    if name == "given":  # a field of a context
+        return rest
+    title, parts = gettext("Context") if path == "context" else words_of(name).title, rest.split(".")
     if not rest:
         return title
     if name == "instructions" and parts[0].isdecimal():

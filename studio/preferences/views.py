@@ -67,11 +67,11 @@ class DensityPage(StudioPage):
 
 
 class TourPage(StudioPage):
-    """Dismisses the introduction of the first visit."""
+    """Dismisses the introduction of the first visit, or shows it again."""
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Record that the person has read it, and return to the home page."""
-        Preferences.objects.change(request.user.pk, tour_dismissed=True)
+        """Record whether the person has read it, and go to the home page, which shows it."""
+        Preferences.objects.change(request.user.pk, tour_dismissed="again" not in request.POST)
         return self.go(reverse("studio:index"))

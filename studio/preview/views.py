@@ -215,16 +215,12 @@ class PreviewPage(SavedInstructionsPage):
 def _previewed(
     form: ContextForm, preview: Callable[[Mapping[str, Any]], Preview]
 ) -> tuple[Preview | None, Sequence[Issue]]:
-    """Return the preview in the context of a form, or the errors of the text.
+    """Return the preview in the context of a form, or the errors of the context or the text.
 
-    Errors of the context are shown next to its fields.
+    Errors of the context are shown next to its fields, too: an open page does not renew those at once.
     """
     try:
-        context = form.read()
-    except Invalid:
-        return None, []
-    try:
-        return preview(context), []
+        return preview(form.read()), []
     except Invalid as error:
         return None, error.issues
 

@@ -23,7 +23,7 @@ from studio.publishing.obstacles import (
 )
 from studio.publishing.usage import DependentsPage
 from studio.resources.blocks import blocks_on_page, unpublished
-from studio.translation import title_of, translated
+from studio.translation import reference_to, title_of, translated
 from studio.views import with_undo
 from versioning.domain.access import Right
 from versioning.domain.errors import (
@@ -159,11 +159,10 @@ class PublishPage(DifferencesPage, DependentsPage):
         blocks = unpublished(blocks_on_page(self.effective(version), self.caller))
         return self.page(
             "studio/publishing/publish.html",
-            title=_("Publish %(version)s?") % {"version": title_of(version)},
+            title=_("Publish %(version)s?") % {"version": reference_to(version)},
             status=status,
             resource=resource,
             version=version,
-            version_title=title_of(version),
             live=live,
             live_title=title_of(live) if live else "",
             is_live=version.version_id == resource.active_id,

@@ -83,7 +83,11 @@ class ResourcePage(StudioPage):
 
     def instead(self) -> dict[str, str]:
         """Redirect to the page of the resource, which is open to everyone who may read it."""
-        return {"instead_address": self.address("change"), "instead_name": self.resource_id}
+        try:
+            name = self.summary.name
+        except NotFound:  # it was just deleted
+            return {}
+        return {"instead_address": self.address("change"), "instead_name": name}
 
     @property
     def collection(self) -> Collection[Any]:

@@ -88,7 +88,8 @@ NOT_TO_BE_SAID = {
     r"id|newId|resource\.id|(?:instructions|blocks)\.\d+\.id|agents\..*": (
         "cannot be seen|normal form C|percent-encoded"
     ),
-    r"id": "the name has no letter a-z or digit|reserved word",  # the id made of a name, such as Favorite
+    # the id made of a name, such as Favorite
+    r"id": "the name has no letter a-z or digit|the name is too long|reserved word",
     r"instructions": "must not be blank",
     r"instructions\.\d+\.id": "the prompt block .* (does not exist|is not published)",
     r"messages(\.\d+)?\.(role|content)": "in the last message|must not be blank",

@@ -38,7 +38,7 @@ def live_text(api_of: ApiOf, kind: Kind, resource_id: str) -> str:
 
 
 def go_back(page: Page) -> None:
-    page.get_by_role("link", name="Publish Version 1 again…").click()
+    page.get_by_role("link", name="Publish version 1 again…").click()
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Version 1 is live.")).to_be_visible()
 

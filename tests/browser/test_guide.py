@@ -70,11 +70,11 @@ def test_the_first_change_of_the_guide(page: Page) -> None:
     page.get_by_role("link", name="Edit", exact=True).click()
     page.get_by_role("button", name="Publish…").click()
     expect(page.locator("ins").first).to_be_visible()
-    page.get_by_role("button", name="Publish Version 2").click()
+    page.get_by_role("button", name="Publish version 2").click()
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
 
     page.get_by_role("link", name="History", exact=True).click()
     page.get_by_label("Actions for Version 1").click()
     page.get_by_role("link", name="Publish this version…").click()
-    page.get_by_role("button", name="Publish Version 1").click()
+    page.get_by_role("button", name="Publish version 1").click()
     expect(page.get_by_text("Version 1 is live.")).to_be_visible()

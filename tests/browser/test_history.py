@@ -61,7 +61,7 @@ def test_an_older_version_is_restored_and_published(
     page.get_by_role("link", name="Publish…").click()
     expect(page.locator("del", has_text="sentence")).to_be_visible()
     expect(page.locator("ins", has_text="word")).to_be_visible()
-    page.get_by_role("button", name="Publish Version 4").click()
+    page.get_by_role("button", name="Publish version 4").click()
     expect(page.get_by_text("Version 4 is live.")).to_be_visible()
     expect(version(page, 4)).to_contain_text("Published")
     assert live_text(api_of, agent_with_versions) == TEXTS[0]
@@ -109,8 +109,8 @@ def test_last_weeks_version_is_live_again_with_three_clicks(
     person = Clicks(page)
     person.click(page.get_by_role("link", name="History", exact=True))
     expect(version(page, 2)).to_contain_text("live on")
-    person.click(page.get_by_role("link", name="Publish Version 2 again…"))
-    person.click(page.get_by_role("button", name="Publish Version 2"))
+    person.click(page.get_by_role("link", name="Publish version 2 again…"))
+    person.click(page.get_by_role("button", name="Publish version 2"))
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
     assert live_text(api_of, agent_with_versions) == TEXTS[1]
     assert person.count <= 3

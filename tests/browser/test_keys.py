@@ -27,7 +27,7 @@ def test_a_prompt_is_published_with_four_keys_from_the_editor(enter: Enter, api_
     page.keyboard.type("Please. ")
     page.keyboard.press(PUBLISH)
     page.wait_for_url("**/publish/**")
-    expect(page.get_by_role("button", name="Publish Version 2")).to_be_enabled()
+    expect(page.get_by_role("button", name="Publish version 2")).to_be_enabled()
     page.keyboard.press(PUBLISH)
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
     [live] = api_of("paula").get(AGENTS.url("published-by-keys")).body["instructions"]
@@ -39,7 +39,7 @@ def test_single_letter_keys_are_switched_off(enter: Enter, api_of: ApiOf) -> Non
     page = enter("vera", "preferences/")
     try:
         page.get_by_role("radio", name="Off", exact=True).check()
-        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("button", name="Save preferences", exact=True).click()
         expect(page.locator("html[data-no-single-keys]")).to_have_count(1)
         page.goto(page.url.replace("preferences/", "versioning/agent/"))
         for key in ("?", "/", "j", "k"):
@@ -54,5 +54,5 @@ def test_single_letter_keys_are_switched_off(enter: Enter, api_of: ApiOf) -> Non
     finally:
         page.goto(page.url.replace("versioning/agent/", "preferences/"))
         page.get_by_role("radio", name="On", exact=True).check()
-        page.get_by_role("button", name="Save", exact=True).click()
+        page.get_by_role("button", name="Save preferences", exact=True).click()
         expect(page.locator("html[data-no-single-keys]")).to_have_count(0)

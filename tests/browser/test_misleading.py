@@ -32,7 +32,7 @@ def test_a_scheduled_release_says_so_and_is_unscheduled_before_it_changes(
     schedule_address = page.url
     page.locator("[name=local_time]").fill(at)
     page.get_by_role("button", name="Schedule").click()
-    head = page.locator(".release-head")
+    head = page.locator(".head")
     expect(head.locator(".chip").first).to_have_text("Scheduled")
     expect(page.get_by_text("Cancel the schedule before you change this release.")).to_be_visible()
     for name in ("Title and description…", "Delete the release…", "Remove: Autumn", "Schedule…"):

@@ -29,7 +29,7 @@ def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_
     person = Clicks(enter("paula", "waiting/", width=NARROW))
     for name in names:
         person.check(person.page.get_by_label(f"Choose {name}"))
-    person.click(person.page.get_by_role("button", name="Publish together"))
+    person.click(person.page.get_by_role("button", name="Publish as one release…"))
     expect(person.page.get_by_role("heading", name="Publish 3 drafts together?")).to_be_visible()
     assert states() == {"draft"}
     person.click(person.page.get_by_role("button", name="Publish together"))
@@ -38,7 +38,7 @@ def test_three_drafts_are_published_together_with_five_clicks_and_reverted_with_
 
     assert states() == {"published"}
     person.click(person.page.get_by_role("button", name="Revert…"))
-    person.click(person.page.get_by_role("button", name="Go back: 3 unpublished"))
+    person.click(person.page.get_by_role("button", name="Revert now (unpublish 3)"))
     expect(person.page.get_by_text("Done: everything changed at the same moment.")).to_be_visible()
     assert states() == {"draft"} and person.count == 7
 
@@ -71,7 +71,7 @@ def test_a_version_is_added_to_an_open_release_from_the_menu(
     person.click(person.page.locator(".head-actions summary"))
     person.click(person.page.get_by_role("link", name="Add to release…"))
     person.page.get_by_label("Release", exact=True).select_option("Winter")
-    person.click(person.page.get_by_role("button", name="Add", exact=True))
+    person.click(person.page.get_by_role("button", name="Add to release", exact=True))
     expect(person.page.get_by_role("heading", name="Winter")).to_be_visible()
     expect(person.page.get_by_role("heading", name="Prepared")).to_be_visible()
     assert person.count == 3

@@ -70,7 +70,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
 
     # alice has the page for publishing open, and waits.
     alice = Clicks(enter("alice", f"{block}/publish/"))
-    publish = alice.page.get_by_role("button", name="Publish Version 2", exact=True)
+    publish = alice.page.get_by_role("button", name="Publish version 2", exact=True)
     expect(publish).to_be_disabled()
     expect(alice.page.get_by_text("This cannot be published yet. Needs one more approval.")).to_be_visible()
 
@@ -84,7 +84,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
     paula.page.locator("#verdict-body").fill("One word too many.")
     paula.click(paula.page.get_by_role("button", name="Request changes"))
-    expect(paula.page.get_by_text("You asked for changes.").first).to_be_visible()
+    expect(paula.page.get_by_text("Changes requested.").first).to_be_visible()
     assert paula.count == 4
     expect(alice.page.get_by_text("paula asked for changes.").first).to_be_visible()
 
@@ -98,9 +98,9 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
 
     # The page that paula has open says that there is a newer version.
     expect(paula.page.get_by_text("This review is now about version 3.")).to_be_visible()
-    paula.click(paula.page.get_by_role("link", name="Look at that one"))
+    paula.click(paula.page.get_by_role("link", name="Open the newer version"))
     alice.page.goto(f"{block}/publish/")
-    publish = alice.page.get_by_role("button", name="Publish Version 3", exact=True)
+    publish = alice.page.get_by_role("button", name="Publish version 3", exact=True)
     expect(publish).to_be_disabled()
     paula.click(paula.page.get_by_role("button", name="Approve", exact=True).first)
     alice.click(publish)  # it has turned on by itself
@@ -110,6 +110,27 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(paula.page.locator(".review-head .chip").first).to_have_text("Published")
     paula.page.goto("")
     expect(paula.page.get_by_role("link", name="Review : Greeting")).to_have_count(0)
+
+
+def test_a_typed_comment_is_sent_with_the_decision_or_stays(
+    enter: Enter, newsroom: str, api_of: Apis
+) -> None:
+    PROMPT_BLOCKS.make(api_of("edgar"), "farewell", "Bye.", name="Farewell", workspaceId=newsroom)
+    ask = {"resource": {"kind": "promptBlock", "id": "farewell"}}
+    review = api_of("edgar").post("/reviews", ask).body["id"]
+    page = enter("paula", f"versioning/promptblock/farewell/reviews/{review}/", width=NARROW)
+    page.locator("#field-content .diff-no:visible").last.click()
+    box = page.locator("#new-content")
+    box.fill("Too short.")
+    approve = page.get_by_role("button", name="Approve", exact=True).first
+    page.once("dialog", lambda dialog: dialog.dismiss())
+    approve.click()
+    expect(box).to_have_value("Too short.")
+    expect(box).to_be_focused()
+    page.once("dialog", lambda dialog: dialog.accept())
+    approve.click()
+    expect(page.locator(".review-head .chip").first).to_have_text("Approved")
+    expect(page.locator("#field-content .thread")).to_contain_text("Too short.")
 
 
 def test_an_admin_publishes_without_a_review_with_a_reason(enter: Enter, newsroom: str, api_of: Apis) -> None:

@@ -88,7 +88,7 @@ def test_after_the_end_of_the_session_one_signs_in_over_the_page_or_nothing_is_s
     page.get_by_role("button", name="Save draft").click()
     dialog = page.get_by_role("dialog", name="You are signed out")
     # Whoever closes the dialog is asked again by the next save.
-    for closing in (lambda: dialog.press("Escape"), dialog.get_by_role("button", name="Not now").click):
+    for closing in (lambda: dialog.press("Escape"), dialog.get_by_role("button", name="Cancel").click):
         closing()
         expect(page.get_by_text("You are signed out, so nothing was saved")).to_be_visible()
         expect(control(page)).to_have_value("Typed by Edgar.")
@@ -97,7 +97,7 @@ def test_after_the_end_of_the_session_one_signs_in_over_the_page_or_nothing_is_s
     assert serious_problems(dialog) == []
     dialog.get_by_label("Password").fill("not the password")
     dialog.get_by_role("button", name="Sign in", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Please enter a correct username")
+    expect(dialog.get_by_role("alert")).to_contain_text("The user name or the password is wrong.")
     dialog.get_by_label("Username").fill("paula")
     dialog.get_by_label("Password").fill(PASSWORD)
     dialog.get_by_role("button", name="Sign in", exact=True).click()

@@ -32,7 +32,7 @@ def test_a_version_is_scheduled_in_four_clicks_and_found_in_one(
     when = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=6)
     page.get_by_label("Day and time").fill(f"{when:%Y-%m-%dT%H:%M}")
     page.get_by_label("Time zone").fill("Europe/Berlin")
-    person.click(page.get_by_role("button", name="Schedule", exact=True))
+    person.click(page.get_by_role("button", name="Schedule version", exact=True))
     said = re.compile(r"Version \d goes live on .* UTC \(.* Europe/Berlin\), by you\.")
     expect(page.locator(".schedule-strip")).to_contain_text(said)
     assert person.count <= 4
@@ -78,7 +78,7 @@ def test_pages_and_presets_are_in_the_time_zone_of_the_browser(
     ahead = monday.replace(tzinfo=ZoneInfo(zone)) - datetime.datetime.now(ZoneInfo(zone))
     assert (monday.weekday(), f"{monday:%H:%M}") == (0, "09:00") and 0 <= ahead.days <= 7
     assert page.evaluate(MISPLACED) == []
-    page.get_by_role("button", name="Schedule", exact=True).click()
+    page.get_by_role("button", name="Schedule version", exact=True).click()
     expect(page.locator(".schedule-strip")).to_contain_text(f"{monday:%a %-d %B} at 09:00 {zone}")
 
     page.goto("preferences/")

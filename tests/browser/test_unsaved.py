@@ -209,7 +209,7 @@ def test_an_error_of_a_new_resource_is_attached_to_its_editor_and_its_text_is_st
     enter: Enter,
 ) -> None:
     page = enter("edgar", "versioning/agent/add/")
-    page.get_by_role("button", name="Create", exact=True).click()
+    page.get_by_role("button", name="Create agent", exact=True).click()
     text = editor(page, "Instructions")
     expect(text).to_have_attribute("aria-invalid", "true")
     assert "text-note" in str(text.get_attribute("aria-describedby")).split()
@@ -223,7 +223,7 @@ def test_an_error_of_a_new_resource_is_attached_to_its_editor_and_its_text_is_st
     leave(page, "versioning/agent/add/")
     page.get_by_role("button", name="Restore the text of").click()
     expect(control(page, "text")).to_have_value("Typed words.")
-    page.get_by_role("button", name="Create", exact=True).click()
+    page.get_by_role("button", name="Create agent", exact=True).click()
     expect(page.get_by_text("is saved as a draft.")).to_be_visible()
     copies(page, 0)
 

@@ -44,16 +44,16 @@ def test_an_admin_invites_limits_and_removes_a_member(
 
     lena = newcomer(browser, studio_service, link, "a fine long one")
     lena.goto("versioning/agent/add/")
-    expect(lena.get_by_role("button", name="Create", exact=True)).to_be_visible()
+    expect(lena.get_by_role("button", name="Create agent", exact=True)).to_be_visible()
     lena.goto(MEMBERS)
     expect(lena.get_by_text("You may not administer the workspace")).to_be_visible()
 
     alice.goto(MEMBERS)
     alice.get_by_label(f"Role of {name}", exact=True).select_option("viewer")
-    alice.get_by_role("button", name=f"Change the role of {name}").click()
+    alice.get_by_role("button", name=f"Change role: {name}").click()
     expect(alice.get_by_text(f"{name} now has the role viewer.")).to_be_visible()
     lena.goto("versioning/agent/add/")
-    expect(lena.get_by_role("button", name="Create", exact=True)).to_have_count(0)
+    expect(lena.get_by_role("button", name="Create agent", exact=True)).to_have_count(0)
 
     alice.get_by_role("link", name=f"Remove {name}").click()
     alice.get_by_role("button", name=f"Remove {name}").click()
@@ -72,7 +72,7 @@ def test_a_key_is_created_limited_and_revoked(enter: Enter, studio_service: Serv
     assert only_for.get_by_role("checkbox", checked=True).count() == 0
     for action in ("reading", "running agents"):
         only_for.get_by_label(action).check()
-    page.get_by_role("button", name="Create", exact=True).click()
+    page.get_by_role("button", name="Create API key", exact=True).click()
     text = page.get_by_label(f"The key {name}").input_value()
     assert flaws(page) == []
     with connected(studio_service, text) as program:

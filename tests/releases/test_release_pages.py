@@ -116,7 +116,7 @@ def test_a_revert_names_the_items_that_it_leaves_unchanged(cast: Cast, pair: Pai
     assert "Revert…" in paula.get(of(release)).text
     back = paula.post(of(release), do="revert").headers["Location"]
     seen = paula.get(back)
-    assert "Go back: 1 published" in seen.text and "Take version" not in seen.text
+    assert "Revert now (publish 1)" in seen.text and "Take version" not in seen.text
     assert (
         "“Writer” is left as it is" in seen.text
         and "goes back to what was live before the release Autumn" in seen.text
@@ -131,7 +131,9 @@ def test_a_release_is_created_renamed_and_deleted(cast: Cast) -> None:
     edgar = Window.of("edgar")
     assert edgar.post(workspace_page("releases/add"), title=" ").status == 400
     address = edgar.post(workspace_page("releases/add"), title="Winter", description="").headers["Location"]
-    assert "The release is still empty." in Window.of("paula").get(address).text
+    empty = Window.of("paula").get(address).text
+    assert "The release is still empty." in empty
+    assert "Publish release" in empty and "all 0" not in empty and "Schedule…" not in empty
     edgar.post(address, do="save", title="Spring", description="Warm", tag=tag(edgar, address))
     seen = edgar.get(address)
     assert "Spring" in seen.text
@@ -313,7 +315,7 @@ def test_each_of_several_workspaces_gets_a_release_of_its_own(cast: Cast, pair: 
         assert (ours["chosen"], ours["later"]) == (values(pair), [foreign])
         assert (theirs["chosen"], theirs["later"]) == ([foreign], values(pair))
         then = paula.post(address, **theirs)
-        assert then.status == 200 and "Look at it" in then.text
+        assert then.status == 200 and "Open the page" in then.text
         [rest] = forms(then)
         assert rest["chosen"] == values(pair) and "later" not in rest
         assert paula.post(address, **rest).status == 302

@@ -24,7 +24,7 @@ from tests.support.override_files import Folder
 from tests.support.people import give_role
 from tests.support.reviews import approve, ask, read, reference, say
 from tests.support.studio import workspace_page
-from tests.support.window import Seen, Window, page_of
+from tests.support.window import KINDS, Seen, Window, page_of
 from versioning.conf import get_editor
 from versioning.editor import notifications
 from versioning.models import caller_for
@@ -75,6 +75,24 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
 
 
+def test_a_review_that_no_member_can_approve_says_so(cast: Cast, kind: Kind, draft: str) -> None:
+    require(1)
+    review = ask(cast.edgar, kind)
+    paula = Window.of("paula")
+    assert "can approve version" not in paula.get(review_page(kind, review)).text
+    kind.save(cast.paula, text="three")
+    newest = kind.save(cast.alice, text="four")["latestVersionId"]
+    paula.post(review_page(kind, review, "review_change"), do="move", version=newest)
+    stuck = "Needs one more approval. No other member can approve version 4. An admin can publish it"
+    page = paula.get(review_page(kind, review))
+    assert stuck in page.text and 'value="approve"' not in page.markup
+    assert page.text.index("You made one of these changes") < page.text.index("Why it can’t be published")
+    require(2, bypass="nobody")
+    give_role("charlie", "acme", "publisher")
+    page = paula.get(review_page(kind, review))
+    assert "Only 1 other member can approve version 4. Another person with the right to" in page.text
+
+
 def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: Kind, draft: str) -> None:
     require(1)
     review = ask(cast.edgar, kind, reviewers=["paula"])
@@ -86,11 +104,15 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long")
     assert sent.headers["Location"] == f"{address}#review-title"
     seen = paula.get(address)
-    assert "You asked for changes." in seen.text and "Changes requested" in seen.text
-    assert "Needs one more approval. You asked for changes." in seen.text and "Too long" in seen.text
-    paula.post(verdict, version=draft, verdict="approve")
+    assert "Needs one more approval." in seen.text and "Too long" in seen.text
+    assert seen.text.count("asked for changes") == 0 and "You Changes requested" in seen.text
+    kind.save(cast.edgar, text="three")
+    newest = kind.versions(cast.edgar)[0]["id"]
+    Window.of("edgar").post(review_page(kind, review, "review_change"), do="move", version=newest)
+    assert "You requested changes to an earlier version" in paula.get(address).text
+    paula.post(verdict, version=newest, verdict="approve")
     assert "Approved" in paula.get(address).text and read(cast.edgar, review)["state"] == "approved"
-    paula.post(verdict, version=draft, verdict="withdraw")
+    paula.post(verdict, version=newest, verdict="withdraw")
     assert read(cast.edgar, review)["missing"] == 1
 
 
@@ -198,6 +220,26 @@ def test_drafts_in_lists_show_their_missing_approvals(cast: Cast, kind: Kind, dr
     assert "Needs one more approval." in asked.text
     approve(cast.paula, ask(cast.edgar, kind))
     assert "Needs one more" not in alice.get("/studio/waiting/").text
+
+
+def test_an_approval_of_an_earlier_version_is_not_shown_as_one_of_the_newest(
+    cast: Cast, kind: Kind, draft: str
+) -> None:
+    review = ask(cast.edgar, kind)
+    approve(cast.paula, review)
+    edgar, address = Window.of("edgar"), review_page(kind, review)
+    pages = [KINDS[kind].address("changelist"), page_of(kind, "change")]
+
+    def chips() -> list[tuple[str, str]]:
+        found = rf'<a class="chip ([^"]*)" href="{address}"[^>]*>([^<]*)</a>'
+        return [chip for page in pages for chip in re.findall(found, edgar.get(page).markup)]
+
+    assert chips() == [("chip-published", "Approved")] * 2
+    kind.save(cast.edgar, text="three")
+    assert chips() == [("", "Version 2 approved")] * 2
+    assert "Version 2 approved" in edgar.get("/studio/reviews/", show="all").text
+    assert say(cast.paula, review, "requestChanges", draft).status == 200
+    assert chips() == [("chip-danger", "Changes requested to version 2")] * 2
 
 
 def test_the_history_shows_verdicts_and_the_activity_links_to_the_review(
@@ -548,7 +590,7 @@ def test_a_review_is_decided_on_the_pages_with_the_differences(
     verdict = review_page(kind, review, "review_verdict")
     sent = paula.post(verdict, version=draft, verdict="requestChanges", body="Too long", next=address)
     assert sent.headers["Location"] == address
-    assert "You asked for changes." in paula.get(address).text
+    assert "Changes requested." in paula.get(address).text
     paula.post(verdict, version=draft, verdict="approve", next=address)
     seen = paula.get(address)
     assert "Withdraw my decision" in seen.text and read(cast.edgar, review)["state"] == "approved"
@@ -571,16 +613,18 @@ def test_the_edit_page_has_the_words_of_a_request_for_changes_below_the_changed_
     edgar, edit = Window.of("edgar"), page_of(kind, "change")
     say(cast.paula, review, "requestChanges", body="<b>Too long</b> for a phone")
     seen = edgar.get(edit)
-    field, _, beside = seen.markup.partition('id="beside"')
+    field, _, beside = seen.markup.partition('id="aside"')
     assert "paula</bdi></span> requested changes to version 2" in " ".join(field.split())
     assert "&lt;b&gt;Too long&lt;/b&gt; for a phone" in field and "Too long" not in beside
     # A newer version does not answer the request; a second field moves the words to the side.
     second: dict[str, Any] = {"tools": {"search": {}}} if kind is AGENTS else {"rules": FOR_BILLING}
     newer = kind.save(cast.edgar, text="three", **second)
     edgar.post(review_page(kind, review, "review_change"), do="move", version=newer["latestVersionId"])
-    assert "for a phone" in edgar.get(edit).markup.partition('id="beside"')[0]
+    assert "for a phone" in edgar.get(edit).markup.partition('id="aside"')[0]
     say(cast.paula, read(cast.edgar, review), "requestChanges", body="Still too long")
-    field, _, beside = edgar.get(edit).markup.partition('id="beside"')
-    assert "Still too long" in beside and "Still too long" not in field and "phone" not in field + beside
+    seen = edgar.get(edit)
+    field, _, beside = seen.markup.partition('id="aside"')
+    assert beside.index("Still too long") < beside.index('id="beside"')  # above the preview
+    assert "Still too long" not in field and "phone" not in field + beside
     say(cast.paula, read(cast.edgar, review), "approve")
     assert "requested changes to" not in edgar.get(edit).text

@@ -21,8 +21,11 @@ from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, run, run
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.people import give_role
 from tests.support.reviews import reference, require_approvals
+from tests.support.studio import workspace_page
+from tests.support.window import KINDS, Window
+from versioning.conf import get_editor
 from versioning.domain.access import Role
-from versioning.models import Membership, Workspace
+from versioning.models import Event, Membership, Workspace, caller_for
 
 
 def events_of(cast: Cast) -> list[tuple[str, str | None, str]]:
@@ -277,6 +280,34 @@ def test_a_release_goes_live_at_its_time_unless_an_item_has_a_hotfix(cast: Cast)
     assert run(second, cast.paula)["state"] == "done"
     assert {kind: live(cast.paula, kind) for kind in new} == new
     assert cast.paula.post("/schedules", body).code == "release_published"
+
+
+@pytest.mark.parametrize("door", ["studio", "rest", "python"])
+def test_publishing_a_scheduled_release_by_hand_cancels_its_schedule(cast: Cast, door: str) -> None:
+    AGENTS.make(cast.paula, autoPublish=True)
+    draft = AGENTS.save(cast.paula)["latestVersionId"]
+    items = [{"resource": reference(AGENTS), "versionId": draft}]
+    release = cast.paula.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items}).body
+    made = cast.paula.post("/schedules", {"releaseId": release["id"], "runAt": ahead()}).body
+    if door == "studio":
+        alice, address = Window.of("alice"), workspace_page(f"releases/{release['id']}")
+        shown = alice.get(address)
+        for page in (workspace_page("releases"), "/studio/releases/"):
+            assert "Autumn Scheduled 1 item" in alice.get(page).text
+        assert "Autumn Scheduled" in Window.of("paula").get("/studio/").text
+        assert "Publishing now cancels the schedule." in shown.text
+        assert alice.post(address, do="publish", tag=shown.field("tag")).status == 302
+        after = alice.get(address).text
+        assert "Its schedule is cancelled." in after and "will fail" not in after
+        assert "Will fail" not in alice.get(KINDS[AGENTS].address("changelist")).text
+    elif door == "rest":
+        assert cast.alice.post(f"/releases/{release['id']}/publish").status == 200
+    else:
+        get_editor().releases.publish(release["id"], by=caller_for(User.objects.get(username="alice")))
+    assert live(cast.paula, AGENTS) == draft
+    assert cast.paula.get(f"/schedules/{made['id']}").body["state"] == "cancelled"
+    event = Event.objects.get(type="schedule.cancelled")
+    assert (event.actor, event.detail["scheduleId"]) == ("alice", made["id"])
 
 
 Ask = Callable[[Api, str, list[dict[str, Any]]], int]

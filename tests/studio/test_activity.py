@@ -63,6 +63,9 @@ def test_keys_are_named_to_admins_and_to_those_who_use_them(cast: Cast, kind: Ki
         "vera": False,
     }
     assert "by key" in told["vera"]
+    ApiKey.objects.filter(owner__username="paula").update(name="make run")
+    assert "with key “make run”" in words_of(Visitor("alice").get(ACME))
+    assert "make run" not in words_of(Visitor("vera").get(ACME))
 
 
 # Sentences

@@ -16,6 +16,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import make_history, undone
 from tests.support.configurations import ALWAYS, FOR_GOLD, FULL_AGENT
 from tests.support.studio import Visitor, page_of, words_of
+from tests.support.window import Window
 from versioning.conf import get_editor
 
 COMPARE = page_of(AGENTS, "compare")
@@ -271,7 +272,7 @@ def test_a_first_override_is_compared_with_the_code(alice_of_the_code: Api) -> N
     assert [side.title for side in compared.context["sides"]] == ["The code", "Version 1"]
     shown = paula.get(page_of_answers("publish"))
     assert fields_on(shown)["Instructions"] == [("", "changed")]
-    assert "It takes precedence over the code of this agent." in words_of(shown)
+    assert "Takes precedence over the code of this agent." in words_of(shown)
 
 
 def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: Api) -> None:
@@ -279,3 +280,14 @@ def test_only_applied_fields_of_an_override_count_as_changes(alice_of_the_code: 
     shown = Visitor("paula").get(page_of_answers("publish"))
     assert fields_on(shown) == {}
     assert "model is kept, but never applied" in words_of(shown)
+
+
+def test_a_version_that_was_taken_back_is_called_so_as_in_the_history(cast: Cast, kind: Kind) -> None:
+    first = str(kind.make(cast.alice, autoPublish=True)["activeVersionId"])
+    second = str(kind.save(cast.alice)["latestVersionId"])
+    kind.publish(cast.alice, "writer", second)
+    kind.publish(cast.alice, "writer", first)
+    paula = Window.of("paula")
+    seen = paula.get(page_of(kind, "compare"), **{"from": first, "to": second})
+    assert seen.markup.count("Taken back</span>") == 1 and "Draft</span>" not in seen.markup
+    assert "Taken back</span>" in paula.get(page_of(kind, "history")).markup

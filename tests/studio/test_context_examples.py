@@ -212,3 +212,11 @@ def test_examples_of_a_code_defined_agent_remain_after_its_override_is_deleted(
     assert ada.delete(AGENTS.url("answers"), if_match="*").status == 200
     assert offered("ada", AGENTS, resource_id="answers") == ["Before"]
     assert send("charlie", AGENTS, "save_as", "answers", example_name="Theirs").status in {403, 404}
+
+
+def test_a_context_that_cannot_be_read_is_named_in_the_preview(greeting: Kind) -> None:
+    for more in ({}, {"fragment": ""}):
+        seen = send("edgar", greeting, "show", context="{broken", **more)
+        assert "This cannot be previewed. Context: " in seen.text
+    seen = send("edgar", greeting, "show", context="[]")
+    assert "Context: This must be a JSON object, such as" in seen.text

@@ -72,7 +72,7 @@ def test_a_viewer_sees_the_live_version_and_can_save_nothing(cast: Cast, kind: K
     assert vera.post(kind, typed).status_code == 403
     assert vera.post(kind, typed, "preview").status_code == 403
     refused = vera.get(kind, "history")
-    assert refused.status_code == 403 and "Open writer" in words_of(refused)
+    assert refused.status_code == 403 and "Open Writer" in words_of(refused)
     assert len(versions(cast, kind)) == 4
 
 

@@ -147,7 +147,7 @@ def test_own_open_releases_are_counted(cast: Cast) -> None:
     items = [{"resource": {"kind": "agent", "id": "writer"}}]
     cast.edgar.post("/releases", {"workspaceId": "acme", "title": "Autumn", "items": items})
     seen = Page("edgar")
-    assert "Autumn Draft 1 resource, created by you · just now" in seen.group("releases")
+    assert "Autumn Draft 1 item, created by you · just now" in seen.group("releases")
     assert seen.numbers == Page("edgar", "/studio/name/").numbers == {"releases": 1}
     assert waiting("paula") == (set(), {})
     give_role("edgar", "acme", "viewer")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import cycle
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -66,8 +67,8 @@ def test_leaving_the_last_workspace_ends_the_access_at_the_next_request(cast: Ca
 def test_only_members_can_sign_in_and_others_see_the_reason(cast: Cast) -> None:
     for name, password, says in [
         ("edgar", PASSWORD, None),
-        ("edgar", "wrong", "Please enter"),
-        ("nobody", PASSWORD, "Please enter"),
+        ("edgar", "wrong", "The user name or the password is wrong."),
+        ("nobody", PASSWORD, "The user name or the password is wrong."),
         ("nora", PASSWORD, "not a member of any workspace"),
     ]:
         with undone():
@@ -157,8 +158,8 @@ def test_tabs_without_a_place_are_in_a_menu_named_like_the_page_if_it_is_there(c
     [(shown, more)] = rows_of_tabs(edit)
     assert [one.strip() for one in shown] == ["Edit", "History", "Preview", "Try"]
     assert [one.strip() for one in more] == ["Compare", "Used by", "Activity", "Rollout", "Usage"]
-    menu = r'<summary{}><span data-title="More">{}</span>'
-    assert menu.format("", "More") in edit.markup
+    menu = r'<summary{}><span data-title="More views">{}</span>'
+    assert menu.format("", "More views") in edit.markup
     assert menu.format(' aria-current="page"', "Compare") in alice.get(page_of(AGENTS, "compare")).markup
 
 
@@ -203,6 +204,16 @@ def test_a_form_without_cookies_or_from_elsewhere_is_refused_with_the_reason(
         client.force_login(User.objects.get(username="alice"))
     answer = client.post("/studio/tour/")
     assert answer.status_code == 403 and says in answer.content.decode()
+
+
+def test_an_address_without_a_page_is_a_page_to_a_browser_and_json_elsewhere(cast: Cast) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for client in (Client(), Window.of("edgar").client):
+        answer: Any = client.get("/nowhere", headers=browser)
+        assert (answer.status_code, "Page not found" in answer.content.decode()) == (404, True)
+        for address, headers in (("/nowhere", {}), ("/api/nowhere", browser)):
+            answer = client.get(address, headers=headers)
+            assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json")
 
 
 def test_a_server_error_is_a_page_in_the_studio_and_json_elsewhere(

@@ -222,7 +222,7 @@ def publish(visitor: Visitor, kind: Kind, version_id: str) -> Any:
 def test_the_publish_page_shows_the_difference_from_the_live_version(kind: Kind, history: History) -> None:
     answer = Visitor("paula").get(page_of(kind, "publish"))
     words = words_of(answer)
-    assert "Publish Version 4?" in words and "It takes the place of Version 3" in words
+    assert "Publish version 4?" in words and "Replaces version 3 (kept" in words
     assert [field.name for field in answer.context["fields"]] == [kind.text]
     assert "<del>published</del><ins>draft</ins> words" in answer.content.decode()
 

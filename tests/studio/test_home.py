@@ -265,7 +265,7 @@ def test_editors_choose_waiting_drafts_and_publish_none(cast: Cast, kind: Kind) 
     assert lines(paula)[0] == lines(edgar)[0]
     for words, is_for_edgar in (
         ("Publish chosen…", False),
-        ("Publish together", False),
+        ("Publish as one release…", False),
         ("Ask for review…", True),
         ("Add to release…", True),
     ):

@@ -315,7 +315,7 @@ def test_urls_of_missing_admin_views_are_not_found(cast: Cast) -> None:
         "doc/",
     ):
         answer = root.get(f"/studio/{place}")
-        assert (answer.status_code, "There is nothing here" in words_of(answer)) == (404, True), place
+        assert (answer.status_code, "Page not found" in words_of(answer)) == (404, True), place
 
 
 # Methods and encodings that no browser uses

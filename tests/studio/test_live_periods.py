@@ -127,7 +127,7 @@ def test_formerly_live_versions_are_offered_only_to_publishers(
     address = f"{page_of(kind, 'publish')}?version={history.published}"
     for visitor, is_offered in ((Visitor("paula"), True), (edgar, False)):
         shown = visitor.get(page_of(kind, "history"))
-        assert ("Publish Version 3 again…" in words_of(shown)) is is_offered
+        assert ("Publish version 3 again…" in words_of(shown)) is is_offered
         assert (address in shown.content.decode()) is is_offered
     assert "Publish version 3?" in words_of(Visitor("paula").get(address)).replace("Version", "version")
 

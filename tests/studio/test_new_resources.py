@@ -44,7 +44,7 @@ def test_an_error_is_shown_next_to_its_field_and_typed_values_are_preserved(cast
     ]:
         seen = make("edgar", kind, **fields)
         assert seen.status == 400
-        assert problem in seen.text and "Nothing has been saved" in seen.text
+        assert problem in seen.text and 'role="alert"' not in seen.markup  # said once, at the field
         for value in {**GOOD, **fields}.values():
             assert html.escape(value.strip()) in seen.markup
         assert cast.alice.get(kind.path, status="all").body["total"] == 0
@@ -56,6 +56,13 @@ def test_a_taken_id_is_reported(cast: Cast, kind: Kind) -> None:
     error = 'class="error">The id “policies/refunds” is taken.</p>'
     assert (seen.status, error in seen.markup, "Other words." in seen.markup) == (409, True, True)
     assert cast.alice.get(kind.url("policies/refunds"), status="draft").body[kind.text] == "one"
+
+
+def test_a_name_that_is_too_long_for_an_id_asks_for_a_shorter_id(cast: Cast, kind: Kind) -> None:
+    seen = make("edgar", kind, name="Front desk " * 20, id="")
+    assert seen.status == 400 and 'role="alert"' not in seen.markup
+    assert "Cannot be generated, because the name is too long: enter a shorter id" in seen.text
+    assert make("edgar", kind, name="Front desk " * 20, id="desk").status == 302
 
 
 def test_a_resource_is_not_created_in_a_foreign_workspace(cast: Cast, kind: Kind) -> None:
@@ -113,7 +120,7 @@ def test_an_invalid_id_stays_in_the_form(cast: Cast, kind: Kind) -> None:
     edgar = Window.of("edgar")
     for resource_id in ("", "a//b", "\x00"):
         refused = duplicate(edgar, kind, id=resource_id)
-        assert (refused.status, "Nothing has been copied yet" in refused.text) == (400, True)
+        assert (refused.status, 'class="error"' in refused.markup) == (400, True)
     assert len(Window.of("alice").list(kind)) == 1
 
 

@@ -65,6 +65,9 @@ def test_the_introduction_is_shown_until_the_person_has_dismissed_it(cast: Cast)
     assert "How it works here" not in edgar.get("/studio/").text
     assert "How it works here" in Window.of("paula").get("/studio/").text
     assert density(edgar) == "compact"
+    assert "Show the introduction again" in edgar.get("/studio/preferences/").text
+    edgar.post("/studio/tour/", again="")
+    assert "How it works here" in edgar.get("/studio/").text
 
 
 def test_the_introduction_says_what_a_person_may_do(cast: Cast) -> None:

@@ -60,6 +60,13 @@ def test_people_who_may_save_see_who_else_has_the_page_open(writer: Kind) -> Non
     assert "paula has" not in words_of(Person("edgar").get(writer))  # it was closed minutes ago
 
 
+def test_who_closes_the_page_is_gone_at_once(writer: Kind) -> None:
+    edgar = Person("edgar").client
+    opens("edgar", writer)
+    assert edgar.post(page_of(writer, "present"), {"gone": ""}).status_code == 204
+    assert words_of(opens("paula", writer)) == ""
+
+
 @pytest.mark.parametrize("loss", ["viewer", "none", "inactive"])
 def test_who_may_not_save_any_more_is_not_there(writer: Kind, loss: str) -> None:
     opens("edgar", writer)

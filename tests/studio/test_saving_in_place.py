@@ -94,8 +94,8 @@ def test_a_conflict_saves_nothing_unless_just_the_answer_was_lost(
 def test_what_cannot_be_saved_is_said_in_a_sentence(cast: Cast, kind: Kind, edgar: Script) -> None:
     form = edgar.form(kind)
     vera = Script("vera")
-    assert told(vera.send(kind, form, name="Once"), 403)["problems"][0].startswith("You may not do this.")
+    assert told(vera.send(kind, form, name="Once"), 403)["problems"][0].startswith("No access.")
     cast.alice.delete(kind.url("writer"))
-    assert told(edgar.send(kind, form, name="Once"), 404)["problems"][0].startswith("There is nothing here.")
+    assert told(edgar.send(kind, form, name="Once"), 404)["problems"][0].startswith("Page not found.")
     edgar.client.logout()
     assert edgar.send(kind, form, name="Once").status_code == 302

@@ -113,7 +113,7 @@ def test_an_unknown_account_answers_like_any_other() -> None:
             answers = [attempt(name) for _ in range(FREE + 1)]
             assert [answer.status_code for answer in answers] == [200] * FREE + [429]
             shown = words_of(answers[0]).replace(name, "…")
-            assert "Please enter a correct username and password" in shown
+            assert "The user name or the password is wrong." in shown
 
 
 def test_attempts_from_one_address_are_limited_across_accounts() -> None:

@@ -113,3 +113,12 @@ def test_an_outdated_page_links_back_to_its_form(cast: Cast) -> None:
         assert answer.status_code == 403 and "out of date" in page
         assert ("Open the page again" in page) is leads_back
         assert ('href="/studio/versioning/agent/writer/change/?x=1"' in page) is leads_back
+
+
+def test_a_page_that_answers_a_form_goes_on_with_the_copy_of_the_form(cast: Cast, kind: Kind) -> None:
+    add = KINDS[kind].address("add")
+    edgar = Window.of("edgar")
+    refused = edgar.post(add, name=" ", copy="abc1")
+    assert refused.status == 400 and 'data-copy="abc1"' in refused.markup
+    assert "data-copy" not in edgar.post(add, name=" ", copy="<no id>").markup
+    assert "data-copy" not in edgar.get(add).markup

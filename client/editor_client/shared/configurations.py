@@ -49,6 +49,8 @@ def check_id(resource_id: str, *, given: str | None, own_words: Collection[str] 
     problem = ids.problem(resource_id, ids.RESERVED_FOR_NEW.union(own_words))
     if given is None and not resource_id:
         problem = Message("is required: the name has no letter a-z or digit to make one from")
+    elif given is None and len(ids.encode(resource_id)) > ids.MAX_BYTES:
+        problem = Message("cannot be generated, because the name is too long: enter a shorter id")
     if problem is not None:
         raise Invalid.field("id", problem)
 

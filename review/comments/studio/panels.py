@@ -66,13 +66,14 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         marks = _marks(shown, own) if shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
+    beside = [thread for thread in page.threads if thread.field in fields]
     context = {
         **common,
         **_sorted(others),
         **_pager(shown.request, page),
         "threads": page,
         "commentable": commentable(shown.version),
-        "beside": len(page.threads) - len(others),
+        "beside": _open_in(beside),
         "people_address": people_address(workspace_id, persons=True),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)

@@ -5,15 +5,32 @@ import { clipped } from "../studio/text.js";
 
 const { gettext } = window;
 const regions = () => document.querySelectorAll("[data-comments][id], [data-marked][id]");
+const buttonOf = (form) => form.querySelector("button[type=submit]");
 const typedIn = (root) => [...root.querySelectorAll("[data-comment-form] textarea")].filter((box) => box.value !== box.defaultValue);
 
-// Before others hear of it: a form that is sent here does not leave the page.
+// Before others hear of it: a comment is sent without leaving the page, and a form that leaves it takes the comments along.
 document.addEventListener("submit", async (event) => {
-  const form = event.target.closest("[data-comment-form]");
-  if (!form) return;
+  const { target: form, submitter } = event;
+  const isComment = form.matches("[data-comment-form]");
+  if (!isComment && (form.method !== "post" || submitter?.id === "save-draft" || !typedIn(document).length)) return;
   event.preventDefault();
-  const pressed = event.submitter;
-  if (pressed?.value === "delete" && !confirm(gettext("Delete this comment for good?"))) return;
+  if (isComment) {
+    if (submitter?.value !== "delete" || confirm(gettext("Delete this comment for good?"))) send(form, submitter);
+    return;
+  }
+  event.stopImmediatePropagation();
+  let isSent = confirm(gettext("You have typed a comment but not sent it. Send it and continue?"));
+  for (let box; isSent && (box = typedIn(document)[0]);) isSent = await send(box.form, buttonOf(box.form));
+  if (isSent) form.requestSubmit(submitter);
+  else {
+    const [box] = typedIn(document);
+    unfold(box);
+    box?.focus();
+  }
+}, true);
+
+// Returns whether the comment was sent, and the page stays.
+async function send(form, pressed) {
   const body = new URLSearchParams(new FormData(form, pressed));
   const problem = form.querySelector("[data-comment-problem]");
   if (pressed) pressed.disabled = true;
@@ -21,21 +38,20 @@ document.addEventListener("submit", async (event) => {
     const answer = await fetch(form.action, { method: "POST", body });
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (answer.ok && page.querySelector("[data-comments]")) {
+      form.reset();
       renew(page, form);
-      return;
-    }
-    if (answer.ok) {
-      location.assign(answer.url);
-      return;
+      return true;
     }
     const problems = [...page.querySelectorAll("[data-comment-error]")].map((one) => one.textContent);
-    tell(problem, problems.join(" ") || page.querySelector("h1")?.textContent || gettext("This could not be saved."));
+    if (answer.ok) location.assign(answer.url);
+    else tell(problem, problems.join(" ") || page.querySelector("h1")?.textContent || gettext("This could not be saved."));
   } catch {
     tell(problem, gettext("The server cannot be reached. What you typed is still here."));
   } finally {
     if (pressed) pressed.disabled = false;
   }
-}, true);
+  return false;
+}
 
 function tell(problem, text) {
   if (!problem) {
@@ -50,7 +66,7 @@ function tell(problem, text) {
 function renew(page, sent) {
   const before = new Set([...document.querySelectorAll(".comment[id], .thread[id]")].map((one) => one.id));
   const thread = sent.closest(".thread")?.id;
-  const kept = typedIn(document).filter((box) => box.form !== sent).map((box) => [box.id, box.value]);
+  const kept = typedIn(document).map((box) => [box.id, box.value]);
   for (const region of regions()) {
     const fresh = page.getElementById(region.id);
     if (fresh) region.replaceWith(document.adoptNode(fresh));
@@ -89,7 +105,7 @@ document.addEventListener("keydown", (event) => {
   const form = event.target.closest?.("[data-comment-form]");
   if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
   event.preventDefault();
-  form.requestSubmit(form.querySelector("button[type=submit]"));
+  form.requestSubmit(buttonOf(form));
 });
 
 // What a comment is about.

@@ -1,12 +1,10 @@
 // Stores a copy of what is typed into the form of this page, and offers the copies of earlier visits.
 
-import { newId, offer } from "./copy-notice.js";
-import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
+import { afterTyping, newId, offer } from "./copy-notice.js";
+import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
 const form = document.querySelector("form[data-unsaved]");
-const WAIT = 300;
-const CAME_FROM = `unsaved-from:${form?.dataset.unsaved}`;
 
 const id = newId();
 
@@ -16,27 +14,14 @@ function setUp() {
   let key = keyOf(about, base, id);
   const now = () => JSON.stringify(typedInto(form));
   let atFirst = form.hasAttribute("data-typed") ? null : now();
-  let waiting = null;
 
   function write() {
-    clearTimeout(waiting);
-    waiting = null;
-    if (now() !== atFirst) return keep(key, { typed: typedInto(form), began });
-    remove(key);
-    return false;
+    if (now() !== atFirst) keep(key, { typed: typedInto(form), began });
+    else remove(key);
   }
-  const soon = () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(write, WAIT);
-  };
-  const atOnce = () => { if (waiting !== null) write(); };
-
-  for (const kind of ["input", "change"]) document.addEventListener(kind, soon);
-  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
-  addEventListener("pagehide", atOnce);
+  const stop = afterTyping(document, write);
   const forget = () => {
-    clearTimeout(waiting);
-    waiting = null;
+    stop();
     remove(key);
   };
   document.addEventListener("studio:signs-out", forget);
@@ -54,12 +39,14 @@ function setUp() {
     if (event.defaultPrevented) return; // it is saved in place
     const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
     Object.assign(named, { type: "hidden", name: "copy", value: id });
-    leaveWord(key);
   });
 
-  // A page that shows what was typed on the one before takes over its copy.
-  const before = takeWord();
-  if (atFirst === null && write() && before) remove(before);
+  // A page that shows what was typed on the one before goes on with its copy, which may be of another version.
+  if (atFirst === null) {
+    write();
+    const [newest, ...earlier] = copiesOf(about).filter((copy) => copy.id === id);
+    if (newest?.key === key) for (const copy of earlier) remove(copy.key);
+  }
 
   offer({
     about,
@@ -70,22 +57,6 @@ function setUp() {
     restore,
     after: form,
   });
-}
-
-function leaveWord(key) {
-  try {
-    sessionStorage.setItem(CAME_FROM, key);
-  } catch { /* then the older copy stays, too */ }
-}
-
-function takeWord() {
-  try {
-    const key = sessionStorage.getItem(CAME_FROM);
-    sessionStorage.removeItem(CAME_FROM);
-    return key;
-  } catch {
-    return null;
-  }
 }
 
 function since(copy, base) {
@@ -106,11 +77,10 @@ const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), 
 function restore(copy) {
   const sent = Object.assign(document.createElement("form"), { method: "post", enctype: "multipart/form-data", hidden: true });
   const token = form.elements.csrfmiddlewaretoken.value;
-  for (const [name, value] of [...copy.typed, ["then", "restore"], ["csrfmiddlewaretoken", token]]) {
+  for (const [name, value] of [...copy.typed, ["then", "restore"], ["copy", copy.id], ["csrfmiddlewaretoken", token]]) {
     sent.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
   }
   document.body.append(sent);
-  leaveWord(copy.key);
   sent.submit();
 }
 

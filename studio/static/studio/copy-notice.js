@@ -1,12 +1,37 @@
 // Offers copies of text that was typed and not saved: a notice for each, with a button that restores it.
 
+import { make } from "./messages.js";
 import { copiesOf, frame, remove } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
 const ANSWERS_WITHIN = 200;
+const WAIT = 300;
 
-// Which of all copies is the one of this page.
-export const newId = () => Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
+// Calls `write` after somebody has typed in `target`, before the page goes at the latest; returns what calls it off.
+export function afterTyping(target, write) {
+  let waiting = 0;
+  const stop = () => {
+    clearTimeout(waiting);
+    waiting = 0;
+  };
+  const now = () => {
+    stop();
+    write();
+  };
+  const atOnce = () => { if (waiting) now(); };
+  for (const kind of ["input", "change"]) {
+    target.addEventListener(kind, () => {
+      stop();
+      waiting = setTimeout(now, WAIT);
+    });
+  }
+  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
+  addEventListener("pagehide", atOnce);
+  return stop;
+}
+
+// Which of all copies is the one of this page. A page that answers a form goes on with the copy of that form.
+export const newId = () => document.querySelector("meta[name=page-address]")?.dataset.copy ?? Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
 
 // What another tab is typing at this moment is not offered here.
 const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("studio-unsaved");
@@ -37,9 +62,9 @@ function show(copy, { place, note, restore, after }) {
   const row = document.createElement("div");
   row.className = "notice notice-warning unsaved";
   const words = document.createElement("p");
-  const title = Object.assign(document.createElement("strong"), { textContent: say(gettext("Unsaved text from %(moment)s."), copy) });
+  const title = make("strong", { textContent: say(gettext("Unsaved text from %(moment)s."), copy) });
   words.append(title, ` ${note(copy)}`);
-  const buttons = Object.assign(document.createElement("div"), { className: "row" });
+  const buttons = make("div", { className: "row" });
   buttons.append(
     button(gettext("Restore"), gettext("Restore the text of %(moment)s"), "button button-small button-primary", copy, () => restore(copy, row)),
     button(gettext("Discard"), gettext("Discard the text of %(moment)s"), "button button-small", copy, () => {
@@ -55,7 +80,7 @@ function show(copy, { place, note, restore, after }) {
 const say = (sentence, copy) => interpolate(sentence, { moment: momentOf(copy.at) }, true);
 
 function button(name, label, className, copy, act) {
-  const made = Object.assign(document.createElement("button"), { type: "button", className, textContent: name });
+  const made = make("button", { type: "button", className, textContent: name });
   made.setAttribute("aria-label", say(label, copy));
   made.addEventListener("click", act);
   return made;

@@ -1,7 +1,6 @@
-// Nobody loses what was typed: a question before leaving, Ctrl+S, and a word on what is not saved.
+// Nobody loses what was typed: a question before leaving, and a word on what is not saved.
 
 import { typedInto } from "./unsaved.js";
-import { isLetter } from "./shortcuts.js";
 
 const { gettext } = window;
 const form = document.getElementById("edit-form");
@@ -50,11 +49,6 @@ function setUp() {
   // Enter in one of many fields is a slip, and would make a version.
   document.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && event.target.matches("#edit-form input, #about input")) event.preventDefault();
-  });
-  document.addEventListener("keydown", (event) => {
-    if (!isLetter(event, "s") || !(event.ctrlKey || event.metaKey) || event.altKey) return;
-    event.preventDefault();
-    form.requestSubmit(save);
   });
 }
 

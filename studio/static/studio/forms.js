@@ -2,11 +2,14 @@
 // editor of prompts has both of its own, and comments have the question. After a form was refused, the first error
 // is in sight and in focus, and a summary above the form leads to all of them.
 
-import { newId, offer } from "./copy-notice.js";
+import { make } from "./messages.js";
+import { afterTyping, newId, offer } from "./copy-notice.js";
+import { isLetter } from "./shortcuts.js";
 import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext } = window;
-const WAIT = 300;
+const answered = document.querySelector("meta[name=page-address]"); // a form
+const sent = answered?.dataset.copy;
 const TEXTS = "textarea, input:is(:not([type]), [type=text], [type=url], [type=email], [type=number], [type=date], [type=datetime-local])";
 const OTHERS = "#edit-form, #context-form, #preview-form, #try-form, #choose, [data-comment-form], :has([type=password])";
 
@@ -17,32 +20,22 @@ const isChanged = (control) => {
 };
 
 function setUp(form, place) {
-  let isTouched = form.querySelector("[aria-invalid=true]") !== null; // what was typed came back
+  const isRefused = form.querySelector("[aria-invalid=true]") !== null; // what was typed came back
+  let isTouched = isRefused;
   let isLeaving = false;
-  let waiting = null;
   const id = newId();
   const about = `form ${location.pathname}${location.search} ${form.getAttribute("action") ?? place}`;
   const key = keyOf(about, "", id);
-  const isDirty = () => isTouched && form.isConnected && ([...form.elements].some(isChanged) || form.querySelector("[aria-invalid=true]") !== null);
+  const isDirty = () => isTouched && form.isConnected && (isRefused || [...form.elements].some(isChanged));
 
   const write = () => {
-    clearTimeout(waiting);
-    waiting = null;
     if (isDirty()) keep(key, { typed: typedInto(form) });
     else remove(key);
   };
-  const atOnce = () => { if (waiting !== null) write(); };
-  for (const kind of ["input", "change"]) {
-    form.addEventListener(kind, () => {
-      isTouched = true;
-      clearTimeout(waiting);
-      waiting = setTimeout(write, WAIT);
-    });
-  }
-  document.addEventListener("visibilitychange", () => { if (document.hidden) atOnce(); });
-  addEventListener("pagehide", atOnce);
+  for (const kind of ["input", "change"]) form.addEventListener(kind, () => { isTouched = true; });
+  const stop = afterTyping(form, write);
   document.addEventListener("studio:signs-out", () => {
-    clearTimeout(waiting);
+    stop();
     isLeaving = true;
     remove(key);
   });
@@ -50,8 +43,7 @@ function setUp(form, place) {
     if (event.defaultPrevented) return;
     write();
     isLeaving = true;
-    const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
-    Object.assign(named, { type: "hidden", name: "copy", value: id });
+    sendCopy(form, id);
   });
   document.addEventListener("studio:stays", () => { isLeaving = false; });
   addEventListener("pageshow", () => { isLeaving = false; });
@@ -78,6 +70,11 @@ function setUp(form, place) {
   });
 }
 
+function sendCopy(form, value) {
+  const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
+  Object.assign(named, { type: "hidden", name: "copy", value });
+}
+
 // Controls with the same name are filled in their order.
 function fill(form, typed) {
   const left = [...typed];
@@ -93,7 +90,24 @@ function fill(form, typed) {
 }
 
 const isOurs = (form) => !form.matches(OTHERS) && form.dataset.unsaved === undefined && form.querySelector(TEXTS);
-if (person) [...document.querySelectorAll("#content form[method=post]")].filter(isOurs).forEach(setUp);
+for (const [place, form] of [...document.querySelectorAll("#content form[method=post]")].entries()) {
+  if (person && isOurs(form)) setUp(form, place);
+  else if (sent && !form.hasAttribute("action")) sendCopy(form, sent); // it goes on from the form that was answered
+}
+
+// Ctrl+S saves the draft. In other forms it is the only button, as is Ctrl+Enter; no key chooses one of several.
+document.addEventListener("keydown", (event) => {
+  const { target, key, altKey, ctrlKey, metaKey } = event;
+  const isSave = isLetter(event, "s");
+  if (!(ctrlKey || metaKey) || altKey || event.isComposing || event.defaultPrevented || !(isSave || key === "Enter")) return;
+  const draft = document.getElementById("save-draft");
+  const form = target.form ?? target.closest("form") ?? document.querySelector("form[data-unsaved]");
+  const isOther = form?.method === "post" && !form.matches("#edit-form, [data-comment-form]");
+  const [button, another] = isSave && draft ? [draft] : isOther ? [...form.elements].filter((one) => one.type === "submit") : [];
+  if (!button || another) return;
+  event.preventDefault();
+  button.form.requestSubmit(button);
+});
 
 const CONTROL = "input:not([type=hidden]), textarea, select";
 
@@ -104,8 +118,7 @@ function lookAtErrors() {
   const wrong = [...content.querySelectorAll(`:is(${CONTROL})[aria-invalid=true]`)];
   for (const control of wrong) for (let fold = control.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   const answer = wrong.length ? null : content.querySelector("[data-answer]"); // what the form has asked for
-  const isAnswer = document.querySelector("meta[name=page-address]");
-  const first = wrong[0] ?? answer ?? (isAnswer && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
+  const first = wrong[0] ?? answer ?? (answered && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
   if (!first) return;
   if (wrong.length) wrong[0].closest("form")?.prepend(summaryOf(wrong));
   else first.tabIndex = -1;
@@ -114,15 +127,22 @@ function lookAtErrors() {
 }
 
 function summaryOf(wrong) {
-  const summary = Object.assign(document.createElement("div"), { className: "notice notice-error" });
-  const list = Object.assign(document.createElement("ul"), { className: "bullets" });
+  const summary = make("div", { className: "notice notice-error" });
+  const list = make("ul", { className: "bullets" });
   for (const [place, control] of wrong.entries()) {
     control.id ||= `wrong-${place}`;
-    const link = Object.assign(document.createElement("a"), { className: "link", href: `#${control.id}`, textContent: [nameOf(control), errorOf(control)].filter(Boolean).join(": ") });
-    list.append(Object.assign(document.createElement("li")));
-    list.lastChild.append(link);
+    const error = errorOf(control);
+    const link = make("a", { className: "link", href: `#${control.id}`, textContent: [nameOf(control), error?.textContent.trim()].filter(Boolean).join(": ") });
+    const line = list.appendChild(document.createElement("li"));
+    line.append(link);
+    control.addEventListener("input", () => { // it is being corrected
+      control.removeAttribute("aria-invalid");
+      error?.remove();
+      line.remove();
+      if (!list.firstChild) summary.remove();
+    }, { once: true });
   }
-  summary.append(Object.assign(document.createElement("p"), { textContent: gettext("Not saved. Correct what is named here:") }), list);
+  summary.append(make("p", { textContent: gettext("Not saved. Correct these fields:") }), list);
   return summary;
 }
 
@@ -138,7 +158,7 @@ function errorOf(control) {
     error.id ||= `why-${control.id}`;
     control.setAttribute("aria-describedby", [error.id, ...ids].join(" "));
   }
-  return error?.textContent.trim();
+  return error;
 }
 
 lookAtErrors();

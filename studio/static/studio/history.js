@@ -7,8 +7,8 @@ function showWhatCanBeChosen() {
   const chosenFrom = from.findIndex((pick) => pick.checked);
   const chosenTo = to.findIndex((pick) => pick.checked);
   // Newest first: what is above "from" is newer than it.
-  from.forEach((pick, place) => { pick.closest("label").style.visibility = chosenTo < 0 || place > chosenTo ? "" : "hidden"; });
-  to.forEach((pick, place) => { pick.closest("label").style.visibility = chosenFrom < 0 || place < chosenFrom ? "" : "hidden"; });
+  from.forEach((pick, place) => { pick.closest("label").hidden = chosenTo >= 0 && place <= chosenTo; });
+  to.forEach((pick, place) => { pick.closest("label").hidden = chosenFrom >= 0 && place >= chosenFrom; });
 }
 
 for (const pick of [...picks("from"), ...picks("to")]) pick.addEventListener("change", showWhatCanBeChosen);

@@ -2,6 +2,7 @@
 
 import { lost } from "./connection.js";
 import { parsed, renewChangedFields, renewFields } from "./context-form.js";
+import { whoIsSignedIn } from "./session.js";
 
 const { gettext, interpolate } = window;
 const LEAST = 300;
@@ -26,11 +27,11 @@ export function livePreview(form, ask) {
     isMissing = false;
     try {
       const answer = await ask(action, mine.signal).catch((error) => { throw mine.signal.aborted ? error : unanswered(); });
-      // Without a session the answer is a redirect to the sign-in page.
-      if (answer.redirected) throw missing(gettext("you are signed out."));
-      if (answer.status === FORBIDDEN) throw new Error(gettext("you may no longer see it."));
+      // Without a session the answer is a redirect to the sign-in page, or the token is refused.
+      if (answer.status === FORBIDDEN && (await whoIsSignedIn())) throw new Error(gettext("You no longer have access to this preview."));
+      if (answer.redirected || answer.status === FORBIDDEN) throw missing(gettext("Sign in to see the preview."));
       if (![200, 400, 409].includes(answer.status)) {
-        throw new Error(interpolate(gettext("the server answers %(status)s."), { status: answer.status }, true));
+        throw new Error(interpolate(gettext("There is no preview: the server answers %(status)s."), { status: answer.status }, true));
       }
       const fresh = parsed(await answer.text());
       took = performance.now() - began;
@@ -39,7 +40,7 @@ export function livePreview(form, ask) {
       else renewFields(form, fresh);
     } catch (error) {
       if (mine.signal.aborted) return;
-      status.textContent = interpolate(gettext("There is no preview: %(reason)s"), { reason: error.message }, true);
+      status.textContent = error.message;
       status.className = "error";
     }
     if (asking === mine) result.removeAttribute("aria-busy");
@@ -53,7 +54,7 @@ export function livePreview(form, ask) {
 
   function unanswered() {
     lost();
-    return missing(gettext("the service does not answer."));
+    return missing(gettext("There is no preview: the service does not answer."));
   }
 
   for (const back of ["studio:answers", "studio:signed-in"]) document.addEventListener(back, () => { if (isMissing) show(); });

@@ -6,9 +6,11 @@ const LASTS = 9000;
 const ICONS = { success: "check_circle", info: "info", debug: "info", warning: "warning", error: "error" };
 const PASSING = ["success", "info", "debug"];
 
+export const make = (name, properties) => Object.assign(document.createElement(name), properties);
+
 // A level is one of Django's: success, info, warning, error.
 export function say(text, level = "info") {
-  return put(level, [Object.assign(document.createElement("p"), { textContent: text })]);
+  return put(level, [make("p", { textContent: text })]);
 }
 
 // Returns the message, for a caller who removes it later.
@@ -41,6 +43,7 @@ function show(message) {
     message.remove();
     document.getElementById("content")?.focus({ preventScroll: true });
   });
+  message.tabIndex = -1;
   message.prepend(symbol(ICONS[level]));
   message.append(button);
   region().append(message);
@@ -65,3 +68,5 @@ function pass(message) {
 const came = [...document.querySelectorAll(".messages > .notice")];
 came.forEach((message) => message.remove());
 came.forEach(show);
+const failed = came.find((message) => message.matches(".notice-error, .notice-warning"));
+if (document.activeElement === document.body) failed?.focus();

@@ -1,4 +1,4 @@
-// Says that this page is open, while one looks at it or leaving would ask, and shows who else has it open.
+// Says that this page is open, while one looks at it or leaving would ask, or closed; shows who else has it open.
 
 const box = document.getElementById("present");
 const form = document.getElementById("edit-form");
@@ -27,5 +27,10 @@ async function tell() {
   if (isNew) document.getElementById("announced").textContent = box.textContent.trim().replace(/\s+/g, " ") || window.gettext("No one else is editing this.");
 }
 
+addEventListener("pagehide", () => {
+  const { value } = form.elements.csrfmiddlewaretoken;
+  navigator.sendBeacon(box.dataset.address, new URLSearchParams({ csrfmiddlewaretoken: value, gone: "" }));
+});
+addEventListener("pageshow", ({ persisted }) => { if (persisted) beat(); });
 document.addEventListener("visibilitychange", () => { if (!document.hidden) beat(); });
 beat();

@@ -2,7 +2,7 @@
 // all that is typed. Without this module the form is sent as browsers send it.
 
 import { lost } from "./connection.js";
-import { put } from "./messages.js";
+import { make, put } from "./messages.js";
 import { problem, SIGNED_OUT } from "./session.js";
 import { typedInto } from "./unsaved.js";
 
@@ -62,8 +62,8 @@ function unexpected(answer) {
 }
 
 function notSaved(text, submitter) {
-  const words = Object.assign(document.createElement("p"), { textContent: `${text} ` });
-  const again = Object.assign(document.createElement("button"), { type: "button", className: "link", textContent: gettext("Save again") });
+  const words = make("p", { textContent: `${text} ` });
+  const again = make("button", { type: "button", className: "link", textContent: gettext("Save again") });
   again.addEventListener("click", () => form.requestSubmit(submitter?.isConnected ? submitter : null));
   words.append(again);
   said = [put("error", [words])];
@@ -73,7 +73,7 @@ function notSaved(text, submitter) {
 // Their rights have changed: saving again would not help, but the text is theirs.
 function forbidden(problems) {
   const rescue = gettext("What you typed is still on this page, and kept in this browser: copy what you need before you leave.");
-  const lines = [...problems, rescue].map((text) => Object.assign(document.createElement("p"), { textContent: text }));
+  const lines = [...problems, rescue].map((text) => make("p", { textContent: text }));
   const text = document.createElement("div");
   text.append(...lines);
   said = [put("error", [text])];
@@ -112,11 +112,11 @@ function refused({ errors, problems }) {
     const place = document.getElementById(`error-${name}`);
     if (!place) unplaced.push(...texts);
     if (place) unfold(place);
-    place?.replaceChildren(...texts.map((text) => Object.assign(document.createElement("p"), { className: "error", textContent: text })));
+    place?.replaceChildren(...texts.map((text) => make("p", { className: "error", textContent: text })));
     first ??= mark(name) ?? place;
   }
-  const words = Object.assign(document.createElement("p"), { textContent: gettext("Not saved yet. The problems are named beside the fields; everything you typed is still here.") });
-  const lines = unplaced.map((text) => Object.assign(document.createElement("p"), { textContent: text }));
+  const words = make("p", { textContent: gettext("Not saved yet. The problems are named beside the fields; everything you typed is still here.") });
+  const lines = unplaced.map((text) => make("p", { textContent: text }));
   const text = document.createElement("div");
   text.append(words, ...lines);
   said = [put("error", [text])];

@@ -2,6 +2,8 @@
 // from here: what one person typed is not sent as another's. The dialog shows what the pages for signing in mark with
 // `data-sign-in-step`, one step after the other; all other pages open in another tab.
 
+import { make } from "./messages.js";
+
 const { gettext, interpolate } = window;
 const frame = document.querySelector("form[data-person]");
 const PATIENCE = 10_000;
@@ -57,7 +59,7 @@ async function stepOf(answer) {
 }
 
 function elsewhere(address) {
-  const link = Object.assign(document.createElement("a"), { className: "button button-primary wide", href: address, textContent: gettext("Go on in another tab") });
+  const link = make("a", { className: "button button-primary wide", href: address, textContent: gettext("Continue in another tab") });
   const whole = document.createElement("div");
   whole.append(link);
   return whole;
@@ -67,13 +69,13 @@ function opened() {
   const dialog = document.createElement("dialog");
   dialog.className = "dialog";
   dialog.setAttribute("aria-labelledby", "sign-in-again");
-  const title = Object.assign(document.createElement("h2"), { id: "sign-in-again", textContent: gettext("You are signed out") });
+  const title = make("h2", { id: "sign-in-again", textContent: gettext("You are signed out") });
   const why = document.createElement("p");
   why.textContent = interpolate(gettext("Sign in again as %(name)s, and it goes on from here. What you typed is still on the page."), frame.dataset, true);
-  const problem = Object.assign(document.createElement("p"), { className: "notice notice-error", hidden: true });
+  const problem = make("p", { className: "notice notice-error", hidden: true });
   problem.setAttribute("role", "alert");
-  const step = Object.assign(document.createElement("div"), { className: "stack" });
-  const later = Object.assign(document.createElement("button"), { type: "button", className: "button button-quiet wide", textContent: gettext("Not now") });
+  const step = make("div", { className: "stack" });
+  const later = make("button", { type: "button", className: "button button-quiet wide", textContent: gettext("Cancel") });
   later.addEventListener("click", () => dialog.close());
   dialog.append(title, why, problem, step, later);
   document.body.append(dialog);

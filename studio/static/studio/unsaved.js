@@ -35,14 +35,10 @@ export function remove(key) {
   store()?.removeItem(key);
 }
 
-// Says whether there is a copy now: the storage may be full.
 export function keep(key, copy) {
   try {
     store().setItem(key, JSON.stringify({ ...copy, at: Date.now() }));
-    return true;
-  } catch {
-    return false;
-  }
+  } catch { /* the storage is full: then there is no copy */ }
 }
 
 // The person's copies of one thing, the newest first.
