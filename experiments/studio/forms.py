@@ -10,6 +10,7 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import MAX_PATH, Arm
 
 from experiments.rollouts.models import MAX_REASON
@@ -29,7 +30,7 @@ FIELDS: Final = {
 """Maps fields of the API to form fields."""
 LOCAL: Final = "%Y-%m-%dT%H:%M"
 """As the browser's control for a day and a time has it."""
-ARM: Final = "new"
+ARM: Final = pgettext_lazy("variant", "new")
 """The default name of an arm."""
 
 
@@ -82,11 +83,11 @@ class ShareForm(forms.Form):
     step_1_share = percent_field(
         label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
     )
-    step_1_at = moment_field(label=_("From"))
+    step_1_at = moment_field(label=pgettext_lazy("time", "From"))
     step_2_share = percent_field(
         label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
     )
-    step_2_at = moment_field(label=_("From"))
+    step_2_at = moment_field(label=pgettext_lazy("time", "From"))
 
     @property
     def main(self) -> list[forms.BoundField]:

@@ -63,8 +63,8 @@ class SharePage(ResourcePage):
             self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
             return self.show(version, form, status=403)
         share = percent(int(form.cleaned_data["share"] * PER_CENT))
-        message = _("%(version)s is tried on %(share)s%% of the requests.")
-        return self.go(of_rollout(started), message % {"version": title_of(version), "share": share})
+        message = _("Rollout started: %(version)s for %(share)s%% of the requests.")
+        return self.go(of_rollout(started), message % {"version": reference_to(version), "share": share})
 
     @property
     def found(self) -> VersionedResource:
@@ -92,7 +92,7 @@ class SharePage(ResourcePage):
         context["is_possible"] = bool(live) and not any(context[reason] for reason in reasons_against)
         return self.page(
             "experiments/share.html",
-            title=_("Try %(version)s on a share of the requests") % {"version": reference_to(version)},
+            title=_("Start a rollout of %(version)s") % {"version": reference_to(version)},
             status=status,
             form=form,
             version=version,
