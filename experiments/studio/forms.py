@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from django import forms
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import MAX_PATH, Arm
 
 from experiments.rollouts.models import MAX_REASON

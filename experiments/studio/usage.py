@@ -91,7 +91,7 @@ class UsagePage(ResourcePage):
         ]
 
     def _key_names(self, prefixes: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of API keys by their prefixes, for their owners and the admins of the workspace."""
+        """Return the names of API keys by prefix, for their owners and the admins of the workspace."""
         wanted = {one for one in prefixes if one}
         if not wanted:
             return {}

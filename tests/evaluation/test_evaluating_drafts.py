@@ -145,7 +145,7 @@ def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     edgar = Window.of("edgar")
     shown = edgar.get("/studio/experiments/")
-    assert "Experiment Dataset State Pass rate Started Writer Questions" in shown.text
+    assert "Experiment Dataset State Pass rate Started Writer, version 1 Questions" in shown.text
     [row] = shown.rows
     assert "complete 24 done, 0 failed" in row
     assert "/studio/experiments/" in edgar.get("/studio/").links

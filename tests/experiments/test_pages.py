@@ -202,12 +202,12 @@ def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) ->
         sent = {**about, "versionId": version, "runs": runs, **more}
         assert cast.paula.post("/usage", sent).status < 300
 
-    def give(value: bool) -> None:
+    def give(value: str) -> None:
         sent = {**about, "versionId": live, "name": "helpful", "value": value}
         assert cast.paula.post("/feedback", sent).status == 201
 
     report(live, 40)
-    give(True)
+    give("yes")
     paula = Window.of("paula")
     for number in range(2):  # of the second one, the first is earlier as well
         made = started(cast.paula, AGENTS, arm(draft, weight=3000))
@@ -215,10 +215,10 @@ def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) ->
         assert paula.get(address).text.count("No runs yet.") == 2 and "helpful" not in paula.get(address).text
         report(draft, 3, arm="new")
         report(live, 7 + number)
-        give(False)
+        give("no")
         assert cast.paula.post(f"/rollouts/{made['id']}/stop", {}).status == 200
         report(live, 50)
-        give(True)
+        give("yes")
         shown = paula.get(address)
         runs = re.findall(r"<dt>Runs</dt><dd>(\d+)</dd>", shown.markup)
         assert runs == ["3", str(7 + number)] and "1 of 1" in shown.text, shown.text
