@@ -39,9 +39,7 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(label=gettext_lazy("File"), required=False, allow_empty_file=True)
     pasted = forms.CharField(label=gettext_lazy("Or cells from a spreadsheet"), required=False, strip=False)
-    first_row = forms.ChoiceField(
-        label=gettext_lazy("The first of these rows"), required=False, choices=FIRST_ROWS
-    )
+    first_row = forms.ChoiceField(label=gettext_lazy("First row"), required=False, choices=FIRST_ROWS)
     format = forms.ChoiceField(
         label=gettext_lazy("Format"),
         required=False,

@@ -35,7 +35,7 @@ def test_an_experiment_takes_eight_clicks_and_a_draft_one(enter: Enter, api_of: 
     page.get_by_label("Agent").select_option(label="Judged")
     person.check(page.get_by_role("checkbox", name="Same"))
     person.click(page.locator("main button[type=submit]").last)
-    person.click(page.get_by_role("button", name="Start", exact=True))
+    person.click(page.get_by_role("button", name="Start experiment"))
     expect(page.get_by_role("heading", name="Judged")).to_be_visible()
     assert person.count <= 8
     expect(main.locator("summary[aria-current=page]")).to_contain_text("Experiments")

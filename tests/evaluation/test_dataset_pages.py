@@ -215,11 +215,11 @@ def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alic
     assert alice.post("/feedback", {**about, "comment": "It is <wrong>"}).status == 201
     dataset = make_dataset(alice)
     listed = edgar.get("/studio/versioning/agent/writer/runs/").content.decode()
-    assert "helpful: False" in listed and "It is &lt;wrong&gt;" in listed
+    assert "helpful: no" in listed and "It is &lt;wrong&gt;" in listed
     [said] = re.findall(r'name="about" value="([^"]*)"', listed)
     [address] = re.findall(r'action="([^"]*add-item/)"', listed)
     form = edgar.post(address, about=unescape(said))
-    assert "helpful: False It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
+    assert "helpful: no It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
     [kept] = re.findall(r'name="about" value="([^"]*)"', form.content.decode())
     item = {"dataset": dataset.rpartition("/")[2], "input": "Where?", "ground_truth": "Here.", "tags": ""}
     edgar.send(address, do="add", about=unescape(kept), **item)

@@ -133,7 +133,7 @@ def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None
     dataset = make_evaluated(cast)
     make_gate(cast.alice, dataset)
     shown = Window.of("paula").get(PUBLISH)
-    assert "Run what is missing" in shown.text and "Evaluate this draft" not in shown.text
+    assert "Run experiment" in shown.text and "Evaluate this draft" not in shown.text
     vera = Window.of("vera")
     assert vera.get(EVALUATE).status in {403, 404} and vera.post(EVALUATE, version="").status in {403, 404}
     assert not re.search("Evaluat", vera.get(f"{PAGES}/change/").text)

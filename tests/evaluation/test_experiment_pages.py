@@ -36,7 +36,7 @@ def test_an_experiment_is_started_once_it_was_said_how_much_it_is(edgar: Visitor
     assert "There is no experiment yet" in words_of(edgar.get(page_of(dataset)))
     said = edgar.post(page_of(dataset, "add"), **FORM)
     assert re.search(r"This is 12 answers, about \d+ tokens", words_of(said))
-    assert "Items: 3, attempts for each: 2, and the same of what is published. 1 scorer" in words_of(said)
+    assert "Items: 3, attempts for each: 2, and the same for the live version. 1 scorer" in words_of(said)
     assert not Experiment.objects.exists()
     [cells] = re.findall(r'name="cells" value="(\d+)"', said.content.decode())
     more = words_of(edgar.post(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells))
