@@ -50,7 +50,7 @@ class EvaluationRequired(Forbidden):
         }
 
 
-_HIDDEN: Final = Message("An agent that shows it lacks the evidence that a gate asks for.")
+_HIDDEN: Final = Message("An agent that uses this block lacks the evidence that a gate requires.")
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:

@@ -54,7 +54,7 @@ RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
-    State.SCORER_GONE: (pgettext_lazy("evidence", "A scorer is gone"), "chip-danger"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "Scorer missing"), "chip-danger"),
     State.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
     State.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),

@@ -65,7 +65,7 @@ STATES: Final[dict[str, Promise]] = {
     Outcome.COMPLETE: pgettext_lazy("experiment", "complete"),
     Outcome.CANCELLED: pgettext_lazy("experiment", "cancelled"),
     Outcome.TOO_MANY_ERRORS: gettext_lazy("stopped: too many errors"),
-    Outcome.OVER_BUDGET: gettext_lazy("stopped: its limit is reached"),
+    Outcome.OVER_BUDGET: gettext_lazy("stopped: limit reached"),
     Outcome.EXPIRED: pgettext_lazy("experiment", "expired"),
 }
 
@@ -155,7 +155,7 @@ class ExperimentsPage(DatasetPage):
         names = ExperimentNames.of(page.object_list, self.caller)
         return self.page(
             "evaluation/experiments.html",
-            title=_("Experiments over %(name)s") % {"name": self.dataset.name},
+            title=_("Experiments on %(name)s") % {"name": self.dataset.name},
             page=page,
             lines=[Line(one, self.experiment_address(one.row.pk), names) for one in shown(page.object_list)],
             step=next_step(self),

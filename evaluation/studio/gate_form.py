@@ -18,9 +18,9 @@ KEPT: Final = "kept"
 PINNED: Final = "pinned"
 """The choice of the version of the dataset that the gate is about."""
 RULES: Final[dict[str, Promise]] = {
-    "notWorse": gettext_lazy("it is not found to be worse than what is live"),
+    "notWorse": gettext_lazy("it is not found to be worse than live"),
     "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
-    "noNewFailures": gettext_lazy("nothing fails that passes with what is live"),
+    "noNewFailures": gettext_lazy("nothing fails that passes live"),
     "allPass": gettext_lazy("every item passes, in every attempt"),
     "passRate": gettext_lazy("at least …% of the items pass"),
     "maxTokens": gettext_lazy("it uses at most … × the tokens of live"),

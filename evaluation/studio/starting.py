@@ -8,7 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared.gates import target_digest
 
 from evaluation.experiments.estimating import Estimate
@@ -53,7 +53,7 @@ class StartForm(forms.Form):
     )
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline"),
-        choices=[("", gettext_lazy("none")), (PUBLISHED_BASELINE, gettext_lazy("live version"))],
+        choices=[("", pgettext_lazy("baseline", "none")), (PUBLISHED_BASELINE, gettext_lazy("live version"))],
         required=False,
         help_text=gettext_lazy("Runs the same items, so it doubles the number of answers."),
     )
@@ -201,7 +201,7 @@ class StartPage(DatasetPage):
         """Return the page."""
         return self.page(
             "evaluation/start.html",
-            title=_("New experiment over %(name)s") % {"name": self.dataset.name},
+            title=_("New experiment on %(name)s") % {"name": self.dataset.name},
             status=status,
             form=form,
             attempts=form["attempts"].value(),

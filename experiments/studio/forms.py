@@ -169,7 +169,7 @@ class StopForm(forms.Form):
     """The reason for stopping a rollout."""
 
     reason = forms.CharField(
-        label=_("Why (optional)"),
+        label=_("Reason (optional)"),
         required=False,
         max_length=MAX_REASON,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto"}),

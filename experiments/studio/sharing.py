@@ -70,7 +70,7 @@ class SharePage(ResourcePage):
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
         if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to try.")
+            raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
         return self.with_history
 
     def version(self, version_id: str | None) -> Snapshot:

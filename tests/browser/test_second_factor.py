@@ -66,7 +66,7 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     code = page.get_by_label("Code")
     code.fill("123456")
     page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("alert")).to_contain_text("That is not right.")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong code.")
     assert serious_problems(page) == []
     code.fill(code_of(secret, later=1))
     page.get_by_role("button", name="Continue").click()
@@ -90,7 +90,7 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     expect(code).to_be_focused()
     code.fill("wrong")
     dialog.get_by_role("button", name="Continue").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("That is not right.")
+    expect(dialog.get_by_role("alert")).to_contain_text("Wrong code.")
     assert serious_problems(dialog) == []
     code.fill(codes[1])
     dialog.get_by_role("button", name="Continue").click()

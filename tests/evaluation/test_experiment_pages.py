@@ -35,12 +35,12 @@ def test_an_experiment_is_started_once_it_was_said_how_much_it_is(edgar: Visitor
     dataset = make_scored_dataset(alice, items=3)
     assert "There is no experiment yet" in words_of(edgar.get(page_of(dataset)))
     said = edgar.post(page_of(dataset, "add"), **FORM)
-    assert re.search(r"This is 12 answers, about \d+ tokens", words_of(said))
+    assert re.search(r"Estimate: 12 answers, about \d+ tokens", words_of(said))
     assert "Items: 3, attempts for each: 2, and the same for the live version. 1 scorer" in words_of(said)
     assert not Experiment.objects.exists()
     [cells] = re.findall(r'name="cells" value="(\d+)"', said.content.decode())
     more = words_of(edgar.post(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells))
-    assert "This is 18 answers" in more and not Experiment.objects.exists()
+    assert "Estimate: 18 answers" in more and not Experiment.objects.exists()
     shown = edgar.post(page_of(dataset, "add"), **FORM, cells=cells)
     assert "0 done, 0 failed, 0 skipped, 6 queued" in words_of(shown)
     candidate = Experiment.objects.exclude(pair_of=None).get()
@@ -117,7 +117,7 @@ def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
 
 def test_a_comparison_that_finds_nothing_says_what_more_items_would_show(edgar: Visitor, alice: Api) -> None:
     _, page = compare(alice, edgar, 12)
-    assert "How many items you need Items A drop that would be seen, in points 10 73" in page
+    assert "How many items you need Items Detectable drop, in points 10 73" in page
 
 
 def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: Api) -> None:

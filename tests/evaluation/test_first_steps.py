@@ -60,7 +60,10 @@ def test_a_pasted_table_becomes_a_gate_step_by_step(cast: Cast) -> None:
         "bypass": "admin",
         "enabled": "yes",
     }
-    assert "Gate saved. The page for publishing shows" in paula.get(paula.post(making, **chosen).headers["Location"]).text
+    assert (
+        "Gate saved. The page for publishing shows"
+        in paula.get(paula.post(making, **chosen).headers["Location"]).text
+    )
     assert cast.alice.get(GATES).body["total"] == 1
     assert 'class="notice step"' not in paula.get(page).markup
 

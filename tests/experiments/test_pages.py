@@ -120,7 +120,7 @@ def test_one_rollout_at_a_time_and_only_with_a_live_version(cast: Cast, kind: Ki
     assert "everyone gets it already" in paula.get(page_of(kind, "share"), version=live).text
     assert start(paula, kind, live).status == 409
     started(cast.paula, kind, arm(draft), bucketBy="customer.id")
-    assert "A rollout is already running here" in paula.get(page_of(kind, "share")).text
+    assert "A rollout is already running; only one" in paula.get(page_of(kind, "share")).text
     assert start(paula, kind, draft).status == 409
     assert "is running" in paula.get(page_of(kind, "publish")).text
     # The next form begins with the key of the last rollout.
@@ -244,3 +244,12 @@ def test_runs_of_experiments_are_named_as_such(cast: Cast) -> None:
     count = Count.of(APPLICATION, timezone.now(), cost=None, runs=1)
     store({Counted("agent", "writer", live, "evaluation", timezone.now().date()): count})
     assert '<span class="chip">Experiment</span>' in Window.of("paula").get(page_of(AGENTS, "runs")).markup
+
+
+def test_in_german_a_step_begins_at_a_time(cast: Cast) -> None:
+    _, draft = with_draft(cast.alice, AGENTS)
+    paula = Window.of("paula")
+    paula.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    form = paula.get(page_of(AGENTS, "share"), version=draft)
+    assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == ["Ab", "Ab"]
+    assert form.field("name") == "neu"
