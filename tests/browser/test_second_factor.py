@@ -53,7 +53,7 @@ def set_up_app(page: Page) -> tuple[str, list[str]]:
     secret = page.locator("#totp-secret").inner_text()
     expect(page.get_by_alt_text("QR code")).to_be_visible()
     page.get_by_label("Code that the app shows").fill(code_of(secret))
-    page.get_by_role("button", name="Add", exact=True).first.click()
+    page.get_by_role("button", name="Add app").click()
     expect(page.get_by_text("10 recovery codes are left.")).to_be_visible()
     assert serious_problems(page) == []
     return secret, page.locator("#recovery-codes li").all_inner_texts()

@@ -53,7 +53,7 @@ def make(page: Page, receiver: Receiver, name: str) -> str:
     page.get_by_role("link", name="New webhook").click()
     page.get_by_label("URL").fill(receiver.url)
     page.get_by_label("Purpose (optional)").fill(name)
-    page.get_by_text("Agents", exact=True).click()
+    page.locator("summary", has_text="Agents").click()
     page.get_by_role("group", name="Events to send").get_by_label("Published", exact=True).first.check()
     page.get_by_role("button", name="Create").click()
     return page.get_by_label("The secret", exact=True).input_value()

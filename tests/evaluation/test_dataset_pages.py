@@ -148,13 +148,13 @@ def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
     assert (held["name"], held["scorerIds"], held["inputSchema"]) == ("New", ["exact"], {"type": "string"})
     for wrong in ({"name": "Other"}, {"name": ""}, {"name": "New", "input_schema": "{"}):
         assert edgar.client.post(address, wrong).status_code == 400
-    assert "“New” is deleted" in words_of(edgar.post(page_of(dataset, "delete")))
+    assert "“New” deleted" in words_of(edgar.post(page_of(dataset, "delete")))
     assert alice.get(dataset).status == 404
 
 
 def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> None:
     address = "/studio/datasets/add-item/"
-    assert "Make one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
+    assert "Create one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
     dataset = make_dataset(alice)
     shown = unescape(edgar.post(address, tried='"12"', output="here").content.decode())
     assert '"12"</textarea>' in shown and "here</textarea>" in shown
@@ -168,7 +168,7 @@ def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> Non
     [item] = alice.get(f"{dataset}/items").body["items"]
     assert (item["input"], item["groundTruth"], item["metadata"]) == ("12", "here", {"tags": ["must"]})
     assert edgar.client.post(address, {"do": "add", **added, "input": ""}).status_code == 400
-    assert "Make one first." in words_of(Visitor("vera").get(address))
+    assert "Create one first." in words_of(Visitor("vera").get(address))
 
 
 def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:

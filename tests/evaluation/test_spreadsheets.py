@@ -286,10 +286,10 @@ def test_what_is_sent_back_is_limited(edgar: Visitor, alice: Api) -> None:
     fields = form_of(looks(edgar, dataset, b"input\n" + b"a" * 5000 + b"\n"))
     for content in ("x", ":eA==", ":" + "=" * 9, fields["content"][:-8]):
         refused = edgar.post(page_of(dataset, "import"), content=content, format="csv", do="import")
-        assert refused.status_code == 400 and "did not arrive whole" in words_of(refused)
+        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
     with override_settings(EDITOR_MAX_BODY=4000):  # packed it is smaller
         refused = edgar.post(page_of(dataset, "import"), **fields, do="import")
-        assert refused.status_code == 400 and "did not arrive whole" in words_of(refused)
+        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
     wide = looks(edgar, dataset, b",".join(b"c%d" % n for n in range(201)) + b"\n")
     assert wide.status_code == 400 and "has 201 columns" in words_of(wide)
     assert inputs(alice, dataset) == []
