@@ -15,7 +15,7 @@ from experiments.studio.forms import PER_CENT, ShareForm, percent
 from experiments.studio.links import of_rollout, of_rollouts
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.translation import reference_to, title_of
+from studio.translation import reference_to
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -83,7 +83,7 @@ class SharePage(ResourcePage):
         """Return the form, with what prevents the rollout."""
         live = self.found.active
         context: dict[str, Any] = {
-            "live_title": title_of(live) if live else "",
+            "live_title": reference_to(live) if live else "",
             "running_address": of_rollouts(self.kind, self.resource_id) if running_of(self.found) else "",
             "is_file": self.found.pointers is not None,
             "is_live": version.version_id == self.found.active_id,
