@@ -166,6 +166,7 @@ def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) ->
         assert visitor.client.post(page_of(dataset, experiment), {"do": "cancel"}).status_code in {403, 404}
 
 
+@pytest.mark.database
 def test_pages_name_what_was_tested_and_with_what_it_is_compared(edgar: Visitor, alice: Api) -> None:
     address, page = compare(alice, edgar, 12)
     assert "Writer, version 2 vs. version 1 complete Tested Writer , version 2 Baseline version 1" in page

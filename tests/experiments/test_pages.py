@@ -194,6 +194,7 @@ def test_a_rollout_whose_key_no_request_sends_is_warned_of(cast: Cast) -> None:
     assert warning not in paula.get(address).text
 
 
+@pytest.mark.database
 def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) -> None:
     live, draft = with_draft(cast.alice, AGENTS)
     about = {"resource": {"kind": "agent", "id": "writer"}}
