@@ -25,9 +25,9 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "experiment.finished": gettext_lazy("The experiment {experiment} has ended"),
     "experiment.cancelled": gettext_lazy("{who} cancelled the experiment {experiment}"),
     "experiment.deleted": gettext_lazy("{who} deleted the experiment {experiment}"),
-    "gate.created": gettext_lazy("{who} made a gate that asks for an evaluation over {dataset}"),
-    "gate.changed": gettext_lazy("{who} changed the gate that asks for an evaluation over {dataset}"),
-    "gate.deleted": gettext_lazy("{who} deleted the gate that asked for an evaluation over {dataset}"),
+    "gate.created": gettext_lazy("{who} created a gate that requires a test on {dataset}"),
+    "gate.changed": gettext_lazy("{who} changed the gate that requires a test on {dataset}"),
+    "gate.deleted": gettext_lazy("{who} deleted the gate that required a test on {dataset}"),
 }
 _NAMES: Final = {
     "dataset": ("dataset", "name"),
@@ -53,12 +53,10 @@ def _bypassed(event: Event, names: Names) -> Sentence:
         "reason": str(event.detail.get("reason") or ""),
     }
     if names.of_one:
-        return Sentence(
-            _("{who} published {version} without the evaluation over {dataset}: “{reason}”"), values
-        )
+        return Sentence(_("{who} published {version} without the test on {dataset}: “{reason}”"), values)
     values["resource"] = names.resource(event)
     return Sentence(
-        _("{who} published {version} of {resource} without the evaluation over {dataset}: “{reason}”"), values
+        _("{who} published {version} of {resource} without the test on {dataset}: “{reason}”"), values
     )
 
 
@@ -85,7 +83,7 @@ EXPERIMENTS: Final = EventSubject(
     types=[
         EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_sentence_of),
         EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_sentence_of),
-        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_sentence_of),
+        EventType(name="cancelled", title=pgettext_lazy("experiment", "cancelled"), sentence=_sentence_of),
         EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
     ],
 )

@@ -53,7 +53,7 @@ class MailPage(StudioPage):
         turned_off += [one for one in known if one not in sent.getlist("topic")]
         chosen = {"turned_off": turned_off, "daily": sent.get("when") == "daily"}
         MailPreferences.objects.update_or_create(user_id=user.pk, defaults=chosen)
-        return self.go(self.request.path, _("Your choice is saved."))
+        return self.go(self.request.path, _("Mail settings saved."))
 
     def _change_address(self) -> HttpResponse:
         if self.field is None:
@@ -64,13 +64,13 @@ class MailPage(StudioPage):
         address = self.request.POST["address"].strip()
         user: Any = self.request.user
         if address and not is_mail_address(address):
-            return self._show(problem=_("This is no mail address."), typed=address, status=400)
+            return self._show(problem=_("Enter a valid mail address."), typed=address, status=400)
         before = address_of(user)
         if address != before:
             accounts().filter(pk=user.pk).update(**{self.field: address})
             if before:
                 Mail.due(MailKind.ADDRESS_CHANGED, user_id=user.pk, detail={"to": before}).save()
-        return self.go(self.request.path, _("Your mail address is saved."))
+        return self.go(self.request.path, _("Mail address saved."))
 
     def _show(self, *, problem: str = "", typed: str | None = None, status: int = 200) -> HttpResponse:
         if not conf.is_on():

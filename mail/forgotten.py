@@ -109,7 +109,7 @@ class ForgottenPasswordPage(View):
         """Store what was typed for a worker, and say what happens if there is such an account."""
         asked = request.POST.get("asked", "").strip()
         if not asked or len(asked) > MAX_ASKED or not asked.isprintable():
-            return self._page(problem=_("Type a user name or a mail address."), status=400)
+            return self._page(problem=_("Enter a user name or a mail address."), status=400)
         address = client_address(request)
         counted = [subject("forgotten", caseless(asked))]
         counted += [subject("address", f"forgotten {address}")] if address else []

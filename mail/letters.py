@@ -72,7 +72,7 @@ def _letter_of_invitation(invitation: Invitation) -> Letter:
         subject=subject,
         sentences=sentences,
         address=conf.public_address(invitation_address(invitation.mailed_token)),
-        button=_("Look at the invitation"),
+        button=_("View invitation"),
         ends=[
             _("The link is valid until %(until)s. If you expect no invitation, do nothing.") % names,
         ],

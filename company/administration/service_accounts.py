@@ -32,7 +32,7 @@ class ServiceAccountForm(forms.Form):
         label=gettext_lazy("User name"),
         max_length=150,
         help_text=gettext_lazy(
-            "What history and log call it, such as deploy-bot. It cannot be changed later."
+            "Shown in the history and the activity, for example deploy-bot. It cannot be changed later."
         ),
     )
     role = forms.ChoiceField(label=gettext_lazy("Role"), choices=CHOICES, initial=Role.VIEWER.value)
@@ -74,7 +74,7 @@ class ServiceAccountsPage(WorkspacePage):
         except IdTaken as error:
             form.add_error("username", translated(error.message))
             return self.show(form, status=409)
-        return self.go(self.address(self.tab), _("The service account %(name)s is created.") % {"name": name})
+        return self.go(self.address(self.tab), _("Service account %(name)s created.") % {"name": name})
 
     def rows(self) -> QuerySet[Membership]:
         """Return the memberships of the service accounts of the workspace; raises `Forbidden`."""
@@ -127,7 +127,7 @@ class DeleteServiceAccountPage(ServiceAccountsPage):
         """Switch it off with its keys, and show the list."""
         self._require()
         self.verbs.delete_service_account(self.username, by=self.caller)
-        message = _("The service account %(name)s is deleted.") % {"name": self.username}
+        message = _("Service account %(name)s deleted.") % {"name": self.username}
         return self.go(self.address(self.tab), message)
 
     def _require(self) -> None:

@@ -74,7 +74,7 @@ def identity_of(caller: Caller) -> Identity:
     """Return who the caller is; raises `Unauthorized` for an account that is gone."""
     user: User | None = accounts().filter(pk=caller.user_id).first()
     if user is None:
-        raise Unauthorized("This account is gone.")
+        raise Unauthorized("This account no longer exists.")
     readable = caller.scope(Right.READ)
     found = Workspace.objects.all() if readable is None else Workspace.objects.filter(pk__in=readable)
     return Identity(

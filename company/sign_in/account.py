@@ -70,7 +70,7 @@ class ConfirmPage(StudioPage):
             return confirming.confirm_page(request, problem, next_url=self._next)
         return self.go(
             self._next,
-            _("Thank you. For %(minutes)s minutes you are not asked again.") % {"minutes": MINUTES},
+            _("Confirmed. You won’t be asked again for %(minutes)s minutes.") % {"minutes": MINUTES},
         )
 
     @property
@@ -146,9 +146,9 @@ class LinksPage(StudioPage):
         if found is None:
             raise NotFound
         if own.count() == 1 and not takes_password_of(user):
-            return self._show(_("Without it you could not sign in any more."), status=409)
+            return self._show(_("Without this link you could not sign in any more."), status=409)
         found.delete()
-        return self.go(self.request.path, _("The link is removed."))
+        return self.go(self.request.path, _("Link removed."))
 
     def _show(self, problem: str = "", *, status: int = 200) -> HttpResponse:
         offered = single_sign_on.offered()

@@ -48,7 +48,7 @@ def check_password(request: HttpRequest, given: str) -> str:
     except TooManyAttempts as error:
         return sentence_about_waiting(error.seconds)
     if not takes_password_of(user) or not user.check_password(given):
-        return _("This is not your password.")
+        return _("Wrong password.")
     attempt.succeeded(own)
     sessions.confirm(request)
     return ""
@@ -66,7 +66,7 @@ def confirm_page(request: HttpRequest, problem: str = "", *, next_url: str = "")
     return framed(
         request,
         "company/confirm.html",
-        title=_("Is it you?"),
+        title=_("Confirm your password") if takes_password_of(user) else _("Confirm that it is you"),
         status=400 if problem else 200,
         fields=fields,
         problem=problem,

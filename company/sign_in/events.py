@@ -40,30 +40,52 @@ def record(
         events.record(event_type, by=by, workspace_id=None, **detail)
 
 
-_WORDS: Final = {
-    "password": gettext_lazy("password"),
-    "sso": gettext_lazy("single sign-on"),
-    "second_factor": gettext_lazy("second factor"),
+_KINDS: Final = {
     "totp": gettext_lazy("App for one-time codes"),
     "webauthn": gettext_lazy("Security key"),
 }
-"""The codes in these events in words; the names of providers, and what they refuse for, are as they are."""
-
-
-def _words(code: Any) -> str:
-    return str(_WORDS.get(code, code or ""))
+"""The kinds of second factors in words."""
+_SIGNED_IN: Final = {
+    "password": gettext_lazy("{who} signed in with a password"),
+    "sso": gettext_lazy("{who} signed in with single sign-on"),
+}
+_REASONS: Final = {
+    "password": gettext_lazy("wrong password"),
+    "second_factor": gettext_lazy("wrong code of the second factor"),
+    "cancelled": gettext_lazy("the sign-in was cancelled"),
+    "expired": gettext_lazy("the provider’s answer was too old"),
+    "inactive": gettext_lazy("the account is deactivated"),
+    "linked_already": gettext_lazy("the account is linked to another identity"),
+    "no_account": gettext_lazy("there is no such account"),
+    "no_membership": gettext_lazy("the account is in no workspace"),
+    "no_name": gettext_lazy("the provider sent no usable user name"),
+    "not_again": gettext_lazy("the provider did not ask for credentials again"),
+    "other_person": gettext_lazy("another person signed in at the provider"),
+    "provider_refused": gettext_lazy("the provider refused it"),
+    "provider_unavailable": gettext_lazy("the provider could not be reached"),
+    "taken": gettext_lazy("the identity belongs to another account"),
+}
+"""Why a sign-in failed. The other codes are about an answer of a provider that was not valid."""
 
 
 def _sign_in(event: Event, names: Names) -> Sentence:
     detail = event.detail
-    way: dict[str, Fragment | str] = {"way": _words(detail.get("provider") or detail.get("method"))}
+    provider, method = str(detail.get("provider") or ""), str(detail.get("method") or "")
     if event.type == "signIn.succeeded":
-        return Sentence(_("{who} signed in ({way})"), way)
-    why: dict[str, Fragment | str] = {**way, "why": _words(detail.get("reason"))}
-    if detail.get("username"):
-        name = people_in([str(detail["username"])], Place.NAMED)
-        return Sentence(_("A sign-in as {name} was refused ({way}: {why})"), {**why, "name": name})
-    return Sentence(_("A sign-in was refused ({way}: {why})"), why)
+        if provider:
+            return Sentence(_("{who} signed in with {provider}"), {"provider": provider})
+        if method.startswith("password+"):
+            return Sentence(_("{who} signed in with a password and a second factor"), {})
+        return Sentence(str(_SIGNED_IN.get(method, _("{who} signed in"))), {})
+    code = str(detail.get("reason") or "")
+    not_valid = _("the provider’s answer was not valid (%(code)s)") % {"code": code}
+    why: dict[str, Fragment | str] = {"why": str(_REASONS.get(code, not_valid)), "provider": provider}
+    if not detail.get("username"):
+        return Sentence(_("Someone failed to sign in with {provider}: {why}"), why)
+    why["name"] = people_in([str(detail["username"])], Place.NAMED)
+    if provider:
+        return Sentence(_("Someone failed to sign in as {name} with {provider}: {why}"), why)
+    return Sentence(_("Someone failed to sign in as {name}: {why}"), why)
 
 
 def _session(event: Event, names: Names) -> Sentence:
@@ -72,7 +94,7 @@ def _session(event: Event, names: Names) -> Sentence:
         return Sentence(_("{who} ended {count} sessions"), {"count": count})
     name = people_in([str(event.detail.get("username"))], Place.NAMED)
     return Sentence(
-        _("{count} sessions of {name} ended, because the account was switched off"),
+        _("{count} sessions of {name} ended, because the account was deactivated"),
         {"count": count, "name": name},
     )
 
@@ -92,12 +114,16 @@ SIGN_IN: Final = EventSubject(
 )
 
 
+def _kind(code: Any) -> str:
+    return str(_KINDS.get(code, code or ""))
+
+
 def _second_factor(event: Event, names: Names) -> Sentence:
-    kind: dict[str, Fragment | str] = {"kind": _words(event.detail.get("kind"))}
+    kind: dict[str, Fragment | str] = {"kind": _kind(event.detail.get("kind"))}
     if event.type == "secondFactor.added":
-        return Sentence(_("{who} set up a second factor ({kind})"), kind)
+        return Sentence(_("{who} set up a second factor: {kind}"), kind)
     if event.actor == event.detail.get("username"):
-        return Sentence(_("{who} removed a second factor ({kind})"), kind)
+        return Sentence(_("{who} removed a second factor: {kind}"), kind)
     name = people_in([str(event.detail.get("username"))], Place.NAMED)
     return Sentence(_("{who} removed the second factors of {name}"), {"name": name})
 

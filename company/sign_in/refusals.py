@@ -45,10 +45,10 @@ SENTENCES: Final[Mapping[str, str | Promise]] = {
         "%(provider)s cannot be reached at the moment. Try again in a minute."
     ),
     "no_account": gettext_lazy(
-        "You have no account here yet, and accounts are not made by signing in. Ask an administrator."
+        "You have no account here yet, and signing in does not create one. Ask an administrator."
     ),
     "no_name": gettext_lazy("No user name could be made of what %(provider)s says about you."),
-    "inactive": gettext_lazy("Your account is switched off. Ask an administrator."),
+    "inactive": gettext_lazy("Your account is deactivated. Ask an administrator."),
     "no_membership": gettext_lazy(
         "You are a member of no workspace yet. Ask an admin of a workspace to invite you."
     ),

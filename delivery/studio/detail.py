@@ -49,9 +49,9 @@ class DeliveryRow:
             return ""
         if at - timezone.now() < datetime.timedelta(minutes=1):
             if not self.attempts:
-                return _("It is sent as soon as a worker has time.")
-            return _("It will be tried again soon.")
-        return format_html(_("It will be tried again in {time}."), time=time_element(at, timeuntil(at)))
+                return _("The message is sent as soon as a worker is free.")
+            return _("The next attempt follows soon.")
+        return format_html(_("Next attempt in {time}."), time=time_element(at, timeuntil(at)))
 
 
 class ShowPage(WebhookPage):
@@ -117,10 +117,10 @@ class RotatePage(WebhookPage):
             self.webhook_id, keep_previous_hours=form.cleaned_data["hours"], by=self.caller
         )
         self.webhook.refresh_from_db()
-        message = _("There is a new secret.")
+        message = _("New secret created.")
         if until:
             message = format_html(
-                _("There is a new secret. The old one also signs until {moment}."),
+                _("New secret created. The old one also signs until {moment}."),
                 moment=time_element(until, moment_in_words(until)),
             )
         response = self.go(self.own_address(), message)
@@ -169,7 +169,7 @@ class ReplayPage(ActionPage):
             administration.replay(self.webhook_id, delivery, by=self.caller)
         except Invalid:
             return self.refused()
-        return self.go(self.own_address(), _("The message is sent once more, under the same id."))
+        return self.go(self.own_address(), _("Message queued again under the same id."))
 
 
 class EnablePage(ActionPage):
@@ -181,9 +181,9 @@ class EnablePage(ActionPage):
         changes: dict[str, Any] = {"enabled": wanted}
         administration.change(self.webhook_id, changes, by=self.caller)
         message = (
-            _("It is enabled, and receives what happens from now on.")
+            _("Webhook enabled. It receives events from now on.")
             if wanted
-            else _("It is disabled, and receives nothing.")
+            else _("Webhook disabled. It receives nothing.")
         )
         return self.go(self.own_address(), message)
 
@@ -194,4 +194,4 @@ class TakeOverPage(ActionPage):
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Take over the webhook."""
         administration.take_over(self.webhook_id, by=self.caller)
-        return self.go(self.own_address(), _("You now look after this webhook."))
+        return self.go(self.own_address(), _("You are now responsible for this webhook."))

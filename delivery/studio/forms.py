@@ -14,7 +14,6 @@ from delivery.webhooks.administration import MAX_DESCRIPTION, MAX_ID_PREFIX, MAX
 from delivery.webhooks.models import MAX_URL, Webhook
 from studio.activity.wording import TypeGroup, grouped
 from versioning.domain.events import types
-from versioning.domain.kinds import KINDS_BY_SLUG
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +25,8 @@ class Choices:
 
     @property
     def is_open(self) -> bool:
-        """Whether they are expanded: the group about resources, and groups with a choice."""
-        return self.group.subject in KINDS_BY_SLUG or bool(self.chosen)
+        """Whether they are expanded, because one is chosen."""
+        return bool(self.chosen)
 
 
 class WebhookForm(forms.Form):
@@ -42,19 +41,19 @@ class WebhookForm(forms.Form):
         ),
     )
     description = forms.CharField(
-        label=_("What it is for"),
+        label=_("Purpose (optional)"),
         required=False,
         max_length=MAX_DESCRIPTION,
-        help_text=_("So that people recognize it."),
+        help_text=_("Helps people recognize the webhook."),
     )
     id_prefix = forms.CharField(
-        label=_("Only ids that begin with"),
+        label=_("Only ids that begin with (optional)"),
         required=False,
         max_length=MAX_ID_PREFIX,
-        help_text=_("Such as support/; then only what concerns an agent or a prompt block is sent."),
+        help_text=_("For example support/. Only events about matching agents and prompt blocks are sent."),
     )
     event_types = forms.MultipleChoiceField(
-        label=_("What to send"), error_messages={"required": _("Choose at least one.")}
+        label=_("Events to send"), error_messages={"required": _("Choose at least one event.")}
     )
 
     def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:

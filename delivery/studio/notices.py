@@ -32,13 +32,13 @@ def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
                 **names,
                 "reason": REASONS[webhook.disabled_reason],
             }
-            yield _notice(webhook, text, _("Look at it"))
+            yield _notice(webhook, text, _("View webhook"))
         elif webhook.pk in left:
             text = _(
                 "The webhook “%(title)s” of %(workspace)s was created by %(person)s, who is no longer a "
                 "member."
             ) % {**names, "person": person(webhook.created_by, Place.NAMED)}
-            yield _notice(webhook, text, _("See who looks after it"))
+            yield _notice(webhook, text, _("View webhook"))
 
 
 def _notice(webhook: Webhook, text: str, link: str) -> Notice:

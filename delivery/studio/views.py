@@ -123,7 +123,7 @@ class CreatePage(WebhooksPage):
             title=_("New webhook"),
             status=status,
             form=form,
-            button=_("Create"),
+            button=_("Create webhook"),
             back_address=self.address("webhooks"),
         )
 
@@ -149,16 +149,16 @@ class ChangePage(WebhookPage):
         except Invalid as error:
             add_errors(form, error, **NAMES)
             return self.show(form, status=400)
-        return self.go(self.own_address(), _("Saved. It applies to what happens from now on."))
+        return self.go(self.own_address(), _("Webhook saved. The change applies to events from now on."))
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/form.html",
-            title=_("Change %(title)s") % {"title": title_of(self.webhook)},
+            title=_("Edit %(title)s") % {"title": title_of(self.webhook)},
             status=status,
             form=form,
-            button=_("Save"),
+            button=_("Save webhook"),
             back_address=self.own_address(),
         )
 
@@ -179,4 +179,4 @@ class DeletePage(WebhookPage):
         """Delete the webhook, and show the list."""
         title = title_of(self.webhook)
         administration.delete(self.webhook_id, by=self.caller)
-        return self.go(self.address("webhooks"), _("The webhook “%(title)s” is deleted.") % {"title": title})
+        return self.go(self.address("webhooks"), _("Webhook “%(title)s” deleted.") % {"title": title})

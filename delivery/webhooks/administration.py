@@ -268,7 +268,7 @@ def take_over(webhook_id: str, *, by: Who) -> Webhook:
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
         if caller.user_id is None:
-            raise Forbidden("A person looks after a webhook.")
+            raise Forbidden("A webhook needs a person who is responsible for it.")
         if webhook.created_by_id != str(caller.user_id):
             webhook.created_by, webhook.created_by_id = caller.username or "", str(caller.user_id)
             webhook.save(update_fields=["created_by", "created_by_id"])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from editor_client.shared.configurations import MAX_MESSAGE
-from editor_client.shared.gates import State
+from editor_client.shared.gates import Rule, State
 from pydantic import Field
 
 from evaluation.experiments.models import public_id
@@ -50,7 +50,7 @@ class EvaluationRequired(Forbidden):
         }
 
 
-_HIDDEN: Final = Message("An agent that shows it lacks the evidence that a gate asks for.")
+_HIDDEN: Final = Message("An agent that uses this block lacks the evidence that a gate requires.")
 
 
 def as_json(judgement: Judgement) -> dict[str, Any]:
@@ -71,38 +71,49 @@ def sentence(judgement: Judgement) -> str:
         _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
         id=ResourceId(AGENT.slug, judgement.affected.id),
         dataset=judgement.gate.dataset.name,
-        rule=(judgement.rule or {}).get("rule", ""),
+        rule=rule_in_words(judgement.rule) if judgement.rule else "",
     )
 
 
 _NO_EVIDENCE_OF_LIVE: Final = Message(
-    "What was live last of the agent {id!r} was not evaluated over {dataset!r}, and a gate compares with it."
+    "The last live version of {id} has not been tested on “{dataset}”, and a gate compares with it."
 )
 _SENTENCES: Final = {
     State.SCORER_GONE: Message(
-        "A scorer of a gate of the agent {id!r} over {dataset!r} is gone, or the prompt block that it judges "
-        "by; another one with the same id does not count."
+        "The gate for {id} on “{dataset}” can’t be checked: a scorer, or the prompt block of a judge, was "
+        "deleted. A new one with the same id does not count."
     ),
-    State.RUNNING: Message("The agent {id!r} is being evaluated over {dataset!r}: wait for the result."),
+    State.RUNNING: Message("{id} is being tested on “{dataset}”. Wait for the result."),
     State.INCOMPLETE: Message(
-        "The evaluation of the agent {id!r} over {dataset!r} is incomplete: it has errors, was stopped, or "
-        "has too few attempts."
+        "The test of {id} on “{dataset}” is incomplete: it has errors, was stopped, or has too few attempts."
     ),
-    State.FAILED: Message(
-        "The agent {id!r} was evaluated over {dataset!r}, and the rule {rule!r} does not hold."
-    ),
+    State.FAILED: Message("{id} was tested on “{dataset}” and failed the rule “{rule}”."),
     State.TOO_FEW: Message(
-        "The agent {id!r} was evaluated over {dataset!r}, and so few items cannot show what the rule "
-        "{rule!r} asks for."
+        "{id} was tested on “{dataset}”, which has too few items to show the rule “{rule}”."
     ),
     State.STALE: Message(
-        "The evaluation of the agent {id!r} over {dataset!r} is out of date: items or scorers have changed, "
-        "or it is too old."
+        "The test of {id} on “{dataset}” is out of date: items or scorers have changed, or it is too old."
     ),
-    State.MISSING: Message(
-        "The agent {id!r} was not evaluated over {dataset!r} as it would be after this change."
-    ),
+    State.MISSING: Message("{id} has not been tested on “{dataset}” with this change."),
 }
+_RULES: Final = {
+    "notWorse": Message("not worse than live"),
+    "noNewFailures": Message("no new failures compared with live"),
+    "allPass": Message("every item passes"),
+}
+
+
+def rule_in_words(rule: Rule) -> Message:
+    """Return a rule of a gate in a few words, for sentences."""
+    match rule["rule"]:
+        case "nonInferior":
+            return Message("at most {number} worse than live", number=f"{rule['margin']:g}")
+        case "passRate":
+            return Message("at least {number}% of the items pass", number=f"{100 * rule['min']:g}")
+        case "maxTokens":
+            return Message("at most {number} times the tokens of live", number=f"{rule['ratio']:g}")
+        case name:
+            return _RULES[name]
 
 
 class BypassEvaluation(RequestSchema):

@@ -36,9 +36,7 @@ class AddForm(forms.Form):
         required=False,
         strip=False,
         widget=forms.Textarea,
-        help_text=gettext_lazy(
-            "What came out is a beginning; change it to what a good answer would have been."
-        ),
+        help_text=gettext_lazy("Starts with the actual answer. Change it to a good one."),
     )
     tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
     about = forms.CharField(required=False, widget=forms.HiddenInput)
@@ -96,7 +94,7 @@ class AddItemPage(StudioPage):
         except (Conflict, ItemTooLarge) as error:
             form.add_error(None, as_text(error.message, request))
             return self.show(form, status=400)
-        return self.go(address("dataset", chosen.workspace_id, str(chosen.pk)), _("The item is added."))
+        return self.go(address("dataset", chosen.workspace_id, str(chosen.pk)), _("Item added."))
 
     def _form(self, data: Any = None, **more: Any) -> AddForm:
         form = AddForm(data, **more)

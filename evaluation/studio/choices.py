@@ -46,9 +46,9 @@ def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[
     if rows[: MOST_LISTED + 1].count() <= MOST_LISTED:
         offer(form, agent=[*first, *agent_choices(workspace_id, by)])
         return
-    help_text = _("Type a part of its name or id.")
+    help_text = _("Enter part of the name or id.")
     if first:
-        help_text += " " + _("Leave it empty for every agent.")
+        help_text += " " + _("Leave empty for every agent.")
     form.fields["agent"] = forms.CharField(
         label=field.label,
         required=field.required,

@@ -38,7 +38,7 @@ ENCODINGS: Final = ("utf-8", WINDOWS)
 """Without a mark, the second is a guess, which the page says."""
 FIRST_ROWS: Final = [
     ("", gettext_lazy("is a header")),
-    (EXAMPLE, gettext_lazy("is an example already: first the input, then a good answer")),
+    (EXAMPLE, gettext_lazy("is already an item: first the input, then a good answer")),
 ]
 _SEPARATORS: Final = {
     ",": gettext_lazy("Commas"),
@@ -49,7 +49,7 @@ _SEPARATORS: Final = {
 }
 _MEMBERS: Final = {
     "input": gettext_lazy("Input"),
-    "input.": gettext_lazy("Member of the input"),
+    "input.": gettext_lazy("Named part of the input"),
     "groundTruth": gettext_lazy("A good answer"),
     TAGS: gettext_lazy("Tags"),
     "metadata.": gettext_lazy("Metadata"),
@@ -79,6 +79,42 @@ _CAPTIONS: Final = {
     "id": "id",
 }
 """The words of the studio and of the API for what a column can be."""
+_SYNONYMS: Final = {
+    "input": frozenset(
+        [
+            "question",
+            "questions",
+            "prompt",
+            "query",
+            "request",
+            "usermessage",
+            "message",
+            "frage",
+            "fragen",
+            "anfrage",
+            "nachricht",
+        ]
+    ),
+    "groundTruth": frozenset(
+        [
+            "answer",
+            "answers",
+            "goodanswer",
+            "expected",
+            "expectedanswer",
+            "expectedoutput",
+            "reference",
+            "output",
+            "antwort",
+            "antworten",
+            "guteantwort",
+            "erwartet",
+            "erwarteteantwort",
+            "referenz",
+        ]
+    ),
+}
+"""Other words of people for an input and a good answer; the words above take precedence."""
 
 
 @cache
@@ -117,6 +153,7 @@ def recognised(name: str) -> Column | None:
 def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
     """Return what the columns become unless a person says otherwise.
 
+    A column with another word for the input or the good answer becomes that, unless another column is it.
     If a column is the input itself, others cannot be members of it: they become metadata.
     """
     if not has_header:
@@ -125,6 +162,10 @@ def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
             Column(members[number] if number < len(members) else LEFT_OUT) for number in range(len(header))
         ]
     known = [recognised(name) for name in header]
+    for member, words in _SYNONYMS.items():
+        places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
+        if places and not any(one is not None and one.member.strip("_") == member for one in known):
+            known[places[0]] = Column(member)
     if Column("input") not in known:
         return [one or column_of(name) for one, name in zip(known, header, strict=True)]
     return [one or Column("metadata", name) for one, name in zip(known, header, strict=True)]
@@ -209,8 +250,8 @@ class Sheet:
     @property
     def has_own_names_alone(self) -> bool:
         """Whether no name of the header says what is an input and what a good answer."""
-        names = (recognised(name) for name in self.table.header)
-        members = {one.member for one in names if one is not None}
+        guessed = _guessed(self.table.header, has_header=self.first_row != EXAMPLE)
+        members = {one.member for one in guessed if one.key is None}
         return self.first_row != EXAMPLE and members.isdisjoint({"input", "groundTruth"})
 
     @cached_property

@@ -25,8 +25,8 @@ OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
 }
 VERDICTS: Final[Mapping[Verdict, Promise]] = {
     Verdict.TOO_FEW: gettext_lazy("Not enough items to tell."),
-    Verdict.BETTER: gettext_lazy("It is better than the baseline."),
-    Verdict.WORSE: gettext_lazy("It is worse than the baseline."),
+    Verdict.BETTER: gettext_lazy("The version is better than the baseline."),
+    Verdict.WORSE: gettext_lazy("The version is worse than the baseline."),
     Verdict.NO_DIFFERENCE_FOUND: gettext_lazy(
         "No difference was found, which does not mean that there is none."
     ),
@@ -82,6 +82,11 @@ class Pair:
         """What was asked."""
         return self.here.input if self.here else ""
 
+    @property
+    def reference(self) -> str:
+        """What a good answer would have been; empty without one."""
+        return self.here.reference if self.here else ""
+
 
 def sentences(comparison: Comparison) -> list[str]:
     """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
@@ -101,9 +106,9 @@ def sentences(comparison: Comparison) -> list[str]:
         ]
     found.append(str(VERDICTS[primary.verdict]))
     if primary.verdict is Verdict.TOO_FEW:
-        found.append(_("At least %(count)d with a score in both are needed.") % {"count": MIN_PAIRS})
+        found.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
     if comparison.not_contemporary:
-        found.append(_("They ran on different days or with different models, which may be the difference."))
+        found.append(_("Both ran on different days or with different models, which may be the difference."))
     left_out = sum(asdict(comparison.left_out).values())
     if left_out:
         found.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})

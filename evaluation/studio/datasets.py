@@ -33,7 +33,7 @@ class DatasetForm(forms.Form):
     """The name of a dataset, and what it is for."""
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME)
-    description = forms.CharField(label=gettext_lazy("What it is for"), required=False)
+    description = forms.CharField(label=gettext_lazy("Purpose"), required=False)
 
 
 class SettingsForm(DatasetForm):
@@ -42,7 +42,7 @@ class SettingsForm(DatasetForm):
     scorers = forms.MultipleChoiceField(
         label=gettext_lazy("Scorers"),
         required=False,
-        help_text=gettext_lazy("They score its items, unless an experiment names others."),
+        help_text=gettext_lazy("Used for the items unless an experiment selects others."),
     )
     input_schema = forms.CharField(
         label=gettext_lazy("JSON Schema of the inputs"), required=False, widget=forms.Textarea
@@ -95,7 +95,7 @@ class NewDatasetPage(WorkspacePage):
             title=_("New dataset"),
             status=status,
             form=form,
-            button=_("Create"),
+            button=_("Create dataset"),
             back_address=self.address("datasets"),
         )
 
@@ -139,7 +139,7 @@ class SettingsPage(DatasetPage):
         except Invalid as error:
             add_errors(form, error, **_NAMES)
             return self.show(form, status=400)
-        return self.go(self.own_address(), _("Saved."))
+        return self.go(self.own_address(), _("Settings saved."))
 
     def _form(self, data: Any = None, **more: Any) -> SettingsForm:
         form = SettingsForm(data, **more)
@@ -153,7 +153,7 @@ class SettingsPage(DatasetPage):
             title=_("Settings of %(name)s") % {"name": self.dataset.name},
             status=status,
             form=form,
-            button=_("Save"),
+            button=_("Save settings"),
             back_address=self.own_address(),
             offers_deletion=True,
         )
@@ -170,8 +170,8 @@ class DeletePage(DatasetPage):
         return self.page(
             "evaluation/ask.html",
             title=_("Delete %(name)s?") % {"name": self.dataset.name},
-            sentence=_("Its items go with it, in all versions. This cannot be undone."),
-            button=_("Delete"),
+            sentence=_("All items in all versions are deleted, too. This cannot be undone."),
+            button=_("Delete dataset"),
             back_address=self.own_address("dataset_settings"),
         )
 
@@ -179,7 +179,7 @@ class DeletePage(DatasetPage):
         """Delete it, and show the list."""
         name = self.dataset.name
         Datasets.delete(self.dataset_id, by=self.caller)
-        return self.go(self.address("datasets"), _("The dataset “%(name)s” is deleted.") % {"name": name})
+        return self.go(self.address("datasets"), _("Dataset “%(name)s” deleted.") % {"name": name})
 
 
 class VersionsPage(DatasetPage):

@@ -33,7 +33,7 @@ from studio.extensions import Action
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.base import ResourcePage
-from studio.translation import title_of, translated
+from studio.translation import reference_to, translated
 from studio.views import safe_next_url
 from studio.workspaces.base import address
 from versioning.domain.access import Caller, Right
@@ -219,6 +219,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     asks = last is not None and shown.page == "publish"
     gates = Gate.objects.enabled().filter(workspace=resource.workspace_id)
     asked_by_gates = asks and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
+    if asked_by_gates and result is not None and result.is_running:
+        # The panel of the gates shows the same run.
+        result = None if gates.filter(dataset=result.row.dataset_id).exists() else result
     if asked_by_gates or (result is not None and result.is_running):
         last = None
     choosing = address_of(shown.kind, resource.pk, version.version_id)
@@ -255,7 +258,7 @@ class EvaluatePage(ResourcePage):
         last = last_of(self._stored, self.caller)
         return self.page(
             "evaluation/evaluate.html",
-            title=_("Evaluate %(version)s") % {"version": title_of(version)},
+            title=_("Evaluate %(version)s") % {"version": reference_to(version)},
             datasets=[(one, self._form(one, version)) for one in datasets],
             last_id=None if last is None else last.dataset_id,
             datasets_address=address("datasets", self.workspace_id),

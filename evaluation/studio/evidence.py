@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
@@ -25,6 +25,7 @@ from evaluation.gates.checking import Change, missing_run
 from evaluation.gates.judging import Judgement, judged, known_to
 from evaluation.gates.models import Gate
 from evaluation.gates.verbs import Gates
+from evaluation.scoring.kind import SCORER
 from evaluation.studio.base import address_of_experiment
 from evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import AGENT, StudioKind
@@ -53,7 +54,7 @@ RELEASE: Final = "release"
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
     None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
-    State.SCORER_GONE: (pgettext_lazy("evidence", "A scorer is gone"), "chip-danger"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "Scorer missing"), "chip-danger"),
     State.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
     State.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
     State.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),
@@ -103,7 +104,11 @@ class Line:
                 "%(scorer)s: %(rate)s%% of %(count)s items passed",
                 one["n"],
             )
-            % {"scorer": one["scorerId"], "rate": round(100 * one["passRate"]), "count": one["n"]}
+            % {
+                "scorer": resource_name(SCORER.slug, one["scorerId"]),
+                "rate": round(100 * one["passRate"]),
+                "count": one["n"],
+            }
             for one in self.summaries
             if one["passRate"] is not None
         ]
@@ -132,7 +137,8 @@ class Line:
     def outside(self) -> str:
         """The scorers whose scores an application sends, as one text."""
         pins = self.judgement.gate.scorer_pins
-        return ", ".join(key for key, pin in pins.items() if pin.is_external)
+        names = [resource_name(SCORER.slug, key) for key, pin in pins.items() if pin.is_external]
+        return format_html_join(", ", "{}", ((one,) for one in names))
 
     @property
     def address(self) -> str:

@@ -16,17 +16,19 @@ from editor_client.shared.statistics import Verdict
 
 from evaluation.experiments.comparing import compared
 from evaluation.experiments.models import Cell, Experiment, Outcome
-from evaluation.experiments.summing import shown
+from evaluation.experiments.summing import shown, summary_of
 from evaluation.experiments.verbs import Experiments
+from evaluation.scoring.kind import SCORER
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import agent_names
 from evaluation.studio.comparison import Result, pairs, sentences
-from evaluation.studio.experiments import Line
+from evaluation.studio.experiments import Line, rate_in_words
 from evaluation.studio.few_items import of_pairs
+from evaluation.studio.naming import ExperimentNames
 from evaluation.studio.preferences import preferences_of
 from evaluation.studio.steps import STEPS, next_step
 from studio.kinds import AGENT
 from studio.money import in_dollars
+from studio.named import resource_name
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 from versioning.editor.catalog import LongList
@@ -61,9 +63,10 @@ class ExperimentPage(OneExperimentPage):
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
         [about] = shown([row])
-        name = agent_names([row.target_id], self.caller).get(row.target_id, "") if row.lock else ""
-        line = Line(about, self.experiment_address(row.pk), name)
         baseline = self.baseline_of(row)
+        both = [row, *([baseline] if baseline else [])]
+        names = ExperimentNames.of(both, self.caller)
+        line = Line(about, self.experiment_address(row.pk), names)
         is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
             more = self._comparison(row, baseline)
@@ -77,11 +80,16 @@ class ExperimentPage(OneExperimentPage):
             cost=in_dollars(row.dollars),
             context=canonical.file_text(row.request_context) if row.request_context else "",
             is_compared=is_compared,
+            deciding=resource_name(SCORER.slug, line.primary) if line.primary else "",
+            version=names.version(row),
+            version_address=_version_address(row) if names.version(row) else "",
+            baseline_version=names.version(baseline) if baseline else "",
+            rates=_rates(line, baseline),
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
             baseline_address=self.experiment_address(baseline.pk) if baseline else "",
             step=next_step(self) if row.outcome else None,
             steps=STEPS,
-            agent_address=AGENT.address("change", row.target_id) if row.lock else "",
+            agent_address=AGENT.address("change", row.target_id) if row.lock and line.target_name else "",
             publish_address=self._publish_address(row),
             may_cancel=self.may(Right.SAVE) and not row.outcome,
             may_resume=self.may(Right.SAVE) and row.is_started and bool(row.outcome) and _has_gaps(row),
@@ -117,10 +125,10 @@ class ExperimentPage(OneExperimentPage):
         row, do = self.experiment, request.POST.get("do")
         if do == "cancel":
             Experiments.cancel(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("It is stopped.")
+            said = _("Experiment stopped.")
         elif do == "resume":
             Experiments.resume(row.pk, dataset_id=self.dataset_id, by=self.caller)
-            said = _("It goes on.")
+            said = _("Experiment resumed.")
         else:
             raise NotFound
         return self.go(self.experiment_address(row.pk), said)
@@ -130,6 +138,27 @@ class ExperimentPage(OneExperimentPage):
         rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
         rows = rows.with_revisions().prefetch_related("scores")
         return LongList(rows, experiment.done_count + experiment.error_count)
+
+
+def _rates(line: Line, baseline: Experiment | None) -> list[dict[str, Any]]:
+    """Return the pass rates by scorer, the deciding one first, with those of the baseline."""
+    there = {one["scorerId"]: one for one in summary_of(baseline)} if baseline else {}
+    found = [
+        {
+            "name": resource_name(SCORER.slug, one["scorerId"]),
+            "here": rate_in_words(one),
+            "baseline": rate_in_words(there[one["scorerId"]]) if one["scorerId"] in there else "",
+            "decides": one["scorerId"] == line.primary,
+        }
+        for one in line.shown.summary
+    ]
+    rates = [one for one in found if one["here"] or one["baseline"]]
+    return sorted(rates, key=lambda one: not one["decides"])
+
+
+def _version_address(row: Experiment) -> str:
+    """Return the address of the version that was tried."""
+    return AGENT.address("version", row.target_id, row.version_id)
 
 
 def _is_open(comparison: Comparison) -> bool:

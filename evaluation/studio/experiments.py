@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from evaluation.experiments.models import Experiment, Outcome
-from evaluation.experiments.summing import ShownExperiment, shown
+from evaluation.experiments.summing import ShownExperiment, Summary, shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.choices import agent_names
+from evaluation.studio.naming import ExperimentNames
 from evaluation.studio.steps import STEPS, next_step
 from studio.extensions import NamedInEvent
 from studio.workspaces.base import address
@@ -28,9 +28,9 @@ PER_PAGE: Final = 25
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
-    """Return the experiments that the caller may read, by position and ordinal of the events; one query.
+    """Return the experiments that the caller may read, by position and ordinal of the events.
 
-    One without a name is called after its agent and its dataset.
+    One without a name is called after its agent, its versions and its dataset.
     """
     ids = {
         (event.position, event.ordinal): str(event.detail["experimentId"])
@@ -41,9 +41,10 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
         return {}
     rows = Experiment.objects.readable_by(caller).select_related("dataset").filter(pk__in={*ids.values()})
     found = {one.public_id: one for one in rows}
+    names = ExperimentNames.of(found.values(), caller)
     return {
         key: NamedInEvent(
-            title=one.name or _title_of(one),
+            title=_title_of(one, names),
             address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
         )
         for key, public_id in ids.items()
@@ -51,9 +52,11 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     }
 
 
-def _title_of(experiment: Experiment) -> str:
-    about = {"target": experiment.target_id, "dataset": experiment.dataset.name if experiment.dataset else ""}
-    return _("%(target)s on “%(dataset)s”") % about if experiment.target_id else about["dataset"]
+def _title_of(experiment: Experiment, names: ExperimentNames) -> str:
+    dataset = experiment.dataset.name if experiment.dataset else ""
+    if experiment.name or not experiment.target_id:
+        return experiment.name or dataset
+    return _("%(target)s on “%(dataset)s”") % {"target": names.title(experiment), "dataset": dataset}
 
 
 STATES: Final[dict[str, Promise]] = {
@@ -62,9 +65,20 @@ STATES: Final[dict[str, Promise]] = {
     Outcome.COMPLETE: pgettext_lazy("experiment", "complete"),
     Outcome.CANCELLED: pgettext_lazy("experiment", "cancelled"),
     Outcome.TOO_MANY_ERRORS: gettext_lazy("stopped: too many errors"),
-    Outcome.OVER_BUDGET: gettext_lazy("stopped: its limit is reached"),
+    Outcome.OVER_BUDGET: gettext_lazy("stopped: limit reached"),
     Outcome.EXPIRED: pgettext_lazy("experiment", "expired"),
 }
+
+
+def rate_in_words(summary: Summary) -> str:
+    """Return the pass rate of a scorer with its interval; empty before it has scored anything."""
+    if summary["passRate"] is None:
+        return ""
+    low, high = summary["interval"]
+    numbers = {"rate": summary["passRate"], "low": low, "high": high}
+    return _("%(rate)d%% (95%% CI %(low)d–%(high)d%%)") % {  # noqa: RUF001
+        name: round(100 * share) for name, share in numbers.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -73,8 +87,7 @@ class Line:
 
     shown: ShownExperiment
     address: str
-    target_name: str = ""
-    """The name of the agent; empty for other targets, and where the caller may not read it."""
+    names: ExperimentNames
     workspace_name: str = ""
     """The name of its workspace, in a list of several."""
 
@@ -86,7 +99,26 @@ class Line:
     @property
     def title(self) -> str:
         """Its name; of one without a name what it is about."""
-        return self.row.name or self.target_name or self.row.target_id or self.row.public_id
+        return self.names.title(self.row)
+
+    @property
+    def target_name(self) -> str:
+        """The name of the agent; empty for other targets, and where the caller may not read it."""
+        return self.names.agents.get(self.row.target_id, "")
+
+    @property
+    def versions(self) -> str:
+        """The version that was tried, and the one that it was compared with."""
+        here = self.names.version(self.row)
+        baseline = self.names.version(self.row.pair_of) if self.row.pair_of else ""
+        return (
+            _("%(version)s vs. %(baseline)s") % {"version": here, "baseline": baseline} if baseline else here
+        )
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether another experiment was compared with it."""
+        return self.row.pk in self.names.baselines
 
     @property
     def state(self) -> Promise:
@@ -101,15 +133,13 @@ class Line:
     @property
     def pass_rate(self) -> str:
         """What passes by the primary scorer, with how sure that is; empty before anything is scored."""
-        primary = next((one.scorer_id for one in self.shown.scorers if one.is_primary), None)
-        found = next((one for one in self.shown.summary if one["scorerId"] == primary), None)
-        if found is None or found["passRate"] is None:
-            return ""
-        low, high = found["interval"]
-        numbers = {"rate": found["passRate"], "low": low, "high": high}
-        return _("%(rate)d%% (95%% CI %(low)d–%(high)d%%)") % {  # noqa: RUF001
-            name: round(100 * share) for name, share in numbers.items()
-        }
+        found = next((one for one in self.shown.summary if one["scorerId"] == self.primary), None)
+        return "" if found is None else rate_in_words(found)
+
+    @property
+    def primary(self) -> str | None:
+        """The id of the scorer that decides."""
+        return next((one.scorer_id for one in self.shown.scorers if one.is_primary), None)
 
 
 class ExperimentsPage(DatasetPage):
@@ -122,15 +152,12 @@ class ExperimentsPage(DatasetPage):
         self.listen({"workspace_id": self.workspace_id})
         found = Experiments.list(dataset_id=self.dataset_id, by=self.caller).order_by("-created_at", "pk")
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-        names = agent_names((one.target_id for one in page.object_list), self.caller)
+        names = ExperimentNames.of(page.object_list, self.caller)
         return self.page(
             "evaluation/experiments.html",
-            title=_("Experiments over %(name)s") % {"name": self.dataset.name},
+            title=_("Experiments on %(name)s") % {"name": self.dataset.name},
             page=page,
-            lines=[
-                Line(one, self.experiment_address(one.row.pk), names.get(one.row.target_id, ""))
-                for one in shown(page.object_list)
-            ],
+            lines=[Line(one, self.experiment_address(one.row.pk), names) for one in shown(page.object_list)],
             step=next_step(self),
             steps=STEPS,
         )

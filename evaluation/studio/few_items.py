@@ -58,7 +58,7 @@ def of_pairs(pairs: int) -> FewItems:
     ]
     return FewItems(
         sentence=_("How many items you need"),
-        headings=[_("Items"), _("A drop that would be seen, in points")],
+        headings=[_("Items"), _("Detectable drop, in points")],
         rows=rows,
         own=pairs,
     )

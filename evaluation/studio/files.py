@@ -39,9 +39,7 @@ class ImportForm(forms.Form):
 
     file = forms.FileField(label=gettext_lazy("File"), required=False, allow_empty_file=True)
     pasted = forms.CharField(label=gettext_lazy("Or cells from a spreadsheet"), required=False, strip=False)
-    first_row = forms.ChoiceField(
-        label=gettext_lazy("The first of these rows"), required=False, choices=FIRST_ROWS
-    )
+    first_row = forms.ChoiceField(label=gettext_lazy("First row"), required=False, choices=FIRST_ROWS)
     format = forms.ChoiceField(
         label=gettext_lazy("Format"),
         required=False,
@@ -68,7 +66,7 @@ class ImportForm(forms.Form):
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
         if len(packed("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
-            message = _("This file is too large to be looked at here; send it to the API, or in parts.")
+            message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
         return given
 
@@ -87,7 +85,7 @@ def _unpacked(content: str) -> tuple[str, bytes]:
     except (binascii.Error, ValueError, zlib.error):
         body = b""
     if not reading.eof:
-        raise forms.ValidationError(_("This file did not arrive whole; choose it again."))
+        raise forms.ValidationError(_("The file did not arrive completely. Choose it again."))
     return (EXAMPLE if first_row == EXAMPLE else ""), body
 
 

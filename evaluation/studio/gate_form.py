@@ -18,11 +18,11 @@ KEPT: Final = "kept"
 PINNED: Final = "pinned"
 """The choice of the version of the dataset that the gate is about."""
 RULES: Final[dict[str, Promise]] = {
-    "notWorse": gettext_lazy("it is not found to be worse than what is live"),
+    "notWorse": gettext_lazy("it is not found to be worse than live"),
     "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
-    "noNewFailures": gettext_lazy("nothing fails that passes with what is live"),
+    "noNewFailures": gettext_lazy("nothing fails that passes live"),
     "allPass": gettext_lazy("every item passes, in every attempt"),
-    "passRate": gettext_lazy("at least the number, in per cent, of the items passes"),
+    "passRate": gettext_lazy("at least …% of the items pass"),
     "maxTokens": gettext_lazy("it uses at most … × the tokens of live"),
 }
 _WITH_NUMBER: Final[dict[str, Promise]] = {
@@ -66,25 +66,28 @@ class GateForm(forms.Form):
     )
     rule = forms.ChoiceField(label=gettext_lazy("A version may go live if"), choices=list(RULES.items()))
     number = forms.FloatField(
-        label=gettext_lazy("Number"),
+        label=gettext_lazy("Limit (the … in the rule)"),
         required=False,
-        help_text=gettext_lazy("For rules with a number: per cent, points of the score, or times."),
+        help_text=gettext_lazy(
+            "A percentage of the items, points of the score, or a factor, depending on the rule."
+        ),
     )
     tag = forms.CharField(
-        label=gettext_lazy("Tag"),
+        label=gettext_lazy("Only items with this tag (optional)"),
         required=False,
-        help_text=gettext_lazy("For the rule that every item passes: only those with this tag."),
     )
     days = forms.IntegerField(
-        label=gettext_lazy("Days for which evidence is good"), min_value=1, max_value=MAX_DAYS, initial=30
+        label=gettext_lazy("Days until evidence expires"), min_value=1, max_value=MAX_DAYS, initial=30
     )
     policy = forms.ChoiceField(
         label=gettext_lazy("Items that count"),
         choices=[
-            (LATEST, gettext_lazy("the present ones: those who may publish change the dataset")),
+            (LATEST, gettext_lazy("all current items; only publishers may change the dataset")),
             (
                 PINNED,
-                gettext_lazy("those of its present version, for good: those who may save change the dataset"),
+                gettext_lazy(
+                    "the items of its current version, even after changes; editors may change the dataset"
+                ),
             ),
         ],
     )
@@ -93,20 +96,20 @@ class GateForm(forms.Form):
         required=False,
         widget=forms.Textarea,
         help_text=gettext_lazy(
-            "A JSON object. Evidence ran in just this context; that of an item takes precedence."
+            "A JSON object. Only experiments with this context count; an item’s own context takes precedence."
         ),
     )
     tools = forms.ChoiceField(
         label=gettext_lazy("Tools without a mock"),
         choices=[
-            (ToolPolicy.DENY, gettext_lazy("fail the item")),
-            (ToolPolicy.ALLOW, gettext_lazy("are really called")),
+            (ToolPolicy.DENY, gettext_lazy("make the item fail")),
+            (ToolPolicy.ALLOW, gettext_lazy("are called for real")),
         ],
     )
     few = forms.ChoiceField(
-        label=gettext_lazy("If too few items cannot tell"),
+        label=gettext_lazy("If there are too few items to tell"),
         choices=[
-            (TooFew.REFUSE, gettext_lazy("the version does not go live")),
+            (TooFew.REFUSE, gettext_lazy("the version can’t go live")),
             (TooFew.ALLOW, gettext_lazy("the version may go live")),
         ],
     )
@@ -116,6 +119,34 @@ class GateForm(forms.Form):
     enabled = forms.ChoiceField(
         label=gettext_lazy("Enabled"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
     )
+
+    CONDITIONS: Final = (
+        "primary",
+        "attempts",
+        "days",
+        "policy",
+        "context",
+        "tools",
+        "few",
+        "bypass",
+        "enabled",
+    )
+    _OF_RULES: Final = ("number", "tag")
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always seen."""
+        return [one for one in self if one.name not in {*self.CONDITIONS, *self._OF_RULES}]
+
+    @property
+    def conditions(self) -> list[forms.BoundField]:
+        """The other fields that no rule needs."""
+        return [self[name] for name in self.CONDITIONS]
+
+    @property
+    def has_errors_in_conditions(self) -> bool:
+        """Whether one of these has to be corrected."""
+        return any(one.errors for one in self.conditions)
 
     def clean_context(self) -> dict[str, Any]:
         """Return the request context; raises `ValidationError` unless it is a JSON object."""

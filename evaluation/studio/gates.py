@@ -10,8 +10,9 @@ from typing import Any, Final
 from django import forms
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy
 from editor_client.shared import canonical
 
 from evaluation.datasets.verbs import Datasets
@@ -20,9 +21,11 @@ from evaluation.gates.verbs import Gates
 from evaluation.studio.choices import offer, offer_agents, published_scorers, scorer_address, scorer_choices
 from evaluation.studio.few_items import FewItems, of_rate
 from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
+from studio.named import resource_name
 from studio.workspaces.base import WorkspacePage
 from studio.workspaces.forms import add_errors
 from versioning.domain.access import Right
+from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, NotFound
 from versioning.models.text_keys import ByName
 
@@ -99,6 +102,8 @@ class NewGatePage(WorkspacePage):
 
     tab = "gates"
     right = Right.PUBLISH
+    confirm: str | Promise = gettext_lazy("Create gate anyway")
+    """The button below the warning about few items."""
 
     def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Show the form."""
@@ -111,13 +116,13 @@ class NewGatePage(WorkspacePage):
             return self.show(form, status=400)
         few = self._few(form)
         if few is not None and request.POST.get("warned") != few.sentence:
-            return self.show(form, few=few, button=_("Save it all the same"))
+            return self.show(form, few=few, button=self.confirm)
         try:
             self.save(form)
         except Invalid as error:
             add_errors(form, error, **_NAMES)
             return self.show(form, status=400)
-        said = _("Saved. The page that publishes says what is missing, and starts it.")
+        said = _("Gate saved. The page for publishing shows which experiments are missing, and starts them.")
         return self.go(self.address("gates"), said)
 
     def completed(self, given: QueryDict) -> QueryDict:
@@ -176,7 +181,7 @@ class NewGatePage(WorkspacePage):
         """Return the page."""
         shown = {
             "title": _("New gate"),
-            "button": _("Create"),
+            "button": _("Create gate"),
             "back_address": self.address("gates"),
             "choices_address": self.address("agent_choices"),
         }
@@ -186,6 +191,8 @@ class NewGatePage(WorkspacePage):
 class GatePage(NewGatePage):
     """Changes a gate."""
 
+    confirm = gettext_lazy("Save gate anyway")
+
     @cached_property
     def gate(self) -> Gate:
         """The gate; raises `NotFound` if it belongs to another workspace."""
@@ -193,6 +200,12 @@ class GatePage(NewGatePage):
         if found.workspace_id != self.workspace.pk:
             raise NotFound
         return found
+
+    @property
+    def agent(self) -> str:
+        """The name of the agent, or that it is for all."""
+        pk = self.gate.agent_id
+        return resource_name(AGENT.slug, pk) if pk else _("every agent")
 
     @property
     def _is_simple(self) -> bool:
@@ -244,10 +257,9 @@ class GatePage(NewGatePage):
 
     def show(self, form: forms.Form, *, status: int = 200, **more: Any) -> HttpResponse:
         """Return the page."""
-        names = {"agent": self.gate.agent_id or _("every agent")}
         more = {
-            "title": _("The gate of %(agent)s") % names,
-            "button": _("Save"),
+            "title": _("Gate for %(agent)s") % {"agent": self.agent},
+            "button": _("Save gate"),
             "delete_gate_address": self.address("delete_gate", str(self.gate.pk)),
             **more,
         }
@@ -261,13 +273,13 @@ class DeleteGatePage(GatePage):
         """Ask."""
         return self.page(
             "evaluation/ask.html",
-            title=_("Delete the gate of %(agent)s?") % {"agent": self.gate.agent_id or _("every agent")},
-            sentence=_("Versions go live without this evidence then."),
-            button=_("Delete"),
+            title=_("Delete the gate for %(agent)s?") % {"agent": self.agent},
+            sentence=_("Versions can then go live without this evidence."),
+            button=_("Delete gate"),
             back_address=self.address("gate", str(self.gate.pk)),
         )
 
     def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Delete it, and show the list."""
         Gates.delete(str(self.gate.pk), by=self.caller)
-        return self.go(self.address("gates"), _("The gate is deleted."))
+        return self.go(self.address("gates"), _("Gate deleted."))

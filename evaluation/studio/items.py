@@ -82,7 +82,7 @@ class ItemPage(DatasetPage):
             return self.show(text, status=400, errors=sentences)
         except ItemTooLarge as error:
             return self.show(text, status=400, errors=[as_text(error.message, request)])
-        return self.go(request.get_full_path(), _("Saved."))
+        return self.go(request.get_full_path(), _("Item saved."))
 
     @property
     def item_id(self) -> str:
@@ -117,17 +117,17 @@ class PurgePage(ItemPage):
         """Ask."""
         return self.page(
             "evaluation/ask.html",
-            title=_("Remove the content of this item for good?"),
+            title=_("Remove the content of this item permanently?"),
             sentence=_(
-                "It is removed from every version of the dataset, as someone can ask for whom it is about. "
-                "The item stays, empty. This cannot be undone."
+                "The content is removed from every version of the dataset, for example because a person in "
+                "it asks for that. The item stays, empty. This cannot be undone."
             ),
             item=self.newest.item,
-            button=_("Remove for good"),
+            button=_("Remove content permanently"),
             back_address=self.own_address("dataset_item", self.kwargs["item"]),
         )
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Remove it, and show the item."""
         Datasets.purge(self.dataset_id, self.item_id, by=self.caller)
-        return self.go(self.own_address("dataset_item", self.item_id), _("The content is removed."))
+        return self.go(self.own_address("dataset_item", self.item_id), _("Content removed."))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
@@ -16,15 +18,18 @@ from evaluation.experiments.models import TargetType
 from evaluation.experiments.summing import shown
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import address_of_experiment
-from evaluation.studio.choices import agent_names
 from evaluation.studio.experiments import PER_PAGE as EXPERIMENTS_PER_PAGE
 from evaluation.studio.experiments import Line as ExperimentLine
+from evaluation.studio.naming import ExperimentNames
 from studio.resources.create import workspace_choices
 from studio.workspaces.base import address
 from studio.workspaces.listing import ListingPage
 from versioning.domain.access import Right
+from versioning.models.querysets import within
 
 PER_PAGE: Final = 50
+MAX_DATASETS: Final = 100
+"""How many datasets are offered for an experiment, those changed last first."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,23 +93,50 @@ class ExperimentsOfAllPage(ListingPage):
             found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
         rows = found.select_related("dataset").order_by("-created_at", "pk")
         page: Any = Paginator(rows, EXPERIMENTS_PER_PAGE).get_page(request.GET.get("page"))
-        names = agent_names([agent_id, *(one.target_id for one in page.object_list)], self.caller)
+        names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
         return self.page(
             "evaluation/all_experiments.html",
             title=_("Experiments"),
             page=page,
             query=self.query(agent=agent_id),
             kept={"agent": agent_id} if agent_id else {},
-            agent_name=names.get(agent_id, agent_id),
+            agent_name=names.agents.get(agent_id, agent_id),
             lines=[
                 ExperimentLine(
                     one,
                     address_of_experiment(one.row),
-                    names.get(one.row.target_id, ""),
+                    names,
                     self.shown_names.get(one.row.workspace_id, ""),
                 )
                 for one in shown(page.object_list)
             ],
             datasets_address=reverse("studio:datasets"),
             may_save=self.caller.scope(Right.SAVE) != frozenset(),
+            start_address=f"{reverse('studio:start_experiment')}?{self.query(agent=agent_id)}",
+        )
+
+
+class ChooseDatasetPage(ListingPage):
+    """Chooses the dataset of a new experiment, of those that the person may start one on."""
+
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the datasets with items, those changed last first; with only one, go to the form."""
+        workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
+        found = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
+        found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))
+        more = f"?{urlencode({'agent': agent_id})}" if agent_id else ""
+        datasets = [
+            (one, address("start_experiment", one.workspace_id, str(one.pk)) + more)
+            for one in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
+        ]
+        if len(datasets) == 1:
+            return redirect(datasets[0][1])
+        return self.page(
+            "evaluation/evaluate.html",
+            title=_("New experiment"),
+            datasets=datasets,
+            last_id=None,
+            datasets_address=reverse("studio:datasets"),
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from django.urls import path
 
 from evaluation.studio.adding import AddItemPage
-from evaluation.studio.listing import DatasetsPage, ExperimentsOfAllPage
+from evaluation.studio.listing import ChooseDatasetPage, DatasetsPage, ExperimentsOfAllPage
 
 urlpatterns = [
     path("datasets/", DatasetsPage.as_view(), name="datasets"),
     path("experiments/", ExperimentsOfAllPage.as_view(), name="experiments"),
+    path("experiments/add/", ChooseDatasetPage.as_view(), name="start_experiment"),
     path("datasets/add-item/", AddItemPage.as_view(), name="add_item"),
 ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from studio.kind_words import Part
 
@@ -33,7 +34,7 @@ PARTS: Final[Mapping[str, Sequence[Part]]] = {
         Part(name="values", title=_("Texts"), help=_("One in each line."), control="lines"),
         Part(
             name="mode",
-            title=_("How many of them"),
+            title=_("Texts that must occur"),
             control="choice",
             options={"all": _("all"), "any": _("at least one")},
         ),
@@ -74,7 +75,7 @@ PARTS: Final[Mapping[str, Sequence[Part]]] = {
     "calledTool": (
         Part(name="name", title=_("Name"), control="line"),
         Part(name="args", title=_("With these arguments"), control="json"),
-        Part(name="not", title=_("It must not be called"), control="yes_no"),
+        Part(name="not", title=_("The tool must not be called"), control="yes_no"),
     ),
     "maxTokens": (_LIMIT,),
     "maxMilliseconds": (_LIMIT,),
@@ -85,7 +86,7 @@ PARTS: Final[Mapping[str, Sequence[Part]]] = {
             help=_("From two to ten; a row without a label is left out. Which pass is decided here."),
             control="rows",
             parts=(
-                Part(name="label", title=_("Label"), control="line"),
+                Part(name="label", title=pgettext_lazy("verdict", "Label"), control="line"),
                 Part(name="score", title=_("Score")),
                 Part(name="passes", title=_("Passes"), control="yes_no"),
             ),

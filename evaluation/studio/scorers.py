@@ -85,7 +85,7 @@ class ScorersPage(DatasetPage):
         if not form.is_valid():
             return self.show(form, status=400)
         self._keep(form.cleaned_data["scorers"])
-        return self.go(self.own_address(), _("Saved."))
+        return self.go(self.own_address(), _("Scorers saved."))
 
     def _make(self, simple: Simple) -> HttpResponse:
         """Make a scorer, publish it where that is possible, and let it score the items."""

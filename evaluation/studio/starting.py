@@ -8,7 +8,7 @@ from typing import Any, Final
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared.gates import target_digest
 
 from evaluation.experiments.estimating import Estimate
@@ -35,8 +35,8 @@ _NAMES: Final = {
 }
 """Maps members of the API to form fields."""
 _STATUS_CHOICES: Final = (
-    ("draft", gettext_lazy("the latest draft")),
-    ("published", gettext_lazy("what is published")),
+    ("draft", gettext_lazy("latest draft")),
+    ("published", gettext_lazy("live version")),
 )
 STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
 _PERCENT: Final = 100
@@ -48,12 +48,12 @@ class StartForm(forms.Form):
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME, required=False)
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
     version = forms.ChoiceField(
-        label=gettext_lazy("Its version"),
+        label=gettext_lazy("Version"),
         choices=_STATUS_CHOICES,
     )
     baseline = forms.ChoiceField(
-        label=gettext_lazy("Compare with"),
-        choices=[("", gettext_lazy("nothing")), (PUBLISHED_BASELINE, gettext_lazy("what is published"))],
+        label=gettext_lazy("Baseline"),
+        choices=[("", pgettext_lazy("baseline", "none")), (PUBLISHED_BASELINE, gettext_lazy("live version"))],
         required=False,
         help_text=gettext_lazy("Runs the same items, so it doubles the number of answers."),
     )
@@ -86,13 +86,13 @@ class StartForm(forms.Form):
         max_value=_PERCENT,
         initial=20,
         required=False,
-        help_text=gettext_lazy("From ten answers on."),
+        help_text=gettext_lazy("Counted from the tenth answer on."),
     )
     tools = forms.ChoiceField(
-        label=gettext_lazy("A tool for which an item has no answer"),
+        label=gettext_lazy("Tools without an answer in the item"),
         choices=[
-            ("deny", gettext_lazy("is not called: the answer fails")),
-            ("allow", gettext_lazy("is called, with all that it does")),
+            ("deny", gettext_lazy("are not called: the answer fails")),
+            ("allow", gettext_lazy("are called for real")),
         ],
         required=False,
     )
@@ -201,7 +201,7 @@ class StartPage(DatasetPage):
         """Return the page."""
         return self.page(
             "evaluation/start.html",
-            title=_("New experiment over %(name)s") % {"name": self.dataset.name},
+            title=_("New experiment on %(name)s") % {"name": self.dataset.name},
             status=status,
             form=form,
             attempts=form["attempts"].value(),

@@ -54,7 +54,7 @@ def next_step(page: DatasetPage) -> Step | None:
         return Step(
             number=3,
             title=_("Run a first experiment"),
-            sentence=_("An experiment asks it every item, and the scorers say how many answers are good."),
+            sentence=_("An experiment runs an agent on every item and counts the good answers."),
             address=page.own_address("start_experiment"),
             link=_("New experiment"),
         )
@@ -69,7 +69,7 @@ def _gate(page: DatasetPage, newest: Experiment, scorers: list[str]) -> Step | N
     return Step(
         number=4,
         title=_("Add a gate"),
-        sentence=_("A gate asks for an experiment like this before a version of the agent goes live."),
+        sentence=_("A gate requires an experiment like this one before a version of the agent goes live."),
         address=f"{page.address('new_gate')}?{urlencode(given, doseq=True)}",
         link=_("New gate"),
     )

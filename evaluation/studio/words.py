@@ -73,7 +73,7 @@ SCORER: Final = KindWords(
     fields={
         "instructions": FieldWords(
             title=_("Instructions of the judge"),
-            help=_("What a model that judges is told; for llm-judge only."),
+            help=_("Instructions for the model that judges; for llm-judge only."),
         ),
         "model": FieldWords(title=_("Model"), help=_("The model that judges; for llm-judge only.")),
         "type": FieldWords(
@@ -84,7 +84,7 @@ SCORER: Final = KindWords(
         ),
         "config": FieldWords(
             title=_("Settings"),
-            help=_("What the type needs, as JSON."),
+            help=_("Settings of the type, as JSON."),
             control="parts",
             parts=PARTS,
             parts_by="type",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -132,10 +133,23 @@ def list_readable(
 
 
 def summed(
-    feedback: Verbs, kind: str, resource_id: str, *, by: Who = APPLICATION
+    feedback: Verbs,
+    kind: str,
+    resource_id: str,
+    *,
+    since: datetime.datetime | None = None,
+    until: datetime.datetime | None = None,
+    by: Who = APPLICATION,
 ) -> Sequence[shared.Summary]:
-    """Return the feedback by version, arm and name, summed up; requires the right to read drafts."""
+    """Return the feedback by version, arm and name, summed up; requires the right to read drafts.
+
+    `since` and `until` limit it to feedback that was given between two moments, inclusive.
+    """
     rows = list_readable(feedback, kind, resource_id, by=by).order_by()
+    if since is not None:
+        rows = rows.filter(created_at__gte=since)
+    if until is not None:
+        rows = rows.filter(created_at__lte=until)
     return shared.summed(rows.values_list("version_id", "arm", "name", "value").iterator())
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, Final, Self
 from uuid import uuid4
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
@@ -18,6 +20,16 @@ from versioning.models import Workspace, events
 from versioning.models.messages import MessageField
 
 MAX_REASON: Final = 1000
+SUMMED: Final = (
+    "runs",
+    "errors",
+    "input_tokens",
+    "output_tokens",
+    "milliseconds",
+    "cost",
+    "unpriced_runs",
+)
+"""The columns of usage that `Rollout.usage_of_day` keeps."""
 
 
 class State(models.TextChoices):
@@ -71,6 +83,12 @@ class Rollout(models.Model):
     ended_at = models.DateTimeField(null=True)
     reason = models.TextField(blank=True)
     """The given reason for stopping it."""
+    live_version_id = models.CharField(max_length=80, blank=True, default="", db_default="")
+    """The version for all others; empty for a rollout that is older than this column."""
+    usage_before = models.JSONField(null=True)
+    """The usage on the day of the start before it, see `usage_of_day`; null if it is unknown."""
+    usage_until = models.JSONField(null=True)
+    """The usage on the day of the end until it; null before the end, and if it is unknown."""
 
     objects = RolloutQuerySet.as_manager()
 
@@ -118,10 +136,18 @@ class Rollout(models.Model):
             reach=Reach.EDITORS,
         )
 
+    def usage_of_day(self, day: datetime.date) -> list[dict[str, Any]]:
+        """Return the sums of the resource so far on a day (UTC), by version and arm."""
+        # By name, because the package of usage imports this one.
+        usage = apps.get_model("experiments.Usage")._default_manager
+        rows = usage.filter(kind=self.kind, resource_id=self.resource_id, day=day)
+        return list(rows.order_by("version_id", "arm").values("version_id", "version_number", "arm", *SUMMED))
+
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
         """Store and record the end, in the transaction that has locked the resource; cancel its steps."""
         self.state, self.ended_at, self.reason = state, timezone.now(), reason
-        self.save(update_fields=["state", "ended_at", "reason"])
+        self.usage_until = self.usage_of_day(self.ended_at.date())
+        self.save(update_fields=["state", "ended_at", "reason", "usage_until"])
         RolloutStep.objects.of(self).cancel()
         self.record(state.value, by, target, **detail)
 

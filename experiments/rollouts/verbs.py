@@ -81,7 +81,9 @@ def start(
             ],
             author_id=by.user_id,
             author_name=by.username or "",
+            live_version_id=str(resource.active_id),
         )
+        rollout.usage_before = rollout.usage_of_day(rollout.started_at.date())
         rollout.save(force_insert=True)
         rollout.record("started", by, about)
     return rollout

@@ -38,6 +38,32 @@ class Chart:
         return cls(first=first, last=last, runs=runs, highest=max(runs))
 
     @property
+    def total(self) -> int:
+        """The number of runs."""
+        return sum(self.runs)
+
+    @property
+    def peak(self) -> int:
+        """The most runs of a day."""
+        return max(self.runs)
+
+    @property
+    def peak_day(self) -> datetime.date:
+        """The first day with the most runs."""
+        return self.first + datetime.timedelta(days=self.runs.index(self.peak))
+
+    @property
+    def end(self) -> datetime.date:
+        """The day at the end of the axis, which has room for `MIN_DAYS`."""
+        return self.first + datetime.timedelta(days=max(len(self.runs), MIN_DAYS) - 1)
+
+    @property
+    def days(self) -> list[tuple[datetime.date, int]]:
+        """Each day with runs and their number, newest first."""
+        dated = [(self.first + datetime.timedelta(days=n), runs) for n, runs in enumerate(self.runs)]
+        return [(day, runs) for day, runs in reversed(dated) if runs]
+
+    @property
     def bars(self) -> list[tuple[float, float, float, float]]:
         """The bars: x, y, width and height, in a box of `WIDTH` by `HEIGHT`."""
         step = WIDTH / max(len(self.runs), MIN_DAYS)

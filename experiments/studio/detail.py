@@ -14,23 +14,28 @@ from experiments.rollouts.ending import END_ROLLOUT
 from experiments.rollouts.models import Rollout, RolloutStep, State, StepState
 from experiments.rollouts.verbs import RolloutEnded, Rollouts
 from experiments.studio.forms import StopForm, WeightsForm, percent
-from experiments.studio.links import of_completing, of_rollout
+from experiments.studio.links import of_completing, of_form, of_rollout
 from experiments.studio.numbers import arms_in_words, compared_in_words, numbers_of, runs_without_key
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.translation import title_of, translated
+from studio.translation import reference_to, title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource, WorkerHeartbeat
+from versioning.models import Event, VersionedResource, WorkerHeartbeat
 
 STEP_STATES: Final = {
     StepState.WAITING.value: pgettext_lazy("step", "waiting"),
     StepState.DONE.value: pgettext_lazy("step", "done"),
     StepState.FAILED.value: pgettext_lazy("step", "failed"),
     StepState.CANCELLED.value: pgettext_lazy("step", "cancelled"),
+}
+STATES: Final = {
+    State.RUNNING.value: pgettext_lazy("rollout", "Running"),
+    State.STOPPED.value: pgettext_lazy("rollout", "Stopped"),
+    State.COMPLETED.value: pgettext_lazy("rollout", "Completed"),
 }
 EARLIER = 20
 """How many earlier rollouts the page lists."""
@@ -78,6 +83,8 @@ class OneRollout(ResourcePage):
             **{
                 "rollout": rollout,
                 "is_running": is_running,
+                "state": STATES[rollout.state],
+                **({} if is_running else self.ending(rollout)),
                 "steps": [(one, percent(one.weight), STEP_STATES[one.state]) for one in steps],
                 "silence": WorkerHeartbeat.objects.silence() if may_cancel else None,
                 "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
@@ -92,10 +99,23 @@ class OneRollout(ResourcePage):
                 "stop_address": of_rollout(rollout, "rollout_stop"),
                 "weights_address": of_rollout(rollout, "rollout_weights"),
                 "completing": [(arm.name, of_completing(rollout, arm.name)) for arm in arms],
+                "restart_address": of_form(self.kind, self.resource_id, arms[0].version_id)
+                if rollout.state == State.STOPPED and may_publish
+                else "",
                 "earlier": self.earlier(rollout),
                 **context,
             },
         )
+
+    def ending(self, rollout: Rollout) -> dict[str, Any]:
+        """Return who ended the rollout, and with which arm, as long as the log knows it."""
+        entries = Event.objects.filter(
+            type=f"rollout.{rollout.state}",
+            resource_id=rollout.resource_id,
+            detail__rolloutId=str(rollout.pk),
+        )
+        entry = entries.order_by("-position").first()
+        return {"ended_by": entry.actor, "ended_arm": entry.detail.get("arm")} if entry else {}
 
     def earlier(self, shown: Rollout) -> list[tuple[Rollout, str, str]]:
         """Return the other rollouts of the resource, each with its arms in words and its address."""
@@ -165,7 +185,7 @@ class WeightsPage(Target):
         except (Conflict, Forbidden) as error:  # of the gate
             form.add_error(None, translated(error.message))
             return self.show(status=400, weights_form=form)
-        message = _("Now: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
+        message = _("Share changed: %(shares)s.") % {"shares": arms_in_words(changed.placed_arms)}
         return self.go(of_rollout(changed), message)
 
 
@@ -194,7 +214,7 @@ class StopPage(Target):
             return self.show(status=400, stop_form=form)
         except RolloutEnded as error:
             return self.go(of_rollout(self.rollout), error.message)
-        return self.go(of_rollout(self.rollout), _("Stopped. Everyone gets the live version."))
+        return self.go(of_rollout(self.rollout), _("Rollout stopped. Everyone gets the live version."))
 
 
 class CompletePage(OneRollout, DifferencesPage):
@@ -248,7 +268,7 @@ class CompletePage(OneRollout, DifferencesPage):
             rollout=self.rollout,
             is_running=self.rollout.state == State.RUNNING,
             version=version,
-            version_title=title_of(version),
+            version_title=reference_to(version),
             live=live,
             live_title=title_of(live) if live else "",
             before_title=title_of(live) if live else _("Nothing live"),

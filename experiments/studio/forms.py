@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from django import forms
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import MAX_PATH, Arm
 
@@ -29,7 +29,7 @@ FIELDS: Final = {
 """Maps fields of the API to form fields."""
 LOCAL: Final = "%Y-%m-%dT%H:%M"
 """As the browser's control for a day and a time has it."""
-ARM: Final = "new"
+ARM: Final = pgettext_lazy("variant", "new")
 """The default name of an arm."""
 
 
@@ -82,11 +82,11 @@ class ShareForm(forms.Form):
     step_1_share = percent_field(
         label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
     )
-    step_1_at = moment_field(label=_("From"))
+    step_1_at = moment_field(label=pgettext_lazy("time", "From"))
     step_2_share = percent_field(
         label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
     )
-    step_2_at = moment_field(label=_("From"))
+    step_2_at = moment_field(label=pgettext_lazy("time", "From"))
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -169,7 +169,7 @@ class StopForm(forms.Form):
     """The reason for stopping a rollout."""
 
     reason = forms.CharField(
-        label=_("Why (optional)"),
+        label=_("Reason (optional)"),
         required=False,
         max_length=MAX_REASON,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto"}),

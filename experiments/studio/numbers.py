@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ from editor_client.shared.feedback import Summary
 
 from experiments.feedback.verbs import Feedbacks
 from experiments.rollouts.events import percentage
-from experiments.rollouts.models import Rollout
+from experiments.rollouts.models import SUMMED, Rollout
 from experiments.runs.models import ServedRun
 from experiments.runs.remembering import reference
 from experiments.statistics import FEW, Rate, difference
@@ -72,14 +72,14 @@ class Numbers:
 
 
 def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[Numbers]:
-    """Return the numbers of the arms and then of the live version, since the start of the rollout.
+    """Return the numbers of the arms and then of the live version, from the start of the rollout to its end.
 
     Requires the right to read drafts. Days are counted in UTC.
     """
     counted = _Counted(rollout, caller)
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
     found = [counted.of(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
-    found.append(counted.of(_("Live"), "", active_id or "", rest))
+    found.append(counted.of(_("Live"), "", rollout.live_version_id or active_id or "", rest))
     charts = [one.chart for one in found if one.chart]
     highest = max((chart.highest for chart in charts), default=0)
     for chart in charts:
@@ -95,7 +95,7 @@ def compared_in_words(arm: Numbers, live: Numbers) -> str:
     names = {"arm": arm.title, "here_runs": here.total, "live_runs": there.total}
     if here.is_of_few or there.is_of_few:
         return _(
-            "Not enough runs to compare “%(arm)s” with live: %(here_runs)d and %(live_runs)d so far, "
+            "Not enough runs to compare “%(arm)s” with live: %(here_runs)d and %(live_runs)d, "
             "at least %(few)d of each are needed."
         ) % {**names, "few": FEW}
     low, high = difference(here, there)
@@ -137,22 +137,40 @@ def arms_in_words(arms: Iterable[Arm]) -> str:
 
 
 class _Counted:
-    """The counts and the feedback since the start of a rollout."""
+    """The counts and the feedback between the start and the end of a rollout."""
 
     def __init__(self, rollout: Rollout, caller: Caller) -> None:
         about = (rollout.kind, rollout.resource_id)
-        since = rollout.started_at.date()
-        until = rollout.ended_at.date() if rollout.ended_at else None
+        first, end = rollout.started_at.date(), rollout.ended_at
+        until = end.date() if end else None
+        if until is not None and rollout.usage_until is not None:
+            until -= datetime.timedelta(days=1)  # the day of the end is counted below, until the end
         usage = Usages.current()
-        rows = usage.summed(*about, since=since, until=until, by=caller)
-        self._sums = {(row["version_id"], row["arm"]): row for row in rows}
+        rows = usage.summed(*about, since=first, until=until, by=caller)
+        self._sums: dict[tuple[str, str], dict[str, Any]] = {
+            (row["version_id"], row["arm"]): {**row} for row in rows
+        }
         self._days: defaultdict[tuple[str, str], dict[datetime.date, int]] = defaultdict(dict)
-        for row in usage.daily(*about, since=since, until=until, by=caller):
+        for row in usage.daily(*about, since=first, until=until, by=caller):
             self._days[row["version_id"], row["arm"]][row["day"]] = row["runs"]
-        self._feedback = Feedbacks.current().summed(*about, by=caller)
+        if end is not None:
+            self._add(rollout.usage_until or (), end.date(), 1)
+        self._add(rollout.usage_before or (), first, -1)
+        self._feedback = Feedbacks.current().summed(*about, since=rollout.started_at, until=end, by=caller)
+
+    def _add(self, sums: Iterable[Mapping[str, Any]], day: datetime.date, sign: int) -> None:
+        """Add stored sums of a day, or subtract them."""
+        for row in sums:
+            key = (row["version_id"], row["arm"])
+            unknown = {"version_number": row["version_number"], "prices_until": day}
+            known = self._sums.setdefault(key, {**unknown, **{f"sum_{name}": 0 for name in SUMMED}})
+            for name in SUMMED:
+                known[f"sum_{name}"] = max(known[f"sum_{name}"] + sign * row[name], 0)
+            days = self._days[key]
+            days[day] = max(days.get(day, 0) + sign * row["runs"], 0)
 
     def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
-        """Return the numbers of an arm, or those of the current live version."""
+        """Return the numbers of an arm, or those of the version for all others."""
         row = self._sums.get((version_id, arm))
         counted: dict[str, Any] = {}
         if row and row["sum_runs"]:

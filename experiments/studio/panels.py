@@ -15,7 +15,7 @@ from editor_client.shared.arms import Arm
 
 from experiments.rollouts.ending import running_of
 from experiments.rollouts.models import Rollout
-from experiments.studio.charts import DAYS, Chart
+from experiments.studio.charts import DAYS, MAX_DAYS, Chart
 from experiments.studio.forms import percent
 from experiments.studio.links import of_form, of_rollout
 from experiments.usage.verbs import runs_of_many
@@ -92,8 +92,8 @@ def list_notes(
     for rollout in running:
         found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
     for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
-        context = {"chart": Chart.of(days)}
-        found[one].append(render_to_string("experiments/chart.html", context))
+        context = {"chart": Chart.of(days), "days": MAX_DAYS}
+        found[one].append(render_to_string("experiments/spark.html", context))
     return found
 
 

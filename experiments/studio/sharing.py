@@ -15,7 +15,7 @@ from experiments.studio.forms import PER_CENT, ShareForm, percent
 from experiments.studio.links import of_rollout, of_rollouts
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.translation import reference_to, title_of
+from studio.translation import reference_to
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Forbidden, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
@@ -63,14 +63,14 @@ class SharePage(ResourcePage):
             self.require(Right.PUBLISH)  # otherwise the page shows the gate's refusal
             return self.show(version, form, status=403)
         share = percent(int(form.cleaned_data["share"] * PER_CENT))
-        message = _("%(version)s is tried on %(share)s%% of the requests.")
-        return self.go(of_rollout(started), message % {"version": title_of(version), "share": share})
+        message = _("Rollout started: %(version)s for %(share)s%% of the requests.")
+        return self.go(of_rollout(started), message % {"version": reference_to(version), "share": share})
 
     @property
     def found(self) -> VersionedResource:
         """The resource; raises `NotFound` if only code defines the agent: there is nothing to try."""
         if self.with_history is None:
-            raise NotFound("Nothing has been saved yet, so there is nothing to try.")
+            raise NotFound("Nothing has been saved yet, so there is nothing to roll out.")
         return self.with_history
 
     def version(self, version_id: str | None) -> Snapshot:
@@ -83,7 +83,7 @@ class SharePage(ResourcePage):
         """Return the form, with what prevents the rollout."""
         live = self.found.active
         context: dict[str, Any] = {
-            "live_title": title_of(live) if live else "",
+            "live_title": reference_to(live) if live else "",
             "running_address": of_rollouts(self.kind, self.resource_id) if running_of(self.found) else "",
             "is_file": self.found.pointers is not None,
             "is_live": version.version_id == self.found.active_id,
@@ -92,7 +92,7 @@ class SharePage(ResourcePage):
         context["is_possible"] = bool(live) and not any(context[reason] for reason in reasons_against)
         return self.page(
             "experiments/share.html",
-            title=_("Try %(version)s on a share of the requests") % {"version": reference_to(version)},
+            title=_("Start a rollout of %(version)s") % {"version": reference_to(version)},
             status=status,
             form=form,
             version=version,

@@ -155,6 +155,7 @@ class Library:
             "experiments": f"{acme}/datasets/{self.dataset}/experiments/",
             "start-experiment": f"{acme}/datasets/{self.dataset}/experiments/add/",
             "experiments-of-all": "experiments/",
+            "dataset-of-experiment": "experiments/add/",
             "evaluate": f"{agent}/evaluate/?version={self.draft}",
             "experiment": f"{acme}/datasets/{self.dataset}/experiments/{self.experiment}/",
             "gates": f"{acme}/gates/",

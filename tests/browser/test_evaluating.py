@@ -35,7 +35,7 @@ def test_an_experiment_takes_eight_clicks_and_a_draft_one(enter: Enter, api_of: 
     page.get_by_label("Agent").select_option(label="Judged")
     person.check(page.get_by_role("checkbox", name="Same"))
     person.click(page.locator("main button[type=submit]").last)
-    person.click(page.get_by_role("button", name="Start", exact=True))
+    person.click(page.get_by_role("button", name="Start experiment"))
     expect(page.get_by_role("heading", name="Judged")).to_be_visible()
     assert person.count <= 8
     expect(main.locator("summary[aria-current=page]")).to_contain_text("Experiments")
@@ -48,4 +48,38 @@ def test_an_experiment_takes_eight_clicks_and_a_draft_one(enter: Enter, api_of: 
     assert flaws(page) == []
     page.goto(page.url.replace("versioning/agent/judged/publish/", "experiments/?agent=judged"))
     expect(page.get_by_role("link", name="Judged").first).to_be_visible()
+    assert flaws(page) == []
+
+
+def test_the_form_of_a_gate_shows_what_the_rule_needs_and_leads_to_the_warning(
+    enter: Enter, api_of: ApiOf
+) -> None:
+    paula = api_of("paula")
+    make(AGENTS, paula, "gated", name="Gated", instructions="Answer.", model=ECHO)
+    scorer = {"name": "Alike", "id": "alike", "type": "equals", "workspaceId": "acme", "autoPublish": True}
+    assert paula.post(SCORERS.path, scorer).status == 201
+    made = paula.post("/datasets", {"name": "Six items", "workspaceId": "acme"})
+    items = [{"input": f"Question {number}", "groundTruth": "Answer"} for number in range(6)]
+    assert paula.post(f"/datasets/{made.body['id']}/items/batch", {"items": items}).status == 201
+
+    page = enter("paula", "versioning/workspace/acme/gates/add/", width=NARROW)
+    limit, tag = page.get_by_label("Limit"), page.get_by_label("Only items with this tag")
+    rule = page.get_by_label("A version may go live if")
+    expect(limit).to_be_hidden()
+    expect(tag).to_be_hidden()
+    rule.select_option(value="allPass")
+    expect(tag).to_be_visible()
+    rule.select_option(value="passRate")
+    expect(tag).to_be_hidden()
+    limit.fill("50")
+    page.get_by_label("Agent").select_option(label="Gated")
+    page.get_by_label("Dataset").select_option(label="Six items (6 items)")
+    page.get_by_role("checkbox", name="Alike").check()
+    page.get_by_role("button", name="Create gate").click()
+    warning = page.locator("[data-answer]")
+    expect(warning).to_be_focused()
+    expect(warning).to_be_in_viewport()
+    assert flaws(page) == []
+    page.get_by_role("button", name="Create gate anyway").click()
+    expect(page.get_by_text("Gate saved.")).to_be_visible()
     assert flaws(page) == []

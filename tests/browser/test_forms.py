@@ -45,7 +45,7 @@ def test_rows_typed_into_a_dataset_survive_leaving_the_page(enter: Enter, api_of
     expect(page.get_by_label("Input", exact=True).first).to_have_value("Where is my parcel?")
     expect(page.get_by_label("Tags", exact=True).nth(1)).to_have_value("delivery")
     page.get_by_label("Tags", exact=True).nth(1).fill("")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Save items").click()
     expect(page.get_by_text("Saved as version 1.")).to_be_visible()
     assert asked_on_leaving(page) == []
     expect(page.get_by_label("A good answer", exact=True).first).to_have_value("On its way.")

@@ -34,13 +34,13 @@ def test_a_version_is_tried_on_five_percent_widened_evaluated_and_published(
     person.click(page.get_by_role("link", name="Start a rollout…"))
     expect(page.get_by_label("Share of the requests, in percent").first).to_have_value("5")
     person.click(page.get_by_role("button", name="Start"))
-    expect(page.get_by_text("Version 2 is tried on 5% of the requests.")).to_be_visible()
+    expect(page.get_by_text("Rollout started: version 2 for 5% of the requests.")).to_be_visible()
     assert person.count == 3
 
     # Widen it: the field follows the slider.
     page.get_by_role("slider").fill("100")
     expect(page.get_by_role("spinbutton")).to_have_value("100")
-    page.get_by_role("button", name="Change the share").click()
+    page.get_by_role("button", name="Change share").click()
     expect(page.get_by_role("heading", name="new 100%")).to_be_visible()
 
     # People get it, and give feedback.
@@ -63,12 +63,12 @@ def test_a_version_is_tried_on_five_percent_widened_evaluated_and_published(
     page.get_by_role("link", name="On 100%").click()
     person = Clicks(page)
     person.click(page.get_by_role("link", name="Make “new” live…"))
-    person.click(page.get_by_role("button", name="Make it live"))
+    person.click(page.get_by_role("button", name="Make version 2 live"))
     expect(page.get_by_text("Version 2 is live.")).to_be_visible()
     assert person.count == 2
     assert served(paula, agent_id)["instructions"] == "two"
     page.goto(f"versioning/agent/{agent_id}/runs/")
-    expect(page.get_by_role("row", name=re.compile("Version 2 Live new 3"))).to_be_visible()
+    expect(page.get_by_role("row", name=re.compile("Version 2 Live new Runs: 3"))).to_be_visible()
 
 
 def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter, api_of: Apis) -> None:
@@ -83,13 +83,13 @@ def test_stopping_is_one_click_and_all_people_get_the_live_version(enter: Enter,
     page.get_by_label("Split traffic by").fill("userId")
     page.get_by_role("button", name="Start").click()
     context = {"userId": "ada"}
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Stop rollout")).to_be_visible()
     assert served(paula, "stopped", context=context)["instructions"] == "two"
 
     # Meanwhile publishing says why it cannot be, and where to go.
     page.goto(f"versioning/agent/stopped/publish/?version={draft}")
     expect(page.get_by_role("alert").first).to_contain_text("A rollout is running")
-    page.get_by_role("link", name="Numbers, Stop, Make it live").click()
-    page.get_by_role("button", name="Stop", exact=True).click()
-    expect(page.get_by_text("Stopped. Everyone gets the live version.")).to_be_visible()
+    page.get_by_role("link", name="View rollout").click()
+    page.get_by_role("button", name="Stop rollout").click()
+    expect(page.get_by_text("Rollout stopped. Everyone gets the live version.")).to_be_visible()
     assert served(paula, "stopped", context=context)["instructions"] == "one"

@@ -53,7 +53,7 @@ def set_up_app(page: Page) -> tuple[str, list[str]]:
     secret = page.locator("#totp-secret").inner_text()
     expect(page.get_by_alt_text("QR code")).to_be_visible()
     page.get_by_label("Code that the app shows").fill(code_of(secret))
-    page.get_by_role("button", name="Add", exact=True).first.click()
+    page.get_by_role("button", name="Add app").click()
     expect(page.get_by_text("10 recovery codes are left.")).to_be_visible()
     assert serious_problems(page) == []
     return secret, page.locator("#recovery-codes li").all_inner_texts()
@@ -66,7 +66,7 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     code = page.get_by_label("Code")
     code.fill("123456")
     page.get_by_role("button", name="Continue").click()
-    expect(page.get_by_role("alert")).to_contain_text("That is not right.")
+    expect(page.get_by_role("alert")).to_contain_text("Wrong code.")
     assert serious_problems(page) == []
     code.fill(code_of(secret, later=1))
     page.get_by_role("button", name="Continue").click()
@@ -90,7 +90,7 @@ def test_a_code_and_recovery_codes_are_asked_for_after_the_password(page: Page, 
     expect(code).to_be_focused()
     code.fill("wrong")
     dialog.get_by_role("button", name="Continue").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("That is not right.")
+    expect(dialog.get_by_role("alert")).to_contain_text("Wrong code.")
     assert serious_problems(dialog) == []
     code.fill(codes[1])
     dialog.get_by_role("button", name="Continue").click()

@@ -46,11 +46,11 @@ def test_a_person_says_what_becomes_of_each_column(
     last.get_by_label("Becomes").select_option("Request context")
     last.get_by_label("with the name").fill("hint")
     last.get_by_label("as", exact=True).select_option("Yes or no")
-    page.get_by_role("button", name="Look again").click()
+    page.get_by_role("button", name="Update preview").click()
     expect(page.get_by_text("1234.5 number")).to_be_visible()
     if has_scripts:
         assert flaws(page) == []
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Import items").click()
     expect(page.get_by_text("New items: 3. Duplicates: 0.")).to_be_visible()
     items = edgar.get(f"/datasets/{made.body['id']}/items").body["items"]
     [item] = [one for one in items if one["input"] == "Wo ist meine Bestellung?"]

@@ -68,7 +68,7 @@ def test_an_answer_becomes_an_item_of_a_dataset(enter: Enter, api_of: ApiOf) -> 
     expect(added.get_by_label("Input")).to_have_value("Where is it?")
     expect(added.get_by_label("A good answer")).to_have_value(re.compile("Where is it"))
     added.get_by_role("button", name="Save item").click()
-    expect(added.get_by_text("The item is added.")).to_be_visible()
+    expect(added.get_by_text("Item added.")).to_be_visible()
 
 
 def test_the_preview_follows_typing_and_its_context_is_saved_as_an_example(

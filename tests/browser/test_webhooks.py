@@ -52,8 +52,9 @@ def make(page: Page, receiver: Receiver, name: str) -> str:
     """Make a webhook for publications of agents, and return its secret."""
     page.get_by_role("link", name="New webhook").click()
     page.get_by_label("URL").fill(receiver.url)
-    page.get_by_label("What it is for").fill(name)
-    page.get_by_role("group", name="What to send").get_by_label("Published", exact=True).first.check()
+    page.get_by_label("Purpose (optional)").fill(name)
+    page.locator("summary", has_text="Agents").click()
+    page.get_by_role("group", name="Events to send").get_by_label("Published", exact=True).first.check()
     page.get_by_role("button", name="Create").click()
     return page.get_by_label("The secret", exact=True).input_value()
 
@@ -82,16 +83,16 @@ def test_a_webhook_is_created_tried_and_rotated(
 
     page.get_by_role("link", name="New secret…").click()
     page.get_by_label("Hours for which the old secret also signs").fill("1")
-    page.get_by_role("button", name="Make a new secret").click()
+    page.get_by_role("button", name="Create new secret").click()
     renewed = page.get_by_label("The secret", exact=True).input_value()
     assert renewed != secret
     page.get_by_role("button", name="Send again: Test message").click()
     [*_, message] = receiver.wait_for(3)
     assert verify(message, secret) == verify(message, renewed)
 
-    page.get_by_role("link", name="Delete…").click()
-    page.get_by_role("button", name="Delete it").click()
-    expect(page.get_by_text("The webhook “Chat” is deleted.")).to_be_visible()
+    page.get_by_role("link", name="Delete webhook…").click()
+    page.get_by_role("button", name="Delete webhook").click()
+    expect(page.get_by_text("Webhook “Chat” deleted.")).to_be_visible()
 
 
 def test_a_webhook_disabled_by_a_410_is_shown_on_the_home_page_until_enabled_again(
@@ -105,9 +106,9 @@ def test_a_webhook_disabled_by_a_410_is_shown_on_the_home_page_until_enabled_aga
     notice = home.get_by_text("The webhook “Pipeline” of Acme is disabled.")
     expect(notice).to_be_visible(timeout=SOON)
     assert flaws(home, notice) == []
-    home.get_by_role("link", name="Look at it").click()
-    home.get_by_role("button", name="Enable again").click()
-    expect(home.get_by_text("It is enabled, and receives what happens from now on.")).to_be_visible()
+    home.get_by_role("link", name="View webhook").click()
+    home.get_by_role("button", name="Enable webhook").click()
+    expect(home.get_by_text("Webhook enabled. It receives events from now on.")).to_be_visible()
     home.goto("")
     expect(notice).to_have_count(0)
 

@@ -19,7 +19,7 @@ def alice(cast: Cast) -> Visitor:
 
 
 def test_an_admin_makes_a_service_account_and_a_key_for_it(alice: Visitor) -> None:
-    assert "The service account deploy-bot is created." in words_of(
+    assert "Service account deploy-bot created." in words_of(
         alice.post(PAGE, username="deploy-bot", role="editor")
     )
     member = Membership.objects.get(user__username="deploy-bot")
@@ -42,7 +42,7 @@ def test_a_service_account_goes_with_its_keys(alice: Visitor) -> None:
     key = shown_once(alice.post(workspace_page("keys"), name="CI", role="viewer", owner="deploy-bot"))
     delete = workspace_page("service-accounts/deploy-bot/delete")
     assert "All its keys stop working" in words_of(alice.get(delete))
-    assert "deploy-bot is deleted" in words_of(alice.post(delete))
+    assert "deploy-bot deleted" in words_of(alice.post(delete))
     assert Api(key).get("/me").status == 401 and not ApiKey.objects.filter(revoked_at=None, name="CI")
     assert alice.get(delete).status_code == alice.post(delete).status_code == 404
     assert alice.post(PAGE, username="deploy-bot", role="editor").status_code == 409

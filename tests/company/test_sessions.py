@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any
 
@@ -17,7 +18,7 @@ from company.sign_in.recency import CONFIRMED
 from tests.company.test_single_sign_on import is_in, latest_event, sign_in
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
-from tests.support.studio import words_of, workspace_page
+from tests.support.studio import Visitor, words_of, workspace_page
 from versioning.models import ApiKey
 
 PASSWORD = "a long enough password"
@@ -54,7 +55,7 @@ def forget_when(client: Client, minutes: int = 11) -> None:
 def test_each_session_is_listed_and_can_be_signed_out() -> None:
     here, there, elsewhere = signed_in("Firefox"), signed_in("Safari"), signed_in("Chrome")
     shown = words_of(here.get(SESSIONS))
-    assert all(name in shown for name in ("Firefox this one", "Safari", "Chrome"))
+    assert all(name in shown for name in ("Firefox this browser", "Safari", "Chrome"))
     row = OpenSession.objects.get(browser="Safari")
     assert here.post(SESSIONS, {"session": row.pk}).status_code == 302
     assert not is_in(there) and is_in(elsewhere) and is_in(here)
@@ -92,7 +93,7 @@ def test_a_new_password_ends_other_sessions_and_keeps_this_one_in_the_list() -> 
         "/studio/password_change/", {"old_password": PASSWORD, "new_password1": new, "new_password2": new}
     )
     assert is_in(here) and not is_in(there)
-    assert "Firefox this one" in words_of(here.get(SESSIONS))
+    assert "Firefox this browser" in words_of(here.get(SESSIONS))
 
 
 def test_what_is_stored_of_a_session_goes_with_it(settings: Settings) -> None:
@@ -124,10 +125,10 @@ def test_before_what_is_weighty_the_password_is_asked_again(page: str, typed: di
     client = signed_in()
     forget_when(client)
     asked = client.post(page, typed)
-    assert "Is it you?" in words_of(asked)
+    assert "Confirm" in words_of(asked)
     assert all(f'name="{name}" value="{value}"' in asked.content.decode() for name, value in typed.items())
     wrong = client.post(page, {**typed, "confirm_password": "wrong"})
-    assert wrong.status_code == 400 and "not your password" in words_of(wrong)
+    assert wrong.status_code == 400 and "Wrong password." in words_of(wrong)
     assert client.post(page, {**typed, "confirm_password": PASSWORD}).status_code == 302
     assert client.post("/studio/logout/")  # and what was done is done
     assert not ApiKey.objects.filter(name="Shop").exists() or page == workspace_page("keys")
@@ -140,7 +141,7 @@ def test_the_accounts_of_others_ask_again() -> None:
     forget_when(client)
     vera = User.objects.get(username="vera")
     address = f"/studio/auth/user/{vera.pk}/change/"
-    assert "Is it you?" in words_of(client.post(address, {"is_superuser": "on", "is_active": "on"}))
+    assert "Confirm" in words_of(client.post(address, {"is_superuser": "on", "is_active": "on"}))
     vera.refresh_from_db()
     assert not vera.is_superuser
 
@@ -180,7 +181,7 @@ def test_without_a_password_one_signs_in_at_the_provider_again(corp: IdentityPro
     assert 'type="password"' not in page.content.decode()
     corp.person = {"sub": "alice-1", "auth_time": time.time() - 3600}
     sign_in(corp, client)  # the provider asked for nothing
-    assert "Is it you?" in words_of(client.post(workspace_page("keys"), NEW_KEY))
+    assert "Confirm" in words_of(client.post(workspace_page("keys"), NEW_KEY))
     [way] = page.context["ways"]
     sent = client.get(way.address)["Location"]
     assert "prompt=login" in sent and "max_age=0" in sent
@@ -188,7 +189,27 @@ def test_without_a_password_one_signs_in_at_the_provider_again(corp: IdentityPro
     assert client.get(corp.authorize(sent)).status_code == 403  # the provider did not ask
     corp.person, corp.claims = {"sub": "vera-1"}, {}
     assert client.get(corp.authorize(client.get(way.address)["Location"])).status_code == 403
-    assert "Is it you?" in words_of(client.post(workspace_page("keys"), NEW_KEY))
+    assert "Confirm" in words_of(client.post(workspace_page("keys"), NEW_KEY))
     corp.person = {"sub": "alice-1"}
     client.get(corp.authorize(client.get(way.address)["Location"]))
     assert client.post(workspace_page("keys"), NEW_KEY).status_code == 302
+
+
+def test_the_activity_says_how_somebody_signed_in_or_failed_to() -> None:
+    signed_in("Firefox")
+    wrong = {"username": "alice", "password": "something else"}
+    assert Client().post("/studio/login/", wrong).status_code != 302
+    told = words_of(Visitor("root").get("/studio/activity/"))
+    assert re.search(r"Someone failed to sign in as alice ?: wrong password", told)
+    assert "alice signed in with a password" in told and "(password" not in told
+
+
+def test_the_pages_about_accounts_are_german_where_django_has_no_german() -> None:
+    root = Visitor("root")
+    root.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    address = f"/studio/auth/user/{User.objects.get(username='alice').pk}/"
+    account, password = (words_of(root.get(f"{address}{page}/")) for page in ("change", "password"))
+    assert "Passwort zurücksetzen" in account and "nicht im Klartext gespeichert" in account
+    assert "Anmeldung mit Passwort" in password
+    for english in ("Reset password", "Raw passwords", "Password-based", "Disabled"):
+        assert english not in account + password, english

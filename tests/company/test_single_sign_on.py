@@ -365,4 +365,4 @@ def test_an_event_about_a_sign_in_is_seen_by_the_person_and_superusers(
         answer = getattr(cast, name).get("/events", type="signIn.*")
         assert len(answer.body["events"]) == sees, name
     shown = words_of(Visitor("ada").get("/studio/activity/"))
-    assert "signed in (corp)" in shown
+    assert "signed in with corp" in shown

@@ -51,7 +51,7 @@ def test_a_delivery_is_sent_again_under_the_same_id(alice: Visitor, cast: Cast, 
     work()
     delivery = Delivery.objects.get()
     assert "Agent: created, writer" in words_of(alice.get(page(webhook)))
-    assert "once more" in words_of(alice.post(page(webhook, f"deliveries/{delivery.pk}/replay")))
+    assert "Message queued again" in words_of(alice.post(page(webhook, f"deliveries/{delivery.pk}/replay")))
     work()
     assert len({message.id for message in receiver.messages}) == 1 < len(receiver.messages)
     assert "2 attempts" in words_of(alice.get(page(webhook)))

@@ -195,7 +195,7 @@ def test_a_webhook_is_deleted_after_confirmation(alice: Visitor) -> None:
     webhook = make(description="Chat")
     assert "Delete Chat?" in words_of(alice.get(page(webhook, "delete")))
     assert Webhook.objects.exists()
-    assert "“Chat” is deleted" in words_of(alice.post(page(webhook, "delete")))
+    assert "“Chat” deleted" in words_of(alice.post(page(webhook, "delete")))
     assert not Webhook.objects.exists()
 
 

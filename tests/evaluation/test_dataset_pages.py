@@ -133,7 +133,7 @@ def test_all_of_an_item_is_edited_and_purged(edgar: Visitor, alice: Api) -> None
     assert "Since version 1" in words_of(edgar.get(address))
     assert "cannot be undone" in words_of(edgar.get(f"{address}purge/"))
     after = words_of(edgar.post(f"{address}purge/"))
-    assert "SECRET" not in after and "The content is removed." in after
+    assert "SECRET" not in after and "Content removed." in after
     assert "SECRET" not in words_of(edgar.get(page_of(dataset)))
 
 
@@ -148,13 +148,13 @@ def test_settings_and_deletion(edgar: Visitor, alice: Api) -> None:
     assert (held["name"], held["scorerIds"], held["inputSchema"]) == ("New", ["exact"], {"type": "string"})
     for wrong in ({"name": "Other"}, {"name": ""}, {"name": "New", "input_schema": "{"}):
         assert edgar.client.post(address, wrong).status_code == 400
-    assert "“New” is deleted" in words_of(edgar.post(page_of(dataset, "delete")))
+    assert "“New” deleted" in words_of(edgar.post(page_of(dataset, "delete")))
     assert alice.get(dataset).status == 404
 
 
 def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> None:
     address = "/studio/datasets/add-item/"
-    assert "Make one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
+    assert "Create one first." in words_of(edgar.post(address, tried='"Where?"', output="here"))
     dataset = make_dataset(alice)
     shown = unescape(edgar.post(address, tried='"12"', output="here").content.decode())
     assert '"12"</textarea>' in shown and "here</textarea>" in shown
@@ -164,11 +164,11 @@ def test_what_was_tried_is_added_to_a_dataset(edgar: Visitor, alice: Api) -> Non
         "ground_truth": "here",
         "tags": "must",
     }
-    assert "The item is added." in words_of(edgar.post(address, do="add", **added))
+    assert "Item added." in words_of(edgar.post(address, do="add", **added))
     [item] = alice.get(f"{dataset}/items").body["items"]
     assert (item["input"], item["groundTruth"], item["metadata"]) == ("12", "here", {"tags": ["must"]})
     assert edgar.client.post(address, {"do": "add", **added, "input": ""}).status_code == 400
-    assert "Make one first." in words_of(Visitor("vera").get(address))
+    assert "Create one first." in words_of(Visitor("vera").get(address))
 
 
 def test_viewers_and_strangers_see_no_datasets(edgar: Visitor, alice: Api) -> None:
@@ -215,11 +215,11 @@ def test_an_item_is_made_from_feedback_whose_input_is_typed(edgar: Visitor, alic
     assert alice.post("/feedback", {**about, "comment": "It is <wrong>"}).status == 201
     dataset = make_dataset(alice)
     listed = edgar.get("/studio/versioning/agent/writer/runs/").content.decode()
-    assert "helpful: False" in listed and "It is &lt;wrong&gt;" in listed
+    assert "helpful: no" in listed and "It is &lt;wrong&gt;" in listed
     [said] = re.findall(r'name="about" value="([^"]*)"', listed)
     [address] = re.findall(r'action="([^"]*add-item/)"', listed)
     form = edgar.post(address, about=unescape(said))
-    assert "helpful: False It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
+    assert "helpful: no It is &lt;wrong&gt;" in words_of(form) or "It is <wrong>" in words_of(form)
     [kept] = re.findall(r'name="about" value="([^"]*)"', form.content.decode())
     item = {"dataset": dataset.rpartition("/")[2], "input": "Where?", "ground_truth": "Here.", "tags": ""}
     edgar.send(address, do="add", about=unescape(kept), **item)

@@ -133,7 +133,7 @@ def test_gates_have_the_button_and_who_may_not_save_has_none(cast: Cast) -> None
     dataset = make_evaluated(cast)
     make_gate(cast.alice, dataset)
     shown = Window.of("paula").get(PUBLISH)
-    assert "Run what is missing" in shown.text and "Evaluate this draft" not in shown.text
+    assert "Run experiment" in shown.text and "Evaluate this draft" not in shown.text
     vera = Window.of("vera")
     assert vera.get(EVALUATE).status in {403, 404} and vera.post(EVALUATE, version="").status in {403, 404}
     assert not re.search("Evaluat", vera.get(f"{PAGES}/change/").text)
@@ -145,7 +145,7 @@ def test_experiments_are_a_place_of_their_own(cast: Cast) -> None:
     dataset = make_evaluated(cast)
     edgar = Window.of("edgar")
     shown = edgar.get("/studio/experiments/")
-    assert "Experiment Dataset State Pass rate Started Writer Questions" in shown.text
+    assert "Experiment Dataset State Pass rate Started Writer, version 1 Questions" in shown.text
     [row] = shown.rows
     assert "complete 24 done, 0 failed" in row
     assert "/studio/experiments/" in edgar.get("/studio/").links

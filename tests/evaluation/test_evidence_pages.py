@@ -40,14 +40,15 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 ) -> None:
     paula = Window.of("paula")
     shown = paula.get(PUBLISH)
-    assert "Not run The agent “ Writer ” was not evaluated over “Questions” as it would be" in shown.text
-    assert re.search(r"The missing run: 24 answers, about \d[\d,]* tokens\.", shown.text)
+    assert "Not run Writer has not been tested on “Questions” with this change." in shown.text
+    assert re.search(r"An experiment is missing: 24 answers, about \d[\d,]* tokens\.", shown.text)
     form = form_of(shown)
     sent = paula.post(RUN, **form)
     assert (sent.status, sent.headers["Location"]) == (302, form["next"])
     running = paula.get(sent.headers["Location"])
     assert "2 evaluations were started." in running.text and "data-moves" in running.markup
-    assert "Run what is missing" not in running.text
+    assert running.markup.count("<progress") == 1 and "0 of 12 answers" in running.text
+    assert "Run experiment" not in running.text
     candidate = Experiment.objects.exclude(pair_of=None).get()
     assert f"/experiments/{candidate.pk}/" in running.markup
     for one in Experiment.objects.all():
@@ -69,8 +70,11 @@ def test_what_is_missing_is_said_with_its_cost_and_started_from_the_publish_butt
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [
-        (Outcome.CANCELLED, "Incomplete The evaluation"),
-        (Outcome.COMPLETE, "Failed The agent"),
+        (Outcome.CANCELLED, "Incomplete The test of Writer on “Questions” is incomplete"),
+        (
+            Outcome.COMPLETE,
+            "Failed Writer was tested on “Questions” and failed the rule “not worse than live”.",
+        ),
     ],
 )
 def test_what_was_run_is_said_and_run_again_where_that_would_help(
@@ -83,7 +87,7 @@ def test_what_was_run_is_said_and_run_again_where_that_would_help(
     Experiment.objects.filter(pk=candidate.pk).update(outcome=outcome)
     shown = Window.of("paula").get(PUBLISH)
     assert said in shown.text and f"/experiments/{candidate.pk}/" in shown.markup
-    assert ("Run what is missing" in shown.text) == (outcome is Outcome.CANCELLED)
+    assert ("Run experiment" in shown.text) == (outcome is Outcome.CANCELLED)
     edited = Window.of("edgar").get(PUBLISH.replace("publish", "change"))
     assert said in edited.text and "The missing run" not in edited.text
 
@@ -109,7 +113,7 @@ def test_a_release_says_what_its_gates_lack(cast: Cast, dataset: str) -> None:
     release = make(cast.paula, item(AGENTS, "writer"))["id"]
     address, paula = workspace_page(f"releases/{release}"), Window.of("paula")
     shown = paula.get(address)
-    assert "The missing run: 24 answers" in shown.text
+    assert "An experiment is missing: 24 answers" in shown.text
     sent = paula.post(RUN, release=release, next=address)
     assert sent.headers["Location"] == address and Experiment.objects.count() == 2
 

@@ -35,12 +35,12 @@ def test_an_experiment_is_started_once_it_was_said_how_much_it_is(edgar: Visitor
     dataset = make_scored_dataset(alice, items=3)
     assert "There is no experiment yet" in words_of(edgar.get(page_of(dataset)))
     said = edgar.post(page_of(dataset, "add"), **FORM)
-    assert re.search(r"This is 12 answers, about \d+ tokens", words_of(said))
-    assert "Items: 3, attempts for each: 2, and the same of what is published. 1 scorer" in words_of(said)
+    assert re.search(r"Estimate: 12 answers, about \d+ tokens", words_of(said))
+    assert "Items: 3, attempts for each: 2, and the same for the live version. 1 scorer" in words_of(said)
     assert not Experiment.objects.exists()
     [cells] = re.findall(r'name="cells" value="(\d+)"', said.content.decode())
     more = words_of(edgar.post(page_of(dataset, "add"), **{**FORM, "attempts": "3"}, cells=cells))
-    assert "This is 18 answers" in more and not Experiment.objects.exists()
+    assert "Estimate: 18 answers" in more and not Experiment.objects.exists()
     shown = edgar.post(page_of(dataset, "add"), **FORM, cells=cells)
     assert "0 done, 0 failed, 0 skipped, 6 queued" in words_of(shown)
     candidate = Experiment.objects.exclude(pair_of=None).get()
@@ -76,8 +76,8 @@ def test_the_page_shows_answers_with_their_scores(edgar: Visitor, alice: Api) ->
     dataset = make_scored_dataset(alice, items=4)
     experiment = finish(start(alice, dataset, selector={"status": "draft"}), lambda number: number > 0)
     page = words_of(edgar.get(page_of(dataset, experiment)))
-    assert "4 done, 0 failed" in page and "Pass rate: 75% (95% CI 30–95%)" in page  # noqa: RUF001
-    assert "Question 3 x exact 1.0 passed" in page and "Question 0 x exact 0.0 not passed" in page
+    assert "4 done, 0 failed" in page and "75% (95% CI 30–95%)" in page  # noqa: RUF001
+    assert "Question 3 Good answer Answer 3 x Exact 1.0 passed" in page and "x Exact 0.0 not passed" in page
     assert "75% (95% CI 30–95%)" in words_of(edgar.get(page_of(dataset)))  # noqa: RUF001
 
 
@@ -101,10 +101,12 @@ def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> No
         r"Better on 0, worse on 3, same on 47; a drop of \d+ points or more would have been", page
     )
     assert "No difference was found" in page and "Page 1 of 3" in page
-    assert set(re.findall(r"1 → 0 (Question \d+)", page)) == {f"Question {number}" for number in range(3)}
+    score = r"Score of Exact ?: 1 in the baseline → 0 in the tested version"
+    score += r" (Question \d+) Good answer (Answer \d+)"
+    assert sorted(re.findall(score, page)) == [(f"Question {one}", f"Answer {one}") for one in range(3)]
     assert "<ins>" in edgar.get(address).content.decode()
-    assert "1 → 0" not in words_of(edgar.get(address, page="3"))
-    assert "x and y exact 1.0 passed" in words_of(edgar.get(address, show="results"))
+    assert "→ 0" not in words_of(edgar.get(address, page="3"))
+    assert "x and y Exact 1.0 passed" in words_of(edgar.get(address, show="results"))
 
 
 def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
@@ -115,7 +117,7 @@ def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
 
 def test_a_comparison_that_finds_nothing_says_what_more_items_would_show(edgar: Visitor, alice: Api) -> None:
     _, page = compare(alice, edgar, 12)
-    assert "How many items you need Items A drop that would be seen, in points 10 73" in page
+    assert "How many items you need Items Detectable drop, in points 10 73" in page
 
 
 def test_pairs_are_judged_without_knowing_which_is_which(edgar: Visitor, alice: Api) -> None:
@@ -162,3 +164,34 @@ def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) ->
         for page in ([], ["add"], [experiment], [experiment, "blind"]):
             assert visitor.get(page_of(dataset, *page)).status_code in {403, 404}
         assert visitor.client.post(page_of(dataset, experiment), {"do": "cancel"}).status_code in {403, 404}
+
+
+@pytest.mark.database
+def test_pages_name_what_was_tested_and_with_what_it_is_compared(edgar: Visitor, alice: Api) -> None:
+    address, page = compare(alice, edgar, 12)
+    assert "Writer, version 2 vs. version 1 complete Tested Writer , version 2 Baseline version 1" in page
+    assert "Dataset Questions, version 1 Deciding scorer Exact Answers 12 done" in page
+    assert re.search(r"Pass rate: version 2 Baseline: version 1 Exact 75% \([^)]+\) 100% \([^)]+\)", page)
+    baseline = Experiment.objects.get(pair_of=None)
+    candidate = Experiment.objects.get(pair_of=baseline)
+    its_page = words_of(edgar.get(address.replace(candidate.pk, baseline.pk)))
+    assert "Writer, version 1 complete Baseline Tested Writer , version 1 Dataset" in its_page
+    for listed in ("/studio/experiments/", page_of(f"/datasets/{baseline.dataset_id}")):
+        rows = words_of(edgar.get(listed))
+        assert "Writer, version 2 vs. version 1" in rows and "Writer, version 1 Baseline" in rows
+    told = words_of(Visitor("alice").get(workspace_page("activity")))
+    assert "the experiment Writer, version 2 vs. version 1 on “Questions”" in told
+
+
+def test_a_new_experiment_begins_in_the_list_of_all(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice)
+    assert 'href="/studio/experiments/add/' in edgar.get("/studio/experiments/").content.decode()
+    assert "no dataset with items yet" in words_of(edgar.get("/studio/experiments/add/"))
+    one = make_scored_dataset(alice, items=1)
+    led = edgar.client.get("/studio/experiments/add/", {"agent": "writer"})
+    assert (led.status_code, led["Location"]) == (302, f"{page_of(one, 'add')}?agent=writer")
+    other = make_dataset(alice, "Others")
+    assert alice.post(f"{other}/items", {"input": "a"}).status == 201
+    chosen = edgar.get("/studio/experiments/add/").content.decode()
+    assert page_of(one, "add") in chosen and page_of(other, "add") in chosen
+    assert Visitor("vera").client.get("/studio/experiments/add/").status_code == 403

@@ -30,7 +30,7 @@ def test_a_pasted_table_becomes_a_gate_step_by_step(cast: Cast) -> None:
     page = workspace_page("datasets/" + make_dataset(cast.alice).rpartition("/")[2])
     paula = Window.of("paula")
     importing = next_of(paula.get(page))
-    assert "No column is called input" in paula.post(importing, pasted=PASTED, do="look").text
+    assert "No column is called Input, Question" in paula.post(importing, pasted=PASTED, do="look").text
     looked = paula.post(importing, pasted=PASTED, first_row="example", do="look")
     assert "2 new items" in looked.text and "No column" not in looked.text
     sent = {name: looked.field(name) for name in ("content", "format")}
@@ -60,7 +60,10 @@ def test_a_pasted_table_becomes_a_gate_step_by_step(cast: Cast) -> None:
         "bypass": "admin",
         "enabled": "yes",
     }
-    assert "The page that publishes says" in paula.get(paula.post(making, **chosen).headers["Location"]).text
+    assert (
+        "Gate saved. The page for publishing shows"
+        in paula.get(paula.post(making, **chosen).headers["Location"]).text
+    )
     assert cast.alice.get(GATES).body["total"] == 1
     assert 'class="notice step"' not in paula.get(page).markup
 
@@ -74,7 +77,7 @@ def test_a_scorer_that_nobody_may_publish_alone_stays_a_draft_and_the_gates_say_
     assert "A gate counts it once it is published." in paula.get(made.headers["Location"]).text
     body = {"workspaceId": "acme", "datasetId": dataset.rpartition("/")[2], "rules": [{"rule": "notWorse"}]}
     assert cast.alice.post(GATES, {**body, "scorerIds": ["equals-good-answer"]}).status == 201
-    said = "The scorer equals-good-answer is not published, so no experiment counts yet."
+    said = "The scorer Equals the good answer is not published, so no experiment counts yet."
     assert said in paula.get(workspace_page("gates")).text
     make_scorer(cast.alice, "own")
     paula.post(f"{page}scorers/", scorers="own")

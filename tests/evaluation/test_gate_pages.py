@@ -41,6 +41,9 @@ def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str
     warned = paula.post(workspace_page("gates/add"), **typed(dataset, agent="writer"))
     said = "The dataset has 12 items. If 90% of them pass, the true share lies between 63 and 98%"
     assert said in words_of(warned) and "50 between 79 and 96%" in words_of(warned)
+    # The browser leads to the warning, and the button says what it does.
+    assert 'tabindex="-1" data-answer' in warned.content.decode()
+    assert "Create gate anyway" in words_of(warned) and "Create gate Cancel" not in words_of(warned)
     assert alice.get(GATES).body["gates"] == []
     [seen] = re.findall(r'name="warned" value="([^"]*)"', warned.content.decode())
     again = typed(dataset, agent="writer", warned=html.unescape(seen))
@@ -55,6 +58,10 @@ def test_a_gate_is_made_changed_and_deleted(cast: Cast, alice: Api, dataset: str
         "exact",
     )
     address = workspace_page(f"gates/{gate['id']}")
+    assert "Gate for Writer" in words_of(paula.get(address)) and "Save gate Cancel" in words_of(
+        paula.get(address)
+    )
+    assert re.search(r">Writer<|<bdi>Writer</bdi>", paula.get(workspace_page("gates")).content.decode())
     assert 'value="90.0"' in paula.get(address).content.decode()
     changed = paula.post(address, **typed(dataset, rule="notWorse", number="", enabled="no"))
     assert "the true share" not in words_of(changed)
@@ -90,6 +97,21 @@ def test_what_cannot_be_asked_is_refused(cast: Cast, alice: Api, dataset: str) -
         form = typed(dataset, agent="writer", **wrong)
         assert Visitor("paula").client.post(workspace_page("gates/add"), form).status_code == 400
         assert alice.get(GATES).body["gates"] == []
+
+
+def test_the_form_begins_with_what_matters_and_opens_the_rest_for_errors(
+    cast: Cast, alice: Api, dataset: str
+) -> None:
+    form = Visitor("paula").get(workspace_page("gates/add")).content.decode()
+    names = re.findall(r'name="(agent|dataset|scorers|rule|number|tag|primary|attempts|enabled)"', form)
+    assert list(dict.fromkeys(names)) == [
+        *("agent", "dataset", "scorers", "rule", "number", "tag", "primary", "attempts", "enabled")
+    ]
+    more = re.compile(r'<details class="field"( open)?>\s*<summary class="link">More settings')
+    assert more.findall(form) == [""]
+    wrong = typed(dataset, agent="writer", days="0")
+    answer = Visitor("paula").client.post(workspace_page("gates/add"), wrong)
+    assert more.findall(answer.content.decode()) == [" open"]
 
 
 def test_roles_decide_who_sees_and_writes_gates(cast: Cast, alice: Api, dataset: str) -> None:

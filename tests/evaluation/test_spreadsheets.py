@@ -151,8 +151,8 @@ def test_a_person_says_what_each_column_becomes(edgar: Visitor, alice: Api) -> N
     head = "Frage;Antwort;Preis;Aktiv;Kunde;Code;Daten;Notiz\n"
     body = head + 'Was?;Das;1.234,50;ja;gold;007;"{""a"": 1}";intern\n'
     looked = looks(edgar, dataset, body.encode())
-    assert "No column is called input" in words_of(looked)
     fields = form_of(looked)
+    assert [fields[f"member-{n}"] for n in range(3)] == ["input", "groundTruth", "metadata."]
     chosen = [
         "input",
         "groundTruth",
@@ -183,6 +183,26 @@ def test_a_person_says_what_each_column_becomes(edgar: Visitor, alice: Api) -> N
             "requestContext": {"tier": "gold"},
         }
     ]
+
+
+@pytest.mark.parametrize(
+    ("header", "members"),
+    [
+        ("Question;Answer", ["input", "groundTruth"]),
+        ("Product;Expected output;Prompt", ["metadata.", "groundTruth", "input"]),
+        ("Question;Input", ["metadata.", "input"]),
+        ("Question;Query", ["input", "metadata."]),
+        ("Product;Price", ["input.", "input."]),
+    ],
+)
+def test_other_words_for_input_and_good_answer_are_recognised(
+    edgar: Visitor, alice: Api, header: str, members: list[str]
+) -> None:
+    body = f"{header}\n{';'.join('abc'[: len(members)])}\n"
+    looked = looks(edgar, make_dataset(alice), body.encode())
+    fields = form_of(looked)
+    assert [fields[f"member-{number}"] for number in range(len(members))] == members
+    assert ("No column is called" in words_of(looked)) == (members[0] == "input.")
 
 
 def test_a_column_of_metadata_that_is_a_text_is_named(edgar: Visitor, alice: Api) -> None:
@@ -250,7 +270,7 @@ def test_an_export_is_recognised_in_the_studio(edgar: Visitor, alice: Api) -> No
 def test_the_choices_are_there_in_german(edgar: Visitor, alice: Api) -> None:
     dataset = make_dataset(alice)
     edgar.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    page = words_of(looks(edgar, dataset, b"Frage;GOOD ANSWER?;a good ANSWER;tags\nx;y;1,5;a\n"))
+    page = words_of(looks(edgar, dataset, b"Thema;GOOD ANSWER?;A good ANSWER;tags\nx;y;1,5;a\n"))
     for words in (
         "Die ersten Zeilen, wie sie gespeichert würden",
         "Zwischen den Spalten stehen",
@@ -266,10 +286,10 @@ def test_what_is_sent_back_is_limited(edgar: Visitor, alice: Api) -> None:
     fields = form_of(looks(edgar, dataset, b"input\n" + b"a" * 5000 + b"\n"))
     for content in ("x", ":eA==", ":" + "=" * 9, fields["content"][:-8]):
         refused = edgar.post(page_of(dataset, "import"), content=content, format="csv", do="import")
-        assert refused.status_code == 400 and "did not arrive whole" in words_of(refused)
+        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
     with override_settings(EDITOR_MAX_BODY=4000):  # packed it is smaller
         refused = edgar.post(page_of(dataset, "import"), **fields, do="import")
-        assert refused.status_code == 400 and "did not arrive whole" in words_of(refused)
+        assert refused.status_code == 400 and "did not arrive completely" in words_of(refused)
     wide = looks(edgar, dataset, b",".join(b"c%d" % n for n in range(201)) + b"\n")
     assert wide.status_code == 400 and "has 201 columns" in words_of(wide)
     assert inputs(alice, dataset) == []

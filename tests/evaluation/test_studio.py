@@ -133,7 +133,7 @@ def test_a_scorer_is_tried_on_an_item(cast: Cast, alice: Api) -> None:
     scored = words_of(visitor.post(TRY, input="Where?", output='{"a": 1.0}', ground_truth='{"a":1}'))
     assert "Score 1.0" in scored and " passed " in scored
     assert "not passed" in words_of(visitor.post(TRY, output="b", ground_truth="c"))
-    assert "This cannot be scored." in words_of(visitor.post(TRY, output="b"))
+    assert "This answer can’t be scored." in words_of(visitor.post(TRY, output="b"))
     for no_object in ("{", "[]"):
         assert visitor.send(TRY, output="a", metadata=no_object).status_code == 400
 

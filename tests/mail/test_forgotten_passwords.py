@@ -51,7 +51,7 @@ def set_password(link: str, password: str = NEW) -> str:
     given = {"new_password1": password, "new_password2": password}
     answer = browser.post(page.request["PATH_INFO"], given)
     text = " ".join(re.sub(r"<[^>]+>", " ", answer.content.decode()).split())
-    return "done" if "is set" in text else "refused" if "not valid any more" in text else text
+    return "done" if "is set" in text else "refused" if "no longer valid" in text else text
 
 
 def test_a_link_sets_a_new_password_once_and_ends_every_session(post: Post) -> None:

@@ -77,7 +77,7 @@ def test_another_address_needs_the_password_and_is_told_to_the_one_before(edgar:
 def test_what_is_no_address_is_refused(edgar: Client) -> None:
     for typed in ["nobody", "a@b", "a@example.com\nBcc: b@example.com", "x" * 300 + "@example.com"]:
         answer = edgar.post(PAGE, {"address": typed})
-        assert answer.status_code == 400 and "This is no mail address." in answer.content.decode()
+        assert answer.status_code == 400 and "Enter a valid mail address." in answer.content.decode()
         assert address() == "edgar@example.com" and not Mail.objects.exists()
 
 

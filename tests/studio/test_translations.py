@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(
     shutil.which("xgettext") is None, reason="gettext is not installed, so texts cannot be collected."
 )
 
+CHECKED = frozenset({"delivery", "experiments", "company", "evaluation", "mail"})
 PLACEHOLDER = re.compile(r"%\((\w+)\)s|\{(\w+)")
 
 
@@ -59,3 +60,16 @@ def test_the_served_catalogs_are_compiled_from_the_sources() -> None:
     """Compiling also checks that a translation has the placeholders of its text."""
     for path, content in compiled().items():
         assert path.read_bytes() == content, "run `make translations`"
+
+
+def test_no_text_gets_its_german_from_another_application() -> None:
+    """Texts of all applications are one catalog at last: of two translations, that of the first one stays."""
+    found: dict[tuple[str, str], str] = {}
+    for app in APPS:
+        for entry in (ROOT / app / "locale/de/LC_MESSAGES/django.po").read_text().split("\n\n")[1:]:
+            context, text, german = (
+                next(iter(re.findall(rf'^{name} "(.*)"$', entry, re.MULTILINE)), "")
+                for name in ("msgctxt", "msgid", r"msgstr(?:\[0\])?")
+            )
+            first = found.setdefault((context, text), german)
+            assert first == german or app not in CHECKED, (app, context, text, first, german)

@@ -45,7 +45,7 @@ class SecondFactorPage(StudioPage):
             problem = second_step.set_up_app(request, user, request.POST.get("code", ""))
         if problem:
             return self._show(problem, status=400)
-        message = _("The second factor is set up. From now on you are asked for it after your password.")
+        message = _("Second factor set up. From now on you need it after your password.")
         return (
             self.go(request.path, message) if recovery_codes_left(user) else self._with_codes(user, message)
         )
@@ -66,7 +66,7 @@ class SecondFactorPage(StudioPage):
         if not rows.exists():
             SecondFactor.of(user).delete()
         record("secondFactor.removed", user, kind=found.kind)
-        return self.go(self.request.path, _("The second factor is removed."))
+        return self.go(self.request.path, _("Second factor removed."))
 
     def failed(self, error: VersioningError) -> HttpResponse:
         """Say so where second factors cannot be read."""

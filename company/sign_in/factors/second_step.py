@@ -62,7 +62,7 @@ def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse
 
 def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
     """Return the page for when second factors cannot be read."""
-    return error_page(request, 503, _("This cannot be done"), error.message)
+    return error_page(request, 503, _("This action failed"), error.message)
 
 
 def _secret_name(user: Any) -> str:
@@ -148,7 +148,7 @@ class SecondStepView(PendingView):
         method = self._proof()
         if method is None:
             record("signIn.failed", self.user, by_themselves=False, method="password", reason="second_factor")
-            return self._ask(_("That is not right. A code is taken once: wait for the next one."))
+            return self._ask(_("Wrong code. Each code works only once: wait for the next one."))
         attempt.succeeded(own)
         return self.finish(f"password+{method}")
 
