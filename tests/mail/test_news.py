@@ -107,7 +107,7 @@ def test_mail_is_in_the_language_and_the_time_zone_of_the_person(post: Post, cas
     Preferences.objects.change(person("paula").pk, language="de", time_zone="Asia/Tokyo")
     asked(cast)
     [mail] = post.work()
-    assert mail.subject == "edgar hat um Prüfung von Version 1 von Agent Writer gebeten: paula (Sie)"
+    assert mail.subject == "edgar hat um Prüfung von Version 1 des Agenten Writer gebeten: paula (Sie)"
     hour = timezone.now().astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:")
     assert hour in mail.body and "UTC" not in mail.body
     assert "Auswählen, was Sie bekommen" in mail.body

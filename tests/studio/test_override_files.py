@@ -82,7 +82,7 @@ def test_a_commit_is_never_called_by_a_number_that_a_version_has_too(api: Api, r
     ada, newest = Visitor("ada"), f"Git {commits(api)[0][4:11]}"
     draft = AGENTS.save(api, "answers", "draft")["resolvedVersionId"]
     told = [words_of(ada.get(page(name))) for name in ("change", "history", "publish", "compare", "try")]
-    assert all(newest in words and "Version 1" in words for words in told)
+    assert all(newest in words and "version 1" in words.lower() for words in told)
     assert not any("Version 2" in words or "ersion 0" in words for words in told)
     api.post(AGENTS.url("answers", "versions", commits(api)[1], "restore"))
     api.post(AGENTS.url("answers", "versions", draft, "activate"))
