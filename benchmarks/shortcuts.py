@@ -79,7 +79,7 @@ def shortcuts() -> Iterator[Shortcut]:
             ("versioning.models.versions.insert", _bulk_create),
             ("versioning.models.tags.insert", _bulk_create),
             ("versioning.models.event_transaction.insert", _bulk_create),
-            ("versioning.models.versioned.insert_new", lambda row: row.save(force_insert=True)),
+            ("versioning.models.versioned.insert_new", _insert_new),
             ("versioning.models.versioned.update", _update),
         ],
     )
@@ -100,6 +100,12 @@ def _bulk_create(model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
     from django.db.models import QuerySet  # noqa: PLC0415  settings come first
 
     QuerySet(model).bulk_create([model(**row) for row in rows])  # a manager may refuse to
+
+
+def _insert_new(row: Any) -> None:
+    from django.db.models import Model  # noqa: PLC0415  settings come first
+
+    Model.save(row, force_insert=True)  # its own `save` refuses to
 
 
 def _update(row: Any, fixed: frozenset[str]) -> None:
