@@ -40,7 +40,7 @@ words = st.sampled_from([*(f"good{one}" for one in DRAFTS), "bad1", "bad2", "bad
 named = st.sampled_from([("tone",), ("tone",), (), ("tone", "rules")])
 numbers = st.sampled_from([-1, -1, 0, 1, 2])
 """Which version: the newest, or one of the oldest."""
-events = st.sampled_from([None, None, None, "purge", "remove", "scorer", "block", "demote"])
+events = st.sampled_from([None, None, None, "purge", "remove", "scorer", "block", "demote", "revoke"])
 weights = st.sampled_from([0, 3000, 10_000])
 
 
@@ -53,6 +53,7 @@ class Draft(NamedTuple):
     blocks: Sequence[str]
     approvals: int
     meanwhile: str | None
+    is_scheduled: bool
 
 
 class Waiting(NamedTuple):
@@ -231,7 +232,9 @@ class Simulation(RuleBasedStateMachine):
 
     @rule(
         drafts=st.lists(
-            st.builds(Draft, somebody, shown, words, named, st.integers(0, 2), events), min_size=1, max_size=4
+            st.builds(Draft, somebody, shown, words, named, st.integers(0, 2), events, st.booleans()),
+            min_size=1,
+            max_size=4,
         )
     )
     def improve(self, drafts: Sequence[Draft]) -> None:
@@ -240,25 +243,34 @@ class Simulation(RuleBasedStateMachine):
             self.publish_with_evidence(draft)
 
     def publish_with_evidence(self, draft: Draft) -> None:
-        who, key, word, blocks, approvals, meanwhile = draft
-        self.edit(APPLICATION, key, word, blocks, publish=False)
-        for reviewer in ("alice", "paula")[:approvals]:
-            self.judge(reviewer, key, -1, "approve")
-        if meanwhile == "scorer":
-            self.delete(APPLICATION, (SCORER, "judge"), word, again=True)
-        self.evaluate(key, -1)
-        if meanwhile == "block":
-            self.delete(APPLICATION, (BLOCK, "rules"), word, again=True)
-        elif meanwhile == "demote":
-            self.set_role("paula", EDITOR)
-        elif meanwhile in {"purge", "remove"}:
-            self.change_dataset("alice", meanwhile)
-        self.publish(who, key, -1)
-        if meanwhile == "demote":
+        self.edit(APPLICATION, draft.key, draft.word, draft.blocks, publish=False)
+        for reviewer in ("alice", "paula")[: draft.approvals]:
+            self.judge(reviewer, draft.key, -1, "approve")
+        if draft.meanwhile == "scorer":
+            self.delete(APPLICATION, (SCORER, "judge"), draft.word, again=True)
+        self.evaluate(draft.key, -1)
+        if draft.is_scheduled:
+            self.schedule(draft.who, draft.key, -1)
+        self.go_wrong(draft.meanwhile, draft.word)
+        if not draft.is_scheduled:
+            self.publish(draft.who, draft.key, -1)
+        while draft.is_scheduled and self.waiting:
+            self.let_time_pass()
+        if draft.meanwhile == "demote":
             self.set_role("paula", PUBLISHER)
-        elif meanwhile == "purge":
+        elif draft.meanwhile == "purge":
             self.change_dataset("alice", "remove")
         self.applications_get_what_they_may()
+
+    def go_wrong(self, what: str | None, word: str) -> None:
+        if what == "block":
+            self.delete(APPLICATION, (BLOCK, "rules"), word, again=True)
+        elif what == "demote":
+            self.set_role("paula", EDITOR)
+        elif what in {"purge", "remove"}:
+            self.change_dataset("alice", what)
+        elif what == "revoke":
+            self.revoke_key(is_time=True)
 
     @rule(who=somebody, key=keys)
     def unpublish(self, who: str, key: Key) -> None:
@@ -554,7 +566,7 @@ class Simulation(RuleBasedStateMachine):
     @rule(is_time=st.sampled_from([True, False, False, False, False, False]))
     def revoke_key(self, is_time: bool) -> None:
         """Revoke the key, which is the only one."""
-        if not is_time:
+        if not is_time or not self.oracle.keys[KEY][2]:
             return
         self.editor.key.revoke(self.world.key.prefix)
         owner, workspace, _, prefix = self.oracle.keys[KEY]
