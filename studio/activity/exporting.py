@@ -61,7 +61,9 @@ def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> I
             lines = lines_of(page.events[:left], caller_of(request))
             # All names of the rows are looked up at once.
             words = as_text("\0".join(line.words for line in lines), request).split("\0")
-            rows = [_row(line, sentence) for line, sentence in zip(lines, words, strict=True)] if lines else []
+            rows = (
+                [_row(line, sentence) for line, sentence in zip(lines, words, strict=True)] if lines else []
+            )
         give_back()
         yield from rows
         left -= len(page.events)

@@ -23,7 +23,6 @@ _REFERENCE: Final = re.compile(r"\[([^\[\]]+)\]")
 @register.filter
 def with_block_names(excerpt: str) -> SafeString:
     """Return the excerpt of instructions with the names of prompt blocks in place of their ids."""
-
     parts = _REFERENCE.split(excerpt)  # texts, and between them ids
     return format_html_join(
         "",
