@@ -62,7 +62,7 @@ def test_text_that_a_page_shows_again_is_not_offered_as_unsaved(enter: Enter, ap
     expect(page.get_by_role("heading", name="Import preview")).to_be_visible()
     page.wait_for_timeout(400)  # copies of other tabs are offered after a while
     expect(page.locator(".unsaved")).to_have_count(0)
-    page.get_by_role("button", name="Import", exact=True).click()
+    page.get_by_role("button", name="Import items", exact=True).click()
     page.wait_for_url(lambda address: not address.endswith("import/"))
     page.goto(path)
     page.wait_for_timeout(400)
