@@ -47,13 +47,13 @@ class _PasswordWidget(ReadOnlyPasswordHashWidget):
         return context
 
 
-class _AccountForm(UserAdmin.form):  # type: ignore[name-defined,misc]  # a form, by its attribute
+class _AccountForm(UserAdmin.form):  # type: ignore[valid-type,misc]  # a form, by its attribute
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"].widget = _PasswordWidget(self.fields["password"].widget.attrs)
 
 
-class _OthersPasswordForm(FocusOnError, PasswordAlone, UserAdmin.change_password_form):  # type: ignore[name-defined,misc]
+class _OthersPasswordForm(FocusOnError, PasswordAlone, UserAdmin.change_password_form):  # type: ignore[misc]
     usable_password_help_text = format_lazy(
         '{} <ul id="id_unusable_warning" class="messagelist"><li class="warning">{}</li></ul>',
         _("Without a password, this account signs in another way, such as with single sign-on."),
