@@ -62,6 +62,7 @@ SCORER: Final = KindWords(
     counted=lambda count: ngettext("%(count)s scorer", "%(count)s scorers", count),
     anything=_("Anything about scorers"),
     named=_("scorer {name}"),
+    of_named=_("of scorer {name}"),
     created=_("{who} created this scorer"),
     metadata_changed=_("{who} changed the metadata of this scorer"),
     deleted=_("{who} deleted this scorer"),
@@ -83,8 +84,8 @@ SCORER: Final = KindWords(
             control="choice",
         ),
         "config": FieldWords(
-            title=_("Settings"),
-            help=_("Settings of the type, as JSON."),
+            title=_("Configuration"),
+            help=_("Configuration of the type, as JSON."),
             control="parts",
             parts=PARTS,
             parts_by="type",

@@ -9,15 +9,18 @@ from django.contrib.admin import display
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.auth import get_user_model
 from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.forms import ReadOnlyPasswordHashWidget
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
 from django.utils.html import format_html
+from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
 from studio.accounts.erasing import PAGE, ErasePage
+from studio.accounts.focus import FocusOnError
 from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
@@ -32,6 +35,30 @@ def _existing(*names: str) -> tuple[str, ...]:
     """Return the names that are fields of the project's user model, except the user name."""
     fields = {field.name for field in _ACCOUNT._meta.concrete_fields} - {_NAME}
     return tuple(name for name in names if name in fields)
+
+
+class _PasswordWidget(ReadOnlyPasswordHashWidget):
+    """Shows whether there is a password: its salt and its hash are for no one."""
+
+    def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context(name, value, attrs)
+        if any("value" in entry for entry in context["summary"]):
+            context["summary"] = [{"label": gettext("A password is set.")}]
+        return context
+
+
+class _AccountForm(UserAdmin.form):  # type: ignore[valid-type,misc]  # a form, by its attribute
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"].widget = _PasswordWidget(self.fields["password"].widget.attrs)
+
+
+class _OthersPasswordForm(FocusOnError, PasswordAlone, UserAdmin.change_password_form):  # type: ignore[misc]
+    usable_password_help_text = format_lazy(
+        '{} <ul id="id_unusable_warning" class="messagelist"><li class="warning">{}</li></ul>',
+        _("Without a password, this account signs in another way, such as with single sign-on."),
+        _("The current password of this account will be lost."),
+    )
 
 
 _PERSONAL: Final = _existing("first_name", "last_name", "email")
@@ -79,14 +106,15 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
     search_fields = (_NAME, *_PERSONAL)
     ordering = (_NAME,)
     filter_horizontal = ()
-    change_password_form = type("OthersPasswordForm", (PasswordAlone, UserAdmin.change_password_form), {})
+    form = _AccountForm
+    change_password_form = _OthersPasswordForm
     view_on_site = False
     change_list_template = "studio/accounts/users.html"
 
     @display(description=_("last login"), ordering="last_login")
-    def last_sign_in(self, account: Any) -> str | None:
+    def last_sign_in(self, account: Any) -> str:
         """Return when the person signed in last."""
-        return _in_words(account.last_login)
+        return _in_words(account.last_login) or gettext("never")
 
     @display(description=_("date joined"), ordering="date_joined")
     def joined(self, account: Any) -> str | None:

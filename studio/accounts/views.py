@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from studio import sign_in
+from studio.accounts.focus import FocusOnError
 from studio.error_pages import framed
 from studio.translation import translated
 from studio.views import StudioPage
@@ -95,7 +96,7 @@ class AcceptPage(View):
         return self._done()
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
-        form = SetPasswordForm(unsaved_account(invitation.username), self.request.POST)
+        form = NewAccountForm(unsaved_account(invitation.username), self.request.POST)
         taken = account(invitation.username) is not None
         if taken or not sign_in.takes_passwords() or not form.is_valid():
             return self._show(invitation, form, status=400)
@@ -118,7 +119,7 @@ class AcceptPage(View):
         return _invitations().find(self.request.session.get(OPENED, ""))
 
     def _show(
-        self, invitation: Invitation, form: SetPasswordForm[User] | None = None, *, status: int = 200
+        self, invitation: Invitation, form: NewAccountForm | None = None, *, status: int = 200
     ) -> HttpResponse:
         here = reverse("studio:versioning_workspace_accept")
         signed_in = self.request.user.get_username() if self.request.user.is_authenticated else ""
@@ -130,7 +131,7 @@ class AcceptPage(View):
             has_account=account(invitation.username) is not None,
             takes_passwords=sign_in.takes_passwords(),
             signed_in=signed_in,
-            form=form or SetPasswordForm(unsaved_account(invitation.username)),
+            form=form or NewAccountForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",
         )
 
@@ -143,6 +144,10 @@ class AcceptPage(View):
 
 def _invitations() -> Invitations:
     return get_editor().invitation
+
+
+class NewAccountForm(FocusOnError, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
+    """The form for the password of a new account."""
 
 
 class SessionPage(StudioPage):

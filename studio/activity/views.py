@@ -57,7 +57,7 @@ class ActivityPage(StudioPage):
             scope = self.scope
             if not self.administers():
                 raise Forbidden("The audit log is for admins.")
-            return audit_file(self.editor, self.caller, END, {**form.wanted, **scope})
+            return audit_file(request, self.editor, END, {**form.wanted, **scope})
         before = _position(request.GET)
         if before is None:
             self.listen(self.scope)

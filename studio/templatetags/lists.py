@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from studio.kinds import PROMPT_BLOCK
+from studio.named import resource_name
 from studio.resources.filters import FilterForm, tag_chip
 
 register = template.Library()
+
+_REFERENCE: Final = re.compile(r"\[([^\[\]]+)\]")
+"""A reference to a prompt block in an excerpt: its id in square brackets."""
+
+
+@register.filter
+def with_block_names(excerpt: str) -> SafeString:
+    """Return the excerpt of instructions with the names of prompt blocks in place of their ids."""
+    parts = _REFERENCE.split(excerpt)  # texts, and between them ids
+    return format_html_join(
+        "",
+        "{}",
+        (
+            (format_html("[{}]", resource_name(PROMPT_BLOCK.slug, part)) if place % 2 else part,)
+            for place, part in enumerate(parts)
+        ),
+    )
 
 
 @register.simple_tag

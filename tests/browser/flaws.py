@@ -37,7 +37,9 @@ MISPLACED = """async () => {
   const seen = (node) => shown(node) && !node.closest(".unseen");
   const buttons = [...document.querySelectorAll(".button")].filter(seen);
   const boxes = buttons.map((node) => node.getBoundingClientRect());
+  const docked = new Set(boxes.filter((box, at) => buttons[at].closest(".dock"))); // over what scrolls below
   for (const [at, one] of boxes.entries()) for (const other of boxes.slice(at + 1)) {
+    if (docked.has(one) !== docked.has(other)) continue;
     const across = Math.max(one.left, other.left) - Math.min(one.right, other.right);
     const down = Math.max(one.top, other.top) - Math.min(one.bottom, other.bottom);
     const names = [one, other].map((box) => buttons[boxes.indexOf(box)].textContent.trim());

@@ -117,6 +117,19 @@ EDGES = """() => [".bar-inner", "#content"].map((place) => {
   return [box.left + parseFloat(paddingLeft), box.right - parseFloat(paddingRight)].map(Math.round);
 })"""
 
+# What a finger cannot hit: links and controls of less than 24 pixels, except those within a sentence.
+# What is pressed to choose a chip or a labelled control is larger than itself.
+SMALL = """() => [...document.querySelectorAll("main :is(a[href], button, input, select, summary)")]
+  .filter((node) => {
+    if (node.closest(".admin")) return false;
+    const {width, height} = node.getBoundingClientRect(), text = node.parentElement.textContent.trim();
+    const isAlone = node.closest("td, th, dd") || text.length <= node.textContent.trim().length + 2;
+    if (!width || height >= 23.5 || node.matches(".unseen *, .skip, .chip, [type=hidden]")) return false;
+    if (node.closest("label")?.getBoundingClientRect().height >= 24) return false;
+    return isAlone && node.checkVisibility({checkOpacity: true, checkVisibilityCSS: true});
+  })
+  .map((node) => `${node.tagName} ${node.textContent.trim().slice(0, 40)}: too small`)"""
+
 
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_is_clipped_or_inaccessible(window: Page, library: Library, name: str) -> None:
@@ -192,4 +205,5 @@ def problems(page: Page) -> dict[int, list[Any]]:
     for width in sorted((WIDE, MIDDLE, NARROWEST), key=lambda width: width != now):
         page.set_viewport_size({"width": width, "height": 900})
         found[width] = flaws(page) if width == WIDE else [*page.evaluate(MISPLACED), *violations(page)]
+        found[width] += page.evaluate(SMALL) if width == NARROWEST else []
     return {width: flawed for width, flawed in found.items() if flawed}

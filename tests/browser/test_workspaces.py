@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.clicks import Clicks
-from tests.browser.conftest import NARROW, Enter
+from tests.browser.conftest import NARROW, WIDE, Enter
 from tests.browser.flaws import flaws
 from tests.support.api import AGENTS
 from tests.support.remote import RemoteApi, connected
@@ -85,6 +86,27 @@ def test_a_key_is_created_limited_and_revoked(enter: Enter, studio_service: Serv
         page.get_by_role("button", name="Revoke it").click()
         expect(page.get_by_text("is revoked.")).to_be_visible()
         assert program.get(AGENTS.path).status == 401
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_a_long_name_of_a_key_leaves_the_rest_of_its_row_in_sight(enter: Enter, width: int) -> None:
+    name = f"{width}{'k' * 96}"
+    page = enter("alice", KEYS, width=width)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Create API key", exact=True).click()
+    expect(page.get_by_label(f"The key {name}")).to_be_visible()
+    page.goto(KEYS)
+    row = page.get_by_role("row").filter(has_text=name)
+    expect(row).to_contain_text("You")
+    for part in (
+        row.get_by_text("Viewer"),
+        row.get_by_text("You", exact=True),
+        row.get_by_role("link", name="Revoke"),
+    ):
+        box = part.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= width
+    assert flaws(page) == []
 
 
 def test_the_members_are_two_clicks_from_the_home_page(enter: Enter) -> None:

@@ -120,6 +120,15 @@ def test_settings_without_controls_of_their_own_are_json(cast: Cast, alice: Api)
 TRY = "/studio/evaluation/scorer/exact/try-scorer/"
 
 
+def test_in_german_the_activity_declines_a_scorer(cast: Cast, alice: Api) -> None:
+    del cast
+    make_scorer(alice, "polite")
+    assert alice.patch(SCORERS.url("polite"), {"config": {"ignoreCase": True}}).status == 200
+    client = Visitor("edgar").client
+    said = words_of(client.get("/studio/activity/", headers={"Accept-Language": "de"}))
+    assert "des Scorers Polite" in said
+
+
 def test_a_scorer_is_tried_on_an_item(cast: Cast, alice: Api) -> None:
     del cast
     make_scorer(alice)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -16,6 +17,7 @@ from studio import site
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.people import HOMES, key_of
+from tests.support.studio_cast import PASSWORD
 from tests.support.window import KINDS, Window
 from versioning.domain.access import LEAST_ROLE, Right
 from versioning.models import Agent, Workspace
@@ -127,6 +129,40 @@ def test_a_password_that_a_superuser_sets_ends_the_sessions(cast: Cast) -> None:
     assert answer.headers["Location"] == "/studio/password_change/"  # which requires the old password
     own.refresh_from_db()
     assert not own.check_password("an even longer one")
+
+
+def test_the_pages_about_an_account_are_german_and_show_no_hash(cast: Cast) -> None:
+    vera, root = User.objects.get(username="vera"), Window.of("root")
+    vera.set_password(PASSWORD)
+    vera.save()
+    root.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    pages = {page: root.get(f"{ACCOUNTS}{vera.pk}/{page}/") for page in ("change", "password", "history")}
+    said = {page: seen.text for page, seen in pages.items()}
+    assert "Noch keine Änderungen." in said["history"] and "Änderungen: vera" in said["history"]
+    assert "dasselbe Passwort" in said["password"] and "auf anderem Weg" in said["password"]
+    assert "Speichern und weiter bearbeiten" in pages["change"].markup
+    assert "Ein Passwort ist festgelegt." in said["change"]
+    for seen in pages.values():
+        assert "Zugang" in seen.text and "Konten" in seen.text
+        for old in ("Benutzer ", "Administrator", "Autorisierung", " user", "Sichern", "None"):
+            assert old not in seen.text.replace("Benutzername ", "")
+        assert not any(part[:6] in seen.markup for part in vera.password.split("$")[2:])
+
+
+def test_the_focus_is_on_the_password_that_does_not_match(cast: Cast) -> None:
+    vera, root = User.objects.get(username="vera"), Window.of("root")
+    form = {"password1": "an even longer one", "password2": "another long one", "usable_password": "true"}
+    markup = root.post(f"{ACCOUNTS}{vera.pk}/password/", **form).markup
+    [focused] = re.findall(r"<input[^>]* autofocus[^>]*>", markup)
+    assert 'name="password2"' in focused
+    account = User.objects.get(username="root")
+    account.set_password(PASSWORD)
+    account.save()
+    root = Window.of("root")
+    own = {"old_password": PASSWORD, "new_password1": "an even longer one", "new_password2": "another one"}
+    markup = root.post("/studio/password_change/", **own).markup
+    [focused] = re.findall(r"<input[^>]* autofocus[^>]*>", markup)
+    assert 'name="new_password2"' in focused
 
 
 @pytest.fixture

@@ -40,6 +40,13 @@ def test_the_file_has_what_the_page_shows_with_its_filter(cast: Cast) -> None:
     assert not any(cell.startswith(("=", "+", "@")) for row in everything for cell in row.values())
 
 
+def test_sentences_name_resources_and_people_as_the_page_does(cast: Cast) -> None:
+    AGENTS.make(cast.edgar, "refund-helper", name="Refund helper")
+    [row] = rows_of(Visitor("alice").client, ALL, type="agent.created")
+    assert row["sentence"] == "edgar created agent Refund helper"
+    assert row["resourceId"] == "refund-helper"
+
+
 def test_a_cell_that_a_spreadsheet_would_run_has_an_apostrophe(cast: Cast) -> None:
     cast.alice.patch("/workspaces/acme", {"name": "=1+1"})
     AGENTS.make(cast.edgar, "=a")

@@ -167,6 +167,11 @@ BARS = (["Reviews", "Releases", "Calendar", "Datasets"], ["Gates", "Activity", "
 """The tabs of a workspace for a person who saves there, and those that are folded away."""
 
 
+def test_the_menu_of_the_bar_has_a_title_on_every_page(cast: Cast) -> None:
+    for address in ("/studio/account/", "/studio/", "/studio/versioning/agent/add/"):
+        assert '<span data-title="More">' in Window.of("alice").get(address).markup
+
+
 def test_the_administration_of_a_workspace_is_below_settings(cast: Cast) -> None:
     settings = ["Members", "API keys", "Service accounts", "Review policy", "Webhooks"]
     for name, own, below in (

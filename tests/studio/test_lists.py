@@ -6,11 +6,14 @@ import re
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import HOMES, give_role
+from tests.support.served import reference, text
 from tests.support.window import KINDS, Seen, Window, page_of
 
 
@@ -35,6 +38,23 @@ def test_a_row_shows_the_most_important_facts_for_editors(cast: Cast, kind: Kind
     said = ("Writer", "refunds", "newest words", "Unpublished changes", "first", "stable", "You , just now")
     assert [word for word in said if word not in row] == []
     assert "stored" not in row
+
+
+def test_the_beginning_of_instructions_names_prompt_blocks(cast: Cast) -> None:
+    def list_of_agents() -> tuple[str, int]:
+        with CaptureQueriesContext(connection) as queries:
+            [row] = Window.of("vera").list(AGENTS)
+        return row, len(queries)
+
+    PROMPT_BLOCKS.make(cast.paula, "tone", "Be brief.", name="Our <tone>", autoPublish=True)
+    AGENTS.make(cast.paula, text="Hello.", autoPublish=True)
+    _, before = list_of_agents()
+    instructions = [reference("tone"), text("<b> [see below]")]
+    saved = cast.paula.patch(AGENTS.url("writer"), {"instructions": instructions, "autoPublish": True})
+    assert saved.status == 200
+    row, queries = list_of_agents()
+    assert "[ Our <tone> ] <b> [ see below ]" in row
+    assert queries == before + 1
 
 
 def test_a_column_with_identical_values_is_omitted(cast: Cast, kind: Kind) -> None:

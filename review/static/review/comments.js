@@ -1,6 +1,7 @@
 // Comments without leaving the page: what is typed elsewhere stays. Words that are selected in a field, or a
 // line whose number is pressed, become what a new comment on that field is about.
 
+import { make, unfold } from "../studio/elements.js";
 import { clipped } from "../studio/text.js";
 
 const { gettext } = window;
@@ -53,14 +54,8 @@ async function send(form, pressed) {
   return false;
 }
 
-function tell(problem, text) {
-  if (!problem) {
-    document.getElementById("comments-said").textContent = text;
-    return;
-  }
-  problem.textContent = text;
-  problem.hidden = false;
-}
+const said = () => document.getElementById("comments-said");
+const tell = (problem, textContent) => Object.assign(problem ?? said(), { textContent, hidden: false });
 
 // Puts the comments as they are now in the place of those that were shown.
 function renew(page, sent) {
@@ -83,11 +78,7 @@ function renew(page, sent) {
   unfold(shown);
   if (!shown.hasAttribute("tabindex")) shown.tabIndex = -1;
   shown.focus();
-  document.getElementById("comments-said").textContent = added ? gettext("Comment added.") : gettext("Done.");
-}
-
-function unfold(element) {
-  for (let at = element?.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+  said().textContent = added ? gettext("Comment added.") : gettext("Done.");
 }
 
 addEventListener("beforeunload", (event) => {
@@ -101,19 +92,10 @@ document.addEventListener("toggle", ({ target }) => {
   if (summary && summary === document.activeElement) target.querySelector("textarea")?.focus();
 }, true);
 
-document.addEventListener("keydown", (event) => {
-  const form = event.target.closest?.("[data-comment-form]");
-  if (!form || event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing) return;
-  event.preventDefault();
-  form.requestSubmit(buttonOf(form));
-});
-
 // What a comment is about.
 
-const button = Object.assign(document.createElement("div"), { className: "comment-here", hidden: true });
-for (const [kind, says] of [["button-primary", gettext("Comment")], ["", gettext("Suggest a wording…")]]) {
-  button.append(Object.assign(document.createElement("button"), { type: "button", className: `button button-small ${kind}`, textContent: says }));
-}
+const choices = [["button-primary", gettext("Comment")], ["", gettext("Suggest a wording…")]];
+const button = make("div", { className: "comment-here", hidden: true }, ...choices.map(([kind, textContent]) => make("button", { type: "button", className: `button button-small ${kind}`, textContent })));
 document.body.append(button);
 
 const formOf = (node) => {

@@ -1,5 +1,6 @@
 // While the service does not answer, a banner says so; it goes by itself when the service answers again.
 
+import { make } from "./elements.js";
 import { put } from "./messages.js";
 
 const { gettext } = window;
@@ -22,11 +23,10 @@ export async function lost() {
 }
 
 function show() {
-  const words = document.createElement("p");
-  words.textContent = navigator.onLine
+  const textContent = navigator.onLine
     ? gettext("The service does not answer. What you type stays on the page; this goes away when it answers again.")
     : gettext("You are offline. What you type stays on the page; this goes away when you are back.");
-  banner = put("warning", [words]);
+  banner = put("warning", [make("p", { textContent })]);
   banner.dataset.connection = "";
   wait = EVERY;
   timer = setTimeout(look, wait);

@@ -1,6 +1,7 @@
 // Stores a copy of what is typed into the form of this page, and offers the copies of earlier visits.
 
-import { afterTyping, newId, offer } from "./copy-notice.js";
+import { afterTyping, newId, offer, sendCopy } from "./copy-notice.js";
+import { make } from "./elements.js";
 import { copiesOf, keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
@@ -36,9 +37,7 @@ function setUp() {
   });
   form.addEventListener("submit", (event) => {
     write();
-    if (event.defaultPrevented) return; // it is saved in place
-    const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
-    Object.assign(named, { type: "hidden", name: "copy", value: id });
+    if (!event.defaultPrevented) sendCopy(form, id); // otherwise it is saved in place
   });
 
   // A page that shows what was typed on the one before goes on with its copy, which may be of another version.
@@ -75,11 +74,10 @@ const called = (title) => (numberOf(title) ? interpolate(gettext("Version %s"), 
 
 // The server puts the text back into the form; nothing is saved by that.
 function restore(copy) {
-  const sent = Object.assign(document.createElement("form"), { method: "post", enctype: "multipart/form-data", hidden: true });
   const token = form.elements.csrfmiddlewaretoken.value;
-  for (const [name, value] of [...copy.typed, ["then", "restore"], ["copy", copy.id], ["csrfmiddlewaretoken", token]]) {
-    sent.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
-  }
+  const fields = [...copy.typed, ["then", "restore"], ["copy", copy.id], ["csrfmiddlewaretoken", token]];
+  const inputs = fields.map(([name, value]) => make("input", { type: "hidden", name, value }));
+  const sent = make("form", { method: "post", enctype: "multipart/form-data", hidden: true }, ...inputs);
   document.body.append(sent);
   sent.submit();
 }

@@ -1,6 +1,6 @@
 // Offers copies of text that was typed and not saved: a notice for each, with a button that restores it.
 
-import { make } from "./messages.js";
+import { make } from "./elements.js";
 import { copiesOf, frame, remove } from "./unsaved.js";
 
 const { gettext, interpolate } = window;
@@ -33,6 +33,12 @@ export function afterTyping(target, write) {
 // Which of all copies is the one of this page. A page that answers a form goes on with the copy of that form.
 export const newId = () => document.querySelector("meta[name=page-address]")?.dataset.copy ?? Date.now().toString(36) + Math.random().toString(36).slice(2, 10);
 
+// Sends it along with a form.
+export function sendCopy(form, value) {
+  const named = form.elements.copy ?? form.appendChild(make("input"));
+  Object.assign(named, { type: "hidden", name: "copy", value });
+}
+
 // What another tab is typing at this moment is not offered here.
 const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("studio-unsaved");
 const elsewhere = new Set();
@@ -59,21 +65,17 @@ export function offer({ about, id, shown, place, note, restore, after }) {
 }
 
 function show(copy, { place, note, restore, after }) {
-  const row = document.createElement("div");
-  row.className = "notice notice-warning unsaved";
-  const words = document.createElement("p");
   const title = make("strong", { textContent: say(gettext("Unsaved text from %(moment)s."), copy) });
-  words.append(title, ` ${note(copy)}`);
-  const buttons = make("div", { className: "row" });
-  buttons.append(
+  const row = make("div", { className: "notice notice-warning unsaved" }, make("p", {}, title, ` ${note(copy)}`), make(
+    "div",
+    { className: "row" },
     button(gettext("Restore"), gettext("Restore the text of %(moment)s"), "button button-small button-primary", copy, () => restore(copy, row)),
     button(gettext("Discard"), gettext("Discard the text of %(moment)s"), "button button-small", copy, () => {
       remove(copy.key);
       row.remove();
       (place.querySelector("button") ?? after.querySelector("input:not([type=hidden]), textarea")).focus();
     }),
-  );
-  row.append(words, buttons);
+  ));
   place.append(row);
 }
 

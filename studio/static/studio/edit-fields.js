@@ -1,6 +1,7 @@
 // What the fields do while one types: modes, conditions, JSON that is checked when it is left.
 
 import { add, rowsOf } from "./edit-rows.js";
+import { make } from "./elements.js";
 
 const { gettext, interpolate } = window;
 
@@ -123,10 +124,8 @@ function checkJson(box) {
   const error = jsonError(box.value);
   let note = box.nextElementSibling?.matches("[data-json-error]") ? box.nextElementSibling : null;
   if (error && !note) {
-    note = document.createElement("p");
-    note.className = "error";
+    note = make("p", { className: "error", id: `now-${box.id}` });
     note.dataset.jsonError = "";
-    note.id = `now-${box.id}`;
     box.after(note);
   }
   if (note) note.textContent = error;

@@ -1,5 +1,6 @@
 // Nobody loses what was typed: a question before leaving, and a word on what is not saved.
 
+import { make, unfold } from "./elements.js";
 import { typedInto } from "./unsaved.js";
 
 const { gettext } = window;
@@ -69,7 +70,7 @@ function takeScrolled() {
 }
 
 function leadingTo(problem) {
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: gettext("Go to the first problem") });
+  const button = make("button", { type: "button", className: "button button-small", textContent: gettext("Go to the first problem") });
   button.addEventListener("click", () => problem.focus());
   return button;
 }
@@ -78,7 +79,7 @@ function lookAtWhatMatters() {
   const scrolled = takeScrolled();
   const first = document.querySelector("[data-first-look]");
   if (first) {
-    for (const error of form.querySelectorAll(".error, [aria-invalid=true]")) error.closest("details")?.setAttribute("open", "");
+    form.querySelectorAll(".error, [aria-invalid=true]").forEach(unfold);
     const problem = [...form.elements].find((control) => control.getAttribute("aria-invalid") === "true");
     if (problem) first.append(leadingTo(problem));
     first.focus();

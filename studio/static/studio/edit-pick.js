@@ -1,6 +1,7 @@
 // What was picked on the edit page: of an agent its name and state, of a prompt block its text, too.
 
 import "./combobox.js";
+import { make } from "./elements.js";
 
 const { gettext, interpolate } = window;
 const form = document.getElementById("edit-form");
@@ -8,8 +9,6 @@ const NOTHING = {
   prompt: gettext("No prompt block matches “%s”."),
   agent: gettext("No agent matches “%s”."),
 };
-
-const element = (name, properties) => Object.assign(document.createElement(name), properties);
 
 function tell(pick, found, text) {
   const note = pick.querySelector("[data-picked]");
@@ -21,9 +20,9 @@ function tell(pick, found, text) {
   }
   note.replaceChildren();
   if (chosen) {
-    const link = element("a", { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name, dir: "auto" });
-    note.append(link, " ", element("span", { className: `chip ${chosen.chip}`, textContent: chosen.state }));
-    if (chosen.preview) note.append(element("span", { className: "pick-preview", textContent: chosen.preview, dir: "auto" }));
+    const link = make("a", { href: chosen.address, target: "_blank", rel: "noopener", textContent: chosen.name, dir: "auto" });
+    note.append(link, " ", make("span", { className: `chip ${chosen.chip}`, textContent: chosen.state }));
+    if (chosen.preview) note.append(make("span", { className: "pick-preview", textContent: chosen.preview, dir: "auto" }));
   } else if (text && !found.length) note.textContent = interpolate(NOTHING[pick.dataset.pick], [text]);
 }
 

@@ -4,6 +4,8 @@
 // a <template>, whose names begin with NEW. The server reads rows in the order of the page, so a row
 // keeps its names wherever it is moved. A row that was removed can be had back until the page is left.
 
+import { make } from "./elements.js";
+
 const NEW = /^NEW\b|(?<=^(?:in|error|suggested)-)NEW\b/;
 const { gettext, interpolate } = window;
 // What is said about a row that is removed: that it is gone, how to have it back, and that it is back.
@@ -46,13 +48,11 @@ function announce(text) {
 
 function remove(row, button) {
   const what = button.dataset.what;
-  const place = document.createElement("li");
-  place.className = "removed";
   const [sentence, toUndo] = SAID[what];
-  const undo = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: gettext("Undo") });
+  const undo = make("button", { type: "button", className: "button button-small", textContent: gettext("Undo") });
   undo.dataset.undo = what;
   undo.setAttribute("aria-label", toUndo);
-  place.append(Object.assign(document.createElement("span"), { textContent: sentence }), " ", undo);
+  const place = make("li", { className: "removed" }, make("span", { textContent: sentence }), " ", undo);
   removed.set(place, row);
   row.replaceWith(place);
   undo.focus();

@@ -2,8 +2,8 @@
 // editor of prompts has both of its own, and comments have the question. After a form was refused, the first error
 // is in sight and in focus, and a summary above the form leads to all of them.
 
-import { make } from "./messages.js";
-import { afterTyping, newId, offer } from "./copy-notice.js";
+import { afterTyping, newId, offer, sendCopy } from "./copy-notice.js";
+import { make, unfold } from "./elements.js";
 import { isLetter } from "./shortcuts.js";
 import { keep, keyOf, person, remove, typedInto } from "./unsaved.js";
 
@@ -51,7 +51,7 @@ function setUp(form, place) {
     if (!isLeaving && isDirty()) event.preventDefault();
   });
 
-  const notices = document.createElement("div");
+  const notices = make("div");
   notices.setAttribute("role", "status");
   form.before(notices);
   offer({
@@ -68,11 +68,6 @@ function setUp(form, place) {
     },
     after: form,
   });
-}
-
-function sendCopy(form, value) {
-  const named = form.elements.copy ?? form.appendChild(document.createElement("input"));
-  Object.assign(named, { type: "hidden", name: "copy", value });
 }
 
 // Controls with the same name are filled in their order.
@@ -95,16 +90,18 @@ for (const [place, form] of [...document.querySelectorAll("#content form[method=
   else if (sent && !form.hasAttribute("action")) sendCopy(form, sent); // it goes on from the form that was answered
 }
 
-// Ctrl+S saves the draft. In other forms it is the only button, as is Ctrl+Enter; no key chooses one of several.
+// Ctrl+S saves the draft, and Ctrl+Enter sends a comment. In other forms both are the only button; no key chooses one of
+// several.
 document.addEventListener("keydown", (event) => {
   const { target, key, altKey, ctrlKey, metaKey } = event;
   const isSave = isLetter(event, "s");
   if (!(ctrlKey || metaKey) || altKey || event.isComposing || event.defaultPrevented || !(isSave || key === "Enter")) return;
   const draft = document.getElementById("save-draft");
   const form = target.form ?? target.closest("form") ?? document.querySelector("form[data-unsaved]");
-  const isOther = form?.method === "post" && !form.matches("#edit-form, [data-comment-form]");
+  const isComment = form?.matches("[data-comment-form]");
+  const isOther = form?.method === "post" && !form.matches("#edit-form") && !(isComment && isSave);
   const [button, another] = isSave && draft ? [draft] : isOther ? [...form.elements].filter((one) => one.type === "submit") : [];
-  if (!button || another) return;
+  if (!button || (another && !isComment)) return;
   event.preventDefault();
   button.form.requestSubmit(button);
 });
@@ -116,7 +113,7 @@ function lookAtErrors() {
   if (!content || document.querySelector("[data-first-look]")) return;
   for (const error of content.querySelectorAll("form :is(.field, td) .error")) error.closest(".field, td").querySelector(CONTROL)?.setAttribute("aria-invalid", "true");
   const wrong = [...content.querySelectorAll(`:is(${CONTROL})[aria-invalid=true]`)];
-  for (const control of wrong) for (let fold = control.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  wrong.forEach(unfold);
   const answer = wrong.length ? null : content.querySelector("[data-answer]"); // what the form has asked for
   const first = wrong[0] ?? answer ?? (answered && content.querySelector(".error[role=alert], .notice-error[role=alert]"));
   if (!first) return;
@@ -127,14 +124,13 @@ function lookAtErrors() {
 }
 
 function summaryOf(wrong) {
-  const summary = make("div", { className: "notice notice-error" });
   const list = make("ul", { className: "bullets" });
+  const summary = make("div", { className: "notice notice-error" }, make("p", { textContent: gettext("Not saved. Correct these fields:") }), list);
   for (const [place, control] of wrong.entries()) {
     control.id ||= `wrong-${place}`;
     const error = errorOf(control);
     const link = make("a", { className: "link", href: `#${control.id}`, textContent: [nameOf(control), error?.textContent.trim()].filter(Boolean).join(": ") });
-    const line = list.appendChild(document.createElement("li"));
-    line.append(link);
+    const line = list.appendChild(make("li", {}, link));
     control.addEventListener("input", () => { // it is being corrected
       control.removeAttribute("aria-invalid");
       error?.remove();
@@ -142,7 +138,6 @@ function summaryOf(wrong) {
       if (!list.firstChild) summary.remove();
     }, { once: true });
   }
-  summary.append(make("p", { textContent: gettext("Not saved. Correct these fields:") }), list);
   return summary;
 }
 

@@ -1,12 +1,12 @@
 // Messages float where one looks. Those about successes go away, unless someone is at them or can undo it;
 // the rest is dismissed. `say(text)`, or `put` nodes there.
 
+import { make } from "./elements.js";
+
 const { gettext } = window;
 const LASTS = 9000;
 const ICONS = { success: "check_circle", info: "info", debug: "info", warning: "warning", error: "error" };
 const PASSING = ["success", "info", "debug"];
-
-export const make = (name, properties) => Object.assign(document.createElement(name), properties);
 
 // A level is one of Django's: success, info, warning, error.
 export function say(text, level = "info") {
@@ -15,9 +15,7 @@ export function say(text, level = "info") {
 
 // Returns the message, for a caller who removes it later.
 export function put(level, nodes) {
-  const message = document.createElement("div");
-  message.className = `notice notice-${level}`;
-  message.append(...nodes);
+  const message = make("div", { className: `notice notice-${level}` }, ...nodes);
   show(message);
   return message;
 }
@@ -25,8 +23,7 @@ export function put(level, nodes) {
 function region() {
   const found = document.querySelector(".messages");
   if (found) return found;
-  const made = document.createElement("div");
-  made.className = "messages";
+  const made = make("div", { className: "messages" });
   made.setAttribute("role", "status");
   document.body.append(made);
   return made;
@@ -34,11 +31,8 @@ function region() {
 
 function show(message) {
   const level = Object.keys(ICONS).find((name) => message.classList.contains(`notice-${name}`)) ?? "info";
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "icon-button dismiss";
+  const button = make("button", { type: "button", className: "icon-button dismiss" }, symbol("close"));
   button.setAttribute("aria-label", gettext("Dismiss"));
-  button.append(symbol("close"));
   button.addEventListener("click", () => {
     message.remove();
     document.getElementById("content")?.focus({ preventScroll: true });
@@ -51,10 +45,8 @@ function show(message) {
 }
 
 function symbol(name) {
-  const icon = document.createElement("span");
-  icon.className = "material-symbols-outlined";
+  const icon = make("span", { className: "material-symbols-outlined", textContent: name });
   icon.setAttribute("aria-hidden", "true");
-  icon.textContent = name;
   return icon;
 }
 

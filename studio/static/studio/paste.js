@@ -1,6 +1,8 @@
 // What came with a paste into a prompt: characters that nobody sees, and placeholders of other tools. Both are named
 // below the text; nothing changes before a button is pressed, and undo brings back what was pasted.
 
+import { make } from "./elements.js";
+
 const { gettext, interpolate, ngettext } = window;
 const MOST_NAMED = 4;
 const NAME = String.raw`[A-Za-z_]\w*(?:\.\w+)*`;
@@ -60,11 +62,9 @@ function change(box, places) {
 const listed = (names) => [...new Set(names)].slice(0, MOST_NAMED).join(", ") + (new Set(names).size > MOST_NAMED ? " …" : "");
 
 function row(says, label, act) {
-  const button = Object.assign(document.createElement("button"), { type: "button", className: "button button-small", textContent: label });
+  const button = make("button", { type: "button", className: "button button-small", textContent: label });
   button.addEventListener("click", act);
-  const line = Object.assign(document.createElement("div"), { className: "row" });
-  line.append(Object.assign(document.createElement("p"), { className: "grow", textContent: says }), button);
-  return line;
+  return make("div", { className: "row" }, make("p", { className: "grow", textContent: says }), button);
 }
 
 function draw(box) {
@@ -100,7 +100,7 @@ document.addEventListener("paste", ({ target }) => {
     const { from, to } = difference(before, box.value);
     forget(box);
     if (from === to) return;
-    const note = Object.assign(document.createElement("div"), { className: "notice paste-note", hidden: true });
+    const note = make("div", { className: "notice paste-note", hidden: true });
     note.setAttribute("role", "status");
     (box.closest(".prompt-editor") ?? box).after(note);
     pastes.set(box, { text: box.value, start: from, end: to, note });

@@ -1,6 +1,7 @@
 // Who is picked joins the checkboxes of those who were chosen, and the field is there for the next.
 
 import "./combobox.js";
+import { make } from "./elements.js";
 
 const { gettext, interpolate } = window;
 
@@ -11,12 +12,9 @@ document.addEventListener("studio:picked", ({ target, detail: { choice } }) => {
   const boxes = [...list.querySelectorAll("input[type=checkbox]")];
   let box = boxes.find((one) => one.value === choice.id);
   if (!box) {
-    box = Object.assign(document.createElement("input"), { type: "checkbox", name: input.name, value: choice.id });
-    const label = Object.assign(document.createElement("label"), { className: "check review-person" });
-    const said = document.createElement("span");
-    said.append(choice.name || choice.id, " ", Object.assign(document.createElement("span"), { className: "soft", textContent: choice.preview }));
-    label.append(box, " ", said);
-    list.append(label);
+    box = make("input", { type: "checkbox", name: input.name, value: choice.id });
+    const said = make("span", {}, choice.name || choice.id, " ", make("span", { className: "soft", textContent: choice.preview }));
+    list.append(make("label", { className: "check review-person" }, box, " ", said));
   }
   box.checked = true;
   box.scrollIntoView({ block: "nearest" });

@@ -2,7 +2,8 @@
 // all that is typed. Without this module the form is sent as browsers send it.
 
 import { lost } from "./connection.js";
-import { make, put } from "./messages.js";
+import { make, unfold } from "./elements.js";
+import { put } from "./messages.js";
 import { problem, SIGNED_OUT } from "./session.js";
 import { typedInto } from "./unsaved.js";
 
@@ -62,26 +63,21 @@ function unexpected(answer) {
 }
 
 function notSaved(text, submitter) {
-  const words = make("p", { textContent: `${text} ` });
   const again = make("button", { type: "button", className: "link", textContent: gettext("Save again") });
   again.addEventListener("click", () => form.requestSubmit(submitter?.isConnected ? submitter : null));
-  words.append(again);
-  said = [put("error", [words])];
-  stays();
+  stays(make("p", {}, `${text} `, again));
 }
 
 // Their rights have changed: saving again would not help, but the text is theirs.
 function forbidden(problems) {
   const rescue = gettext("What you typed is still on this page, and kept in this browser: copy what you need before you leave.");
   const lines = [...problems, rescue].map((text) => make("p", { textContent: text }));
-  const text = document.createElement("div");
-  text.append(...lines);
-  said = [put("error", [text])];
-  stays();
+  stays(make("div", {}, ...lines));
 }
 
 // The form is as it was; who listens may say so.
-function stays() {
+function stays(why) {
+  said = [put("error", [why])];
   document.dispatchEvent(new Event("studio:stays"));
 }
 
@@ -111,16 +107,14 @@ function refused({ errors, problems }) {
   for (const [name, texts] of Object.entries(errors)) {
     const place = document.getElementById(`error-${name}`);
     if (!place) unplaced.push(...texts);
-    if (place) unfold(place);
+    if (place) place.hidden = false;
+    unfold(place);
     place?.replaceChildren(...texts.map((text) => make("p", { className: "error", textContent: text })));
     first ??= mark(name) ?? place;
   }
   const words = make("p", { textContent: gettext("Not saved yet. The problems are named beside the fields; everything you typed is still here.") });
   const lines = unplaced.map((text) => make("p", { textContent: text }));
-  const text = document.createElement("div");
-  text.append(words, ...lines);
-  said = [put("error", [text])];
-  stays();
+  stays(make("div", {}, words, ...lines));
   first?.focus();
   first?.scrollIntoView({ block: "center" });
 }
@@ -132,11 +126,6 @@ function mark(name) {
   control.setAttribute("aria-invalid", "true");
   control.setAttribute("aria-describedby", `error-${name}`);
   return control;
-}
-
-function unfold(place) {
-  place.hidden = false;
-  for (let fold = place.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
 }
 
 function saved(told, sent) {
@@ -160,12 +149,7 @@ function goOn({ messages, tag, base, title, news, source }, sent) {
   const renewed = { ...now, changeMessage: "" };
   const detail = { sent: sent.map(([name, value]) => [name, renewed[name] ?? value]), news, source };
   document.dispatchEvent(new CustomEvent("studio:saved", { detail }));
-  said = messages.map(({ level, html }) => put(level, [paragraph(html)]));
-}
-
-// The server has escaped what people wrote; this is its own markup.
-function paragraph(html) {
-  const words = document.createElement("p");
-  words.append(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
-  return words;
+  // The server has escaped what people wrote; this is its own markup.
+  const nodes = (html) => new DOMParser().parseFromString(html, "text/html").body.childNodes;
+  said = messages.map(({ level, html }) => put(level, [make("p", {}, ...nodes(html))]));
 }

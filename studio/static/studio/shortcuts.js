@@ -1,5 +1,7 @@
 // The keys of the studio: one table, which "?" and the person's menu show; and going through what a page lists.
 
+import { make } from "./elements.js";
+
 const { gettext } = window;
 const MOD = /Mac|iP(ad|hone)/.test(navigator.platform) ? "⌘" : gettext("Ctrl");
 
@@ -57,26 +59,20 @@ export function isSign({ key, code, shiftKey }, sign) {
   return key === sign || (/^\P{ASCII}$/u.test(key) && /\p{L}|\p{P}/u.test(key) && code === place && shiftKey === isShifted);
 }
 
-function element(name, attributes, ...children) {
-  const one = Object.assign(document.createElement(name), attributes);
-  one.append(...children);
-  return one;
-}
-
 function entry([keys, does]) {
-  const pressed = keys.flatMap((key) => [" + ", element("kbd", { textContent: key })]).slice(1);
-  return element("div", {}, element("dt", {}, ...pressed), element("dd", { textContent: does }));
+  const pressed = keys.flatMap((key) => [" + ", make("kbd", { textContent: key })]).slice(1);
+  return make("div", {}, make("dt", {}, ...pressed), make("dd", { textContent: does }));
 }
 
 let dialog = null;
 
 function makeDialog() {
-  const close = element("button", { type: "button", className: "icon-button", textContent: "✕" });
+  const close = make("button", { type: "button", className: "icon-button", textContent: "✕" });
   close.setAttribute("aria-label", gettext("Close"));
   close.addEventListener("click", () => dialog.close());
-  const title = element("h2", { id: "shortcuts-title", textContent: gettext("Keyboard shortcuts") });
-  const parts = TABLE.map(([name, entries]) => element("section", {}, element("h3", { textContent: name }), element("dl", {}, ...entries.filter(hasKeys).map(entry))));
-  const made = element("dialog", { className: "shortcuts" }, element("div", { className: "shortcuts-head" }, title, close), element("div", { className: "shortcuts-parts" }, ...parts));
+  const title = make("h2", { id: "shortcuts-title", textContent: gettext("Keyboard shortcuts") });
+  const parts = TABLE.map(([name, entries]) => make("section", {}, make("h3", { textContent: name }), make("dl", {}, ...entries.filter(hasKeys).map(entry))));
+  const made = make("dialog", { className: "shortcuts" }, make("div", { className: "shortcuts-head" }, title, close), make("div", { className: "shortcuts-parts" }, ...parts));
   made.setAttribute("aria-labelledby", title.id);
   // A click beside it is on the dialog itself.
   made.addEventListener("click", (event) => { if (event.target === made) made.close(); });

@@ -2,7 +2,7 @@
 // from here: what one person typed is not sent as another's. The dialog shows what the pages for signing in mark with
 // `data-sign-in-step`, one step after the other; all other pages open in another tab.
 
-import { make } from "./messages.js";
+import { make } from "./elements.js";
 
 const { gettext, interpolate } = window;
 const frame = document.querySelector("form[data-person]");
@@ -60,18 +60,14 @@ async function stepOf(answer) {
 
 function elsewhere(address) {
   const link = make("a", { className: "button button-primary wide", href: address, textContent: gettext("Continue in another tab") });
-  const whole = document.createElement("div");
-  whole.append(link);
-  return whole;
+  return make("div", {}, link);
 }
 
 function opened() {
-  const dialog = document.createElement("dialog");
-  dialog.className = "dialog";
+  const dialog = make("dialog", { className: "dialog" });
   dialog.setAttribute("aria-labelledby", "sign-in-again");
   const title = make("h2", { id: "sign-in-again", textContent: gettext("You are signed out") });
-  const why = document.createElement("p");
-  why.textContent = interpolate(gettext("Sign in again as %(name)s, and it goes on from here. What you typed is still on the page."), frame.dataset, true);
+  const why = make("p", { textContent: interpolate(gettext("Sign in again as %(name)s, and it goes on from here. What you typed is still on the page."), frame.dataset, true) });
   const problem = make("p", { className: "notice notice-error", hidden: true });
   problem.setAttribute("role", "alert");
   const step = make("div", { className: "stack" });

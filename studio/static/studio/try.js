@@ -1,6 +1,7 @@
 // A chat with several versions at once: each has its own history and its own stream.
 
 import { onExamples, parsed, recallExample, renewFields } from "./context-form.js";
+import { make } from "./elements.js";
 import { costOf, notesOf, run, submitChoices } from "./runs.js";
 
 const { gettext } = window;
@@ -17,9 +18,7 @@ const columns = [...document.querySelectorAll("[data-stream]")].map((element) =>
 let running = null;
 
 function turn(column, who, text) {
-  const element = document.createElement("div");
-  element.className = `turn turn-${who}`;
-  element.textContent = text;
+  const element = make("div", { className: `turn turn-${who}`, textContent: text });
   column.turns.querySelector(".empty")?.remove();
   column.turns.append(element);
   element.scrollIntoView({ block: "nearest" });
@@ -132,7 +131,7 @@ function setUp() {
     running?.abort();
     for (const column of columns) {
       column.history = [];
-      column.turns.replaceChildren(Object.assign(document.createElement("p"), { className: "empty", textContent: gettext("No messages yet.") }));
+      column.turns.replaceChildren(make("p", { className: "empty", textContent: gettext("No messages yet.") }));
     }
     message.focus();
   });
