@@ -194,6 +194,25 @@ def test_a_rollout_whose_key_no_request_sends_is_warned_of(cast: Cast) -> None:
     assert warning not in paula.get(address).text
 
 
+def test_runs_before_the_share_was_changed_do_not_show_that_the_key_is_missing(cast: Cast) -> None:
+    published_agent(cast.alice, "writer", "Write.", model=ECHO)
+    draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
+    made = started(cast.paula, AGENTS, arm(draft, weight=1))
+    address, warning = rollout_page(AGENTS, made["id"]), "of the last 10 runs was part of the rollout"
+    paula = Window.of("paula")
+
+    def run_often() -> None:
+        for _number in range(10):
+            ran(cast.vera)
+        RECORDER.write()
+
+    run_often()
+    assert paula.post(rollout_page(AGENTS, made["id"], "weights/"), share_0="50").status == 302
+    assert warning not in paula.get(address).text
+    run_often()
+    assert f"None {warning}" in paula.get(address).text
+
+
 @pytest.mark.database
 def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) -> None:
     live, draft = with_draft(cast.alice, AGENTS)
