@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -23,7 +23,9 @@ from experiments.templatetags.shares import in_percent
 from experiments.usage.verbs import Usages, dollars_of
 from studio.money import in_dollars
 from versioning.domain.access import Caller
-from versioning.models import Event
+from versioning.domain.errors import NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.models import Event, VersionedResource
 
 ALL: Final = 10_000
 LATEST: Final = 1000
@@ -53,6 +55,8 @@ class Numbers:
     """Empty for the live version."""
     version_id: str
     version_number: int | None
+    has_version: bool = False
+    """Whether there is a page about the version."""
     percent: str
     runs: int = 0
     errors: Rate | None = None
@@ -86,6 +90,30 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
     for chart in charts:
         chart.highest = highest
     return found
+
+
+def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> list[Numbers]:
+    """Return the numbers with those versions that no run has told, and whether each version still exists."""
+    stored = [one.version_id for one in numbers if _is_uuid(one.version_id)]
+    rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
+    known = {str(pk): number for pk, number in rows}
+    return [
+        replace(
+            one,
+            version_number=one.version_number or known.get(one.version_id),
+            has_version=one.version_id in known,
+        )
+        for one in numbers
+    ]
+
+
+def _is_uuid(version_id: str) -> bool:
+    """Return whether the version is stored, rather than in a file."""
+    try:
+        uuid_of(version_id)
+    except NotFound:
+        return False
+    return True
 
 
 def compared_in_words(arm: Numbers, live: Numbers) -> str:

@@ -45,6 +45,8 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
         assert "Version 2 runs on 5% of the requests" in paula.get(page_of(kind, page)).text
     shown = paula.get(page_of(kind, "rollouts"))
     assert "new 5%" in shown.text and "No runs yet" in shown.text
+    assert re.search(rf'href="[^"]*/versions/{draft}/">Version 2</a>', shown.markup)
+    assert ">Version 1</a>" in shown.markup
     changed = paula.post(rollout_page(kind, running["id"], "weights/"), share_0="12.5")
     assert changed.status == 302
     assert cast.paula.get(f"/rollouts/{running['id']}").body["arms"][0]["weight"] == 1250
@@ -109,6 +111,10 @@ def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind) -> None:
     ):
         answer = start(paula, kind, draft, **{name: wrong})
         assert answer.status == 400 and says in answer.text, answer.text
+    for key, says in (("", "This field is required."), ("a b", "must be a path")):
+        both = start(paula, kind, draft, key=key, name="Bad Name!")
+        assert both.status == 400 and says in both.text.replace("Must", "must"), both.text
+        assert "1 to 64 characters of a-z" in both.text
     assert cast.paula.get("/rollouts").body["total"] == 0
 
 
