@@ -77,7 +77,9 @@ class ShareForm(forms.Form):
         label=_("Variant name"),
         initial=ARM,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
-        help_text=_("Answers, usage and feedback name the variant. Lowercase letters, digits, dots and hyphens."),
+        help_text=_(
+            "Answers, usage and feedback name the variant. Lowercase letters, digits, dots and hyphens."
+        ),
     )
 
     step_1_share = percent_field(
