@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from studio.accounts.attempts import client_address, subjects_of
+from studio.accounts.new_passwords import ErrorsAtPassword
 from studio.accounts.views import is_invited
 from studio.permissions import may_enter
 from versioning.models import SignInAttempts, caller_for
@@ -101,7 +102,7 @@ class SuperuserSignInForm(SignInForm):
             )
 
 
-class PasswordAlone:
+class PasswordAlone(ErrorsAtPassword):
     """A form that writes the password of its user and nothing else.
 
     The account was read before the password was hashed, which takes a while: what was taken away from it
