@@ -15,6 +15,7 @@ from editor_client.shared.ids import label_problem
 
 from experiments.rollouts.models import MAX_REASON
 from experiments.rollouts.stepping import Step
+from studio.dates import current_zone
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
@@ -85,11 +86,17 @@ class ShareForm(forms.Form):
     step_1_share = percent_field(
         label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
     )
-    step_1_at = moment_field(label=pgettext_lazy("time", "From"))
+    step_1_at = moment_field()
     step_2_share = percent_field(
         label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
     )
-    step_2_at = moment_field(label=pgettext_lazy("time", "From"))
+    step_2_at = moment_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        zone = {"zone": current_zone()}
+        self.fields["step_1_at"].label = gettext("First step from (%(zone)s)") % zone
+        self.fields["step_2_at"].label = gettext("Second step from (%(zone)s)") % zone
 
     @property
     def main(self) -> list[forms.BoundField]:

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments import recording
+from evaluation.experiments.models import Cell, Experiment, Outcome
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset
 from tests.support.gates import finish, make_scored_dataset, start
 from tests.support.studio import Visitor, words_of, workspace_page
+from versioning.models import events
 
 FORM = {"agent": "writer", "version": "draft", "baseline": "published", "attempts": "2", "scorers": "exact"}
 
@@ -121,6 +123,19 @@ def test_items_that_got_better_come_before_those_without_a_difference(edgar: Vis
     )
     assert found[:2] == [("worse", "passed"), ("better", "not passed")]
     assert [outcome for outcome, _before in found[2:]] == ["the same"] * 4
+
+
+def test_the_activity_says_once_how_an_experiment_ended(edgar: Visitor, alice: Api) -> None:
+    compare(alice, edgar, 12)
+    for row in Experiment.objects.order_by("created_at"):
+        with events.transaction():
+            recording.finish(row, Outcome.COMPLETE)
+    page = words_of(edgar.get("/studio/activity/"))
+    found = re.findall(r"The (experiment|baseline) \S[^()]*(\([^)]*\)) has ended", page)
+    assert sorted(found) == [
+        ("baseline", "(100% passed)"),
+        ("experiment", "(75% passed, baseline 100%)"),
+    ]
 
 
 def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:

@@ -38,6 +38,7 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
     paula = Window.of("paula")
     asked = paula.get(page_of(kind, "share") + f"?version={draft}")
     assert asked.status == 200 and "Start a rollout of version 2" in asked.text
+    assert "First step from (UTC)" in asked.text and "Second step from (UTC)" in asked.text
     assert start(paula, kind, draft).status == 302
     [running] = cast.paula.get("/rollouts").body["rollouts"]
     assert running["arms"][0]["weight"] == 500
