@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class ErrorsAtPassword:
     """A form of Django's with a password and its confirmation; Django shows all errors at the second one."""
 
-    def validate_password_for_user(self, user: User, password_field_name: str = "password2") -> None:
+    def validate_password_for_user(self, user: User, password_field_name: str = "password2") -> None:  # noqa: S107  a field
         """Check the password; the confirmation only has to be the same."""
         first = password_field_name.removesuffix("2") + "1"
         super().validate_password_for_user(user, password_field_name=first)  # type: ignore[misc]
