@@ -278,5 +278,8 @@ def test_in_german_a_step_begins_at_a_time(cast: Cast) -> None:
     paula = Window.of("paula")
     paula.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     form = paula.get(page_of(AGENTS, "share"), version=draft)
-    assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == ["Ab", "Ab"]
+    assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == [
+        "Erste Stufe ab (UTC)",
+        "Zweite Stufe ab (UTC)",
+    ]
     assert form.field("name") == "neu"
