@@ -29,6 +29,8 @@ _SENTENCES: Final[Mapping[str, Promise]] = {
     "gate.changed": gettext_lazy("{who} changed the gate that requires a test on {dataset}"),
     "gate.deleted": gettext_lazy("{who} deleted the gate that required a test on {dataset}"),
 }
+_BASELINE: Final = gettext_lazy("The baseline {experiment} has ended")
+"""Of `experiment.finished`, for what an experiment is compared with."""
 _NAMES: Final = {
     "dataset": ("dataset", "name"),
     "experiment": ("experiment", "name", "experimentId"),
@@ -42,7 +44,8 @@ def _sentence_of(event: Event, names: Names) -> Sentence:
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     found = next((event.detail[one] for one in members if event.detail.get(one)), "")
     named = names.named.get((event.position, event.ordinal))
-    return Sentence(str(_SENTENCES[event.type]), {placeholder: str(found) if named is None else named})
+    words = _BASELINE if event.detail.get("baselineOf") else _SENTENCES[event.type]
+    return Sentence(str(words), {placeholder: str(found) if named is None else named})
 
 
 def _bypassed(event: Event, names: Names) -> Sentence:

@@ -101,6 +101,8 @@ class Action:
     title: str
     address: str
     """The address of the link; for chosen resources, where the form of the list is sent."""
+    then: str = ""
+    """On the edit page, a button with this value in `after_saving` instead: it saves what is typed first."""
 
 
 Actions = Callable[[Caller, StudioKind, VersionedResource, Snapshot], Iterable[Action]]

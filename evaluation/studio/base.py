@@ -27,6 +27,11 @@ def address_of_experiment(experiment: Experiment) -> str:
     return address("experiment", experiment.workspace_id, dataset_id, public)
 
 
+def held_by(dataset: Dataset) -> list[str]:
+    """Return the scorers that score the items of a dataset unless an experiment names others."""
+    return list(dataset.settings.get("scorerIds") or ())
+
+
 class DatasetPage(WorkspacePage):
     """A page about the dataset in the address."""
 
@@ -50,7 +55,7 @@ class DatasetPage(WorkspacePage):
     @property
     def held(self) -> list[str]:
         """The scorers that score its items unless an experiment names others."""
-        return list(self.dataset.settings.get("scorerIds") or ())
+        return held_by(self.dataset)
 
     def scorer_choices(self) -> Choices:
         """Return the scorers that forms offer: id and name."""

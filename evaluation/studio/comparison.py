@@ -1,8 +1,8 @@
-"""What an experiment says compared with its baseline: in a sentence, and item by item, worst first."""
+"""What an experiment says compared with its baseline: in a sentence, and item by item, differences first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -71,6 +71,8 @@ class Pair:
     baseline: Result | None
     sections: Sequence[Section]
     is_equal: bool
+    is_passed_or_not: bool
+    """Whether the scores are 1 for passed and 0 for not passed."""
 
     @property
     def outcome(self) -> Promise:
@@ -115,8 +117,14 @@ def sentences(comparison: Comparison) -> list[str]:
     return found
 
 
+def differences_first(items: Iterable[ComparedItem]) -> list[ComparedItem]:
+    """Return the worse items, then the better ones, then those without a difference."""
+    return sorted(items, key=lambda one: one.outcome is ItemOutcome.TIE)
+
+
 def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem]) -> Iterator[Pair]:
     """Yield items with the first answer of each side."""
+    is_single = here.attempts == baseline.attempts == 1
     ids, budget = [one.item_id for one in items], PageBudget()
     rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
     found = {(one.experiment_id, str(one.item_id)): Result(one) for one in rows.with_revisions()}
@@ -129,4 +137,5 @@ def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem])
             here=sides[1],
             sections=sections(spans(before, after, budget), budget),
             is_equal=before == after,
+            is_passed_or_not=is_single and {item.here, item.baseline} <= {0, 1},
         )

@@ -48,6 +48,8 @@ SLOTS: Final = {"publish": Slot.ACTIONS, "version": Slot.ACTIONS}
 STYLESHEETS: Final = ("evaluation/datasets.css",)
 BUTTON: Final = "evaluate"
 """The value of the button of the edit page."""
+CHOOSING: Final = "choose-dataset"
+"""The value of the button in the menu of the edit page."""
 EDITING: Final = frozenset({"edit", "since"})
 
 
@@ -67,7 +69,8 @@ def actions(
 ) -> Iterator[Action]:
     """Yield the link to the page that evaluates a version."""
     if kind.slug == AGENT.slug and caller.may(Right.SAVE, resource.workspace_id):
-        yield Action(title=_("Evaluate…"), address=address_of(kind, resource.pk, version.version_id))
+        choosing = address_of(kind, resource.pk, version.version_id)
+        yield Action(title=_("Evaluate…"), address=choosing, then=CHOOSING)
 
 
 def last_of(resource: VersionedResource, by: Caller) -> Experiment | None:
@@ -124,6 +127,13 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
         dataset_id = str(last.dataset_id)
         return address_of_form(resource.workspace_id, dataset_id, resource.pk, version.version_id)
     return _after_starting(started, kind, resource, caller)
+
+
+def chosen_after_saving(
+    _caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
+) -> str:
+    """Return the address of the page that evaluates a version that was just saved."""
+    return address_of(kind, resource.pk, version.version_id)
 
 
 def _after_starting(

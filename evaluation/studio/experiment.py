@@ -20,7 +20,7 @@ from evaluation.experiments.summing import shown, summary_of
 from evaluation.experiments.verbs import Experiments
 from evaluation.scoring.kind import SCORER
 from evaluation.studio.base import DatasetPage
-from evaluation.studio.comparison import Result, pairs, sentences
+from evaluation.studio.comparison import Result, differences_first, pairs, sentences
 from evaluation.studio.experiments import Line, rate_in_words
 from evaluation.studio.few_items import of_pairs
 from evaluation.studio.naming import ExperimentNames
@@ -108,7 +108,9 @@ class ExperimentPage(OneExperimentPage):
 
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
         comparison = compared(row, baseline)
-        page: Any = Paginator(comparison.items, PER_PAGE).get_page(self.request.GET.get("page"))
+        page: Any = Paginator(differences_first(comparison.items), PER_PAGE).get_page(
+            self.request.GET.get("page")
+        )
         return {
             "sentences": sentences(comparison),
             "few": of_pairs(comparison.pairs) if _is_open(comparison) else None,

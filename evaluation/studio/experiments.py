@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from evaluation.experiments.models import Experiment, Outcome
-from evaluation.experiments.summing import ShownExperiment, Summary, shown
+from evaluation.experiments.summing import ShownExperiment, Summary, shown, summary_of
 from evaluation.experiments.verbs import Experiments
 from evaluation.studio.base import DatasetPage
 from evaluation.studio.naming import ExperimentNames
@@ -39,12 +39,14 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     }
     if not ids:
         return {}
-    rows = Experiment.objects.readable_by(caller).select_related("dataset").filter(pk__in={*ids.values()})
+    finished = {(event.position, event.ordinal) for event in events if event.type == "experiment.finished"}
+    rows = Experiment.objects.readable_by(caller).filter(pk__in={*ids.values()})
+    rows = rows.select_related("dataset", "pair_of")
     found = {one.public_id: one for one in rows}
     names = ExperimentNames.of(found.values(), caller)
     return {
         key: NamedInEvent(
-            title=_title_of(one, names),
+            title=_title_of(one, names) + (_result_of(one) if key in finished else ""),
             address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
         )
         for key, public_id in ids.items()
@@ -57,6 +59,23 @@ def _title_of(experiment: Experiment, names: ExperimentNames) -> str:
     if experiment.name or not experiment.target_id:
         return experiment.name or dataset
     return _("%(target)s on “%(dataset)s”") % {"target": names.title(experiment), "dataset": dataset}
+
+
+def _result_of(experiment: Experiment) -> str:
+    """Return the pass rates after the title; empty unless there is one scorer, which decides."""
+    here, baseline = _rate_of(experiment), experiment.pair_of
+    there = _rate_of(baseline) if baseline else None
+    if here is None:
+        return ""
+    if there is None:
+        return _(" (%(here)d%% passed)") % {"here": here}
+    return _(" (%(here)d%% passed, baseline %(there)d%%)") % {"here": here, "there": there}
+
+
+def _rate_of(experiment: Experiment) -> int | None:
+    found = summary_of(experiment) if experiment.summary_json else []
+    rate = found[0]["passRate"] if len(found) == 1 else None
+    return None if rate is None else round(100 * rate)
 
 
 STATES: Final[dict[str, Promise]] = {

@@ -36,7 +36,10 @@ STUDIO: Final = Extension(
     answer_actions=adding.answer_actions,
     panels=panels,
     actions=evaluating.actions,
-    after_saving={evaluating.BUTTON: evaluating.after_saving},
+    after_saving={
+        evaluating.BUTTON: evaluating.after_saving,
+        evaluating.CHOOSING: evaluating.chosen_after_saving,
+    },
     subject_panels=evidence.subject_panels,
     notes=evidence.notes,
     named_in_events=experiments.named_in_events,

@@ -59,7 +59,10 @@ class GateForm(forms.Form):
 
     agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
     dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
-    scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"))
+    scorers = forms.MultipleChoiceField(
+        label=gettext_lazy("Scorers"),
+        error_messages={"required": gettext_lazy("Choose at least one scorer.")},
+    )
     primary = forms.ChoiceField(label=gettext_lazy("Deciding scorer"), required=False)
     attempts = forms.IntegerField(
         label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1

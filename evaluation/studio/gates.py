@@ -8,16 +8,20 @@ from functools import cached_property
 from typing import Any, Final
 
 from django import forms
+from django.contrib.admin.utils import quote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 from editor_client.shared import canonical
 
+from evaluation.datasets.models import Dataset
 from evaluation.datasets.verbs import Datasets
 from evaluation.gates.models import LATEST, Gate, TooFew, ToolPolicy
 from evaluation.gates.verbs import Gates
+from evaluation.studio.base import held_by
 from evaluation.studio.choices import offer, offer_agents, published_scorers, scorer_address, scorer_choices
 from evaluation.studio.few_items import FewItems, of_rate
 from evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
@@ -148,12 +152,17 @@ class NewGatePage(WorkspacePage):
     def initial(self) -> dict[str, Any]:
         """What the form shows at first: what a link to it says."""
         given = self.request.GET
-        return {
-            **CONDITIONS,
-            "agent": given.get("agent"),
-            "dataset": given.get("dataset"),
-            "scorers": given.getlist("scorer"),
-        }
+        dataset, scorers = given.get("dataset"), given.getlist("scorer")
+        if not scorers:
+            chosen = next((one for one in self.datasets if dataset in {None, str(one.pk)}), None)
+            scorers = held_by(chosen) if chosen else []
+        return {**CONDITIONS, "agent": given.get("agent"), "dataset": dataset, "scorers": scorers}
+
+    @cached_property
+    def datasets(self) -> list[Dataset]:
+        """The datasets of the workspace, as the form lists them."""
+        found = Datasets.list(workspace=self.workspace.pk, by=self.caller)
+        return list(found.order_by(ByName("name"), "pk"))
 
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
@@ -165,15 +174,21 @@ class NewGatePage(WorkspacePage):
         """Return the form, with what can be chosen."""
         form = GateForm(data, **more)
         everyone = [("", _("every agent"))] if self.may(Right.ADMINISTER) else []
-        found = Datasets.list(workspace=self.workspace.pk, by=self.caller).order_by(ByName("name"), "pk")
         items = ngettext_lazy("%(name)s (%(count)d item)", "%(name)s (%(count)d items)", "count")
         scorers = scorer_choices(self.workspace.pk, self.caller)
         offer(
             form,
-            dataset=[(str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in found],
+            dataset=[
+                (str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in self.datasets
+            ],
             scorers=scorers,
             primary=[("", _("the first one")), *scorers],
         )
+        if not scorers and self.datasets:
+            chosen = form["dataset"].value() or self.datasets[0].pk
+            there = self.address("dataset_scorers", quote(str(chosen)))
+            link = format_html('<a class="link" href="{}">{}</a>', there, _("Choose one."))
+            form.fields["scorers"].help_text = format_html("{} {}", _("No scorer yet."), link)
         offer_agents(form, self.workspace.pk, self.caller, *everyone)
         return form
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from editor_client.shared import tags
 
 from evaluation.datasets.changing_items import DatasetChanged, ItemConflict, uuids
@@ -111,7 +112,15 @@ class TablePage(DatasetPage):
             return self.show(given.rows(self._row), status=400, errors=[as_text(error.message, request)])
         if saved.version == given.base:
             return self.go(request.get_full_path(), _("Nothing has changed."))
-        return self.go(request.get_full_path(), _("Saved as version %(number)s.") % {"number": saved.version})
+        number = {"number": saved.version}
+        if not given.removed:
+            return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
+        said = ngettext(
+            "%(count)d item deleted; saved as version %(number)s.",
+            "%(count)d items deleted; saved as version %(number)s.",
+            len(given.removed),
+        )
+        return self.go(request.get_full_path(), said % {**number, "count": len(given.removed)})
 
     def show(
         self,

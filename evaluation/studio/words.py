@@ -14,22 +14,44 @@ from studio.kind_words import FieldWords, FirstChoice, KindWords
 from versioning.domain.config import Config
 
 TYPES: Final = {
-    "equals": _("equals: the answer is this value"),
-    "contains": _("contains: texts are in the answer"),
-    "startsWith": _("startsWith: how the answer begins"),
-    "endsWith": _("endsWith: how the answer ends"),
-    "regex": _("regex: a part of the answer matches a pattern"),
-    "jsonSchema": _("jsonSchema: the answer is JSON of this form"),
-    "jsonEquals": _("jsonEquals: a value in the JSON of the answer"),
-    "numeric": _("numeric: the first number of the answer"),
-    "similarity": _("similarity: how similar the answer is to a text"),
-    "calledTool": _("calledTool: a tool was called, or was not"),
-    "maxTokens": _("maxTokens: the answer costs no more tokens"),
-    "maxMilliseconds": _("maxMilliseconds: the answer takes no longer"),
-    "llm-judge": _("llm-judge: a model judges the answer"),
-    "code": _("code: a function of the application"),
-    "external": _("external: an application sends the score"),
+    "equals": _("The answer is this value (equals)"),
+    "contains": _("Texts are in the answer (contains)"),
+    "startsWith": _("How the answer begins (startsWith)"),
+    "endsWith": _("How the answer ends (endsWith)"),
+    "regex": _("A part of the answer matches a pattern (regex)"),
+    "jsonSchema": _("The answer is JSON of this form (jsonSchema)"),
+    "jsonEquals": _("A value in the JSON of the answer (jsonEquals)"),
+    "numeric": _("The first number of the answer (numeric)"),
+    "similarity": _("How similar the answer is to a text (similarity)"),
+    "calledTool": _("A tool was called, or was not (calledTool)"),
+    "maxTokens": _("The answer costs no more tokens (maxTokens)"),
+    "maxMilliseconds": _("The answer takes no longer (maxMilliseconds)"),
+    "llm-judge": _("A model judges the answer (llm-judge)"),
+    "code": _("A function of the application (code)"),
+    "external": _("An application sends the score (external)"),
 }
+PRESET_TYPES: Final = {
+    "answer-relevancy": _("Whether the answer is about the question (answer-relevancy, for other runtimes)"),
+    "answer-similarity": _(
+        "How similar the answer is to the good answer (answer-similarity, for other runtimes)"
+    ),
+    "bias": _("Whether the answer is biased (bias, for other runtimes)"),
+    "context-precision": _("Whether the best sources come first (context-precision, for other runtimes)"),
+    "context-relevance": _(
+        "Whether the sources are about the question (context-relevance, for other runtimes)"
+    ),
+    "faithfulness": _("Whether the sources support the answer (faithfulness, for other runtimes)"),
+    "hallucination": _("Whether the answer contradicts the sources (hallucination, for other runtimes)"),
+    "noise-sensitivity": _(
+        "Whether irrelevant text changes the answer (noise-sensitivity, for other runtimes)"
+    ),
+    "prompt-alignment": _(
+        "Whether the answer follows the instructions (prompt-alignment, for other runtimes)"
+    ),
+    "tool-call-accuracy": _("Whether the right tools were called (tool-call-accuracy, for other runtimes)"),
+    "toxicity": _("Whether the answer is insulting or harmful (toxicity, for other runtimes)"),
+}
+"""Types that are stored for other runtimes and not run here."""
 OF_JUDGES: Final = frozenset({"instructions", "model"})
 """The fields that only a model that judges needs."""
 _BEGINNINGS: Final[Mapping[str, Config]] = {
@@ -79,8 +101,8 @@ SCORER: Final = KindWords(
         "model": FieldWords(title=_("Model"), help=_("The model that judges; for llm-judge only.")),
         "type": FieldWords(
             title=_("Type"),
-            help=_("How the answer is judged. The next page has its settings."),
-            options={**TYPES, **{preset: preset for preset in PRESETS}},
+            help=_("How the answer is judged. Each type has its own settings."),
+            options={**TYPES, **{preset: PRESET_TYPES.get(preset, preset) for preset in PRESETS}},
             control="choice",
         ),
         "config": FieldWords(

@@ -30,8 +30,12 @@ class RolloutRunning(Conflict):
 
     code = "rollout_running"
 
-    def __init__(self) -> None:
-        super().__init__(Message("A rollout is running. Stop it first."))
+    def __init__(self, *, publishing: bool = False) -> None:
+        super().__init__(
+            Message("A rollout is running. Stop it before publishing.")
+            if publishing
+            else Message("A rollout is running. Stop it first.")
+        )
 
 
 def target(resource: VersionedResource) -> Target:
@@ -60,7 +64,7 @@ def _check_end(request: PublishRequest | TakeDownRequest) -> gate.Then | None:
     if running is None:
         return None
     if not request.options.get(END_ROLLOUT):
-        raise RolloutRunning
+        raise RolloutRunning(publishing=isinstance(request, PublishRequest))
     return partial(running.end, State.STOPPED, request.caller, target(request.resource))
 
 
@@ -81,7 +85,7 @@ def _refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None
     for one in requests:
         moved = targets.get(id(one))
         is_running = moved is not None and (moved.kind, moved.identity, moved.id) in running
-        found.append(RolloutRunning() if is_running else None)
+        found.append(RolloutRunning(publishing=True) if is_running else None)
     return found
 
 

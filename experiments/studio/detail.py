@@ -15,7 +15,13 @@ from experiments.rollouts.models import Rollout, RolloutStep, State, StepState
 from experiments.rollouts.verbs import RolloutEnded, Rollouts
 from experiments.studio.forms import StopForm, WeightsForm, percent
 from experiments.studio.links import of_completing, of_form, of_rollout
-from experiments.studio.numbers import arms_in_words, compared_in_words, numbers_of, runs_without_key
+from experiments.studio.numbers import (
+    arms_in_words,
+    compared_in_words,
+    numbers_of,
+    runs_without_key,
+    with_versions,
+)
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.publishing.obstacles import obstacle_to
@@ -75,7 +81,7 @@ class OneRollout(ResourcePage):
         arms = rollout.placed_arms
         steps = list(rollout.steps.all()) if self.may(Right.PUBLISH) else []
         may_cancel = is_running and any(one.state == StepState.WAITING for one in steps)
-        numbers = numbers_of(rollout, self.found.active_id, self.caller)
+        numbers = with_versions(numbers_of(rollout, self.found.active_id, self.caller), self.found)
         return self.page(
             "experiments/rollout.html",
             title=_("Rollout"),
@@ -88,7 +94,7 @@ class OneRollout(ResourcePage):
                 "steps": [(one, percent(one.weight), STEP_STATES[one.state]) for one in steps],
                 "silence": WorkerHeartbeat.objects.silence() if may_cancel else None,
                 "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
-                "numbers": numbers,
+                "numbers": [(one, self.address("version", one.version_id)) for one in numbers],
                 "compared": [said for one in numbers[:-1] if (said := compared_in_words(one, numbers[-1]))],
                 "runs_without_key": runs_without_key(rollout) if is_running else 0,
                 "has_intervals": any(one.has_intervals for one in numbers),

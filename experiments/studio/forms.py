@@ -10,10 +10,12 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from editor_client.shared.arms import MAX_PATH, Arm
+from editor_client.shared.arms import MAX_PATH, Arm, refuse_path
+from editor_client.shared.ids import label_problem
 
 from experiments.rollouts.models import MAX_REASON
 from experiments.rollouts.stepping import Step
+from studio.dates import current_zone
 from studio.workspaces.forms import add_errors
 from versioning.domain.errors import Invalid
 
@@ -76,17 +78,25 @@ class ShareForm(forms.Form):
         label=_("Variant name"),
         initial=ARM,
         widget=forms.TextInput(attrs={"class": "input", "dir": "auto", "spellcheck": "false"}),
-        help_text=_("Answers, usage and feedback name the variant. Small letters, digits, dots and hyphens."),
+        help_text=_(
+            "Answers, usage and feedback name the variant. Lowercase letters, digits, dots and hyphens."
+        ),
     )
 
     step_1_share = percent_field(
         label=_("Widen to, in percent"), initial=25, required=False, widget=share_input()
     )
-    step_1_at = moment_field(label=pgettext_lazy("time", "From"))
+    step_1_at = moment_field()
     step_2_share = percent_field(
         label=_("Then to, in percent"), initial=100, required=False, widget=share_input()
     )
-    step_2_at = moment_field(label=pgettext_lazy("time", "From"))
+    step_2_at = moment_field()
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        zone = {"zone": current_zone()}
+        self.fields["step_1_at"].label = gettext("First step from (%(zone)s)") % zone
+        self.fields["step_2_at"].label = gettext("Second step from (%(zone)s)") % zone
 
     @property
     def main(self) -> list[forms.BoundField]:
@@ -102,6 +112,22 @@ class ShareForm(forms.Form):
     def has_steps(self) -> bool:
         """Whether a time of a step was entered, or has to be corrected."""
         return any(field.errors or field.value() for _share, at in self.step_fields for field in (at,))
+
+    def clean_key(self) -> str:
+        """Refuse what is no path, so that the page shows this together with other errors."""
+        key: str = self.cleaned_data["key"].strip()
+        try:
+            refuse_path("bucketBy", key)
+        except Invalid as error:
+            self.add(error)
+        return key
+
+    def clean_name(self) -> str:
+        """Refuse what is no name of a variant, as above."""
+        name: str = self.cleaned_data["name"].strip()
+        if problem := label_problem(name):
+            self.add(Invalid.field("arms.0.name", problem))
+        return name
 
     def clean(self) -> dict[str, Any]:
         """Check that each step is later and larger than what is before it."""
@@ -133,7 +159,7 @@ class ShareForm(forms.Form):
     def arm(self, version_id: str) -> Arm:
         """Return the arm of the form, with this version."""
         weight = int(self.cleaned_data["share"] * PER_CENT)
-        return Arm(name=self.cleaned_data["name"].strip(), version_id=version_id, weight=weight)
+        return Arm(name=self.cleaned_data["name"], version_id=version_id, weight=weight)
 
     def add(self, error: Invalid) -> None:
         """Add the editor's errors to their fields."""

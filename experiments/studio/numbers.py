@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from django.utils.translation import gettext as _
@@ -13,7 +13,7 @@ from editor_client.shared.arms import Arm
 from editor_client.shared.feedback import Summary
 
 from experiments.feedback.verbs import Feedbacks
-from experiments.rollouts.events import percentage
+from experiments.rollouts.events import FAILED_STEP, percentage
 from experiments.rollouts.models import SUMMED, Rollout
 from experiments.runs.models import ServedRun
 from experiments.runs.remembering import reference
@@ -23,6 +23,9 @@ from experiments.templatetags.shares import in_percent
 from experiments.usage.verbs import Usages, dollars_of
 from studio.money import in_dollars
 from versioning.domain.access import Caller
+from versioning.domain.errors import NotFound
+from versioning.domain.uuids import uuid_of
+from versioning.models import Event, VersionedResource
 
 ALL: Final = 10_000
 LATEST: Final = 1000
@@ -52,6 +55,8 @@ class Numbers:
     """Empty for the live version."""
     version_id: str
     version_number: int | None
+    has_version: bool = False
+    """Whether there is a page about the version."""
     percent: str
     runs: int = 0
     errors: Rate | None = None
@@ -87,6 +92,30 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
     return found
 
 
+def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> list[Numbers]:
+    """Return the numbers with those versions that no run has told, and whether each version still exists."""
+    stored = [one.version_id for one in numbers if _is_uuid(one.version_id)]
+    rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
+    known = {str(pk): number for pk, number in rows}
+    return [
+        replace(
+            one,
+            version_number=one.version_number or known.get(one.version_id),
+            has_version=one.version_id in known,
+        )
+        for one in numbers
+    ]
+
+
+def _is_uuid(version_id: str) -> bool:
+    """Return whether the version is stored, rather than in a file."""
+    try:
+        uuid_of(version_id)
+    except NotFound:
+        return False
+    return True
+
+
 def compared_in_words(arm: Numbers, live: Numbers) -> str:
     """Return in a sentence how often an arm fails, compared with the live version; empty without runs."""
     here, there = arm.errors, live.errors
@@ -118,17 +147,32 @@ def compared_in_words(arm: Numbers, live: Numbers) -> str:
 
 
 def runs_without_key(rollout: Rollout) -> int:
-    """Return how many of the latest runs were in no arm, if they are so many that no request sends the key.
+    """Return how many runs since the last change of the shares were in no arm, if no request sends the key.
 
     Return 0 otherwise. With the key, so many runs outside all arms would happen in one of 100 rollouts.
     """
     share = sum(arm.weight for arm in rollout.placed_arms) / ALL
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
     name = reference(rollout.kind, rollout.resource_id)
-    served = [one[name] for one in rows.values_list("served", flat=True)[:LATEST] if name in one]
-    if not served or any(arm is not None for _version, arm in served):
+    latest = rows.values_list("created_at", "served")[:LATEST]
+    served = [(at, one[name]) for at, one in latest if name in one]
+    if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in served):
         return 0
-    return len(served) if len(served) >= MIN_RUNS and (1 - share) ** len(served) < UNLIKELY else 0
+    since = _weighed_at(rollout)
+    count = sum(at >= since for at, _one in served)
+    return count if count >= MIN_RUNS and (1 - share) ** count < UNLIKELY else 0
+
+
+def _weighed_at(rollout: Rollout) -> datetime.datetime:
+    """Return since when the shares are what they are."""
+    changes = Event.objects.filter(
+        type="rollout.changed",
+        resource_id=rollout.resource_id,
+        detail__rolloutId=str(rollout.pk),
+        **{f"detail__{FAILED_STEP}__isnull": True},
+    )
+    last = changes.order_by("-position").values_list("created_at", flat=True).first()
+    return last or rollout.started_at
 
 
 def arms_in_words(arms: Iterable[Arm]) -> str:

@@ -48,7 +48,7 @@ class SharePage(ResourcePage):
                 started = Rollouts.current().start(
                     self.kind.slug,
                     self.resource_id,
-                    bucket_by=form.cleaned_data["key"].strip(),
+                    bucket_by=form.cleaned_data["key"],
                     arms=[arm],
                     by=self.caller,
                 )

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from studio.accounts.attempts import client_address, subjects_of
 from studio.accounts.focus import FocusOnError
+from studio.accounts.new_passwords import ErrorsAtPassword
 from studio.accounts.views import is_invited
 from studio.permissions import may_enter
 from versioning.models import SignInAttempts, caller_for
@@ -102,7 +103,7 @@ class SuperuserSignInForm(SignInForm):
             )
 
 
-class PasswordAlone:
+class PasswordAlone(ErrorsAtPassword):
     """A form that writes the password of its user and nothing else.
 
     The account was read before the password was hashed, which takes a while: what was taken away from it

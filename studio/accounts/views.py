@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth import authenticate
-from django.contrib.auth.forms import SetPasswordForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.middleware.csrf import get_token
 from django.urls import reverse
@@ -17,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from studio import sign_in
-from studio.accounts.focus import FocusOnError
+from studio.accounts.new_passwords import NewPasswordForm
 from studio.error_pages import framed
 from studio.translation import translated
 from studio.views import StudioPage
@@ -96,7 +95,7 @@ class AcceptPage(View):
         return self._done()
 
     def _make_account(self, invitation: Invitation) -> HttpResponse:
-        form = NewAccountForm(unsaved_account(invitation.username), self.request.POST)
+        form = NewPasswordForm(unsaved_account(invitation.username), self.request.POST)
         taken = account(invitation.username) is not None
         if taken or not sign_in.takes_passwords() or not form.is_valid():
             return self._show(invitation, form, status=400)
@@ -119,7 +118,7 @@ class AcceptPage(View):
         return _invitations().find(self.request.session.get(OPENED, ""))
 
     def _show(
-        self, invitation: Invitation, form: NewAccountForm | None = None, *, status: int = 200
+        self, invitation: Invitation, form: NewPasswordForm | None = None, *, status: int = 200
     ) -> HttpResponse:
         here = reverse("studio:versioning_workspace_accept")
         signed_in = self.request.user.get_username() if self.request.user.is_authenticated else ""
@@ -131,7 +130,7 @@ class AcceptPage(View):
             has_account=account(invitation.username) is not None,
             takes_passwords=sign_in.takes_passwords(),
             signed_in=signed_in,
-            form=form or NewAccountForm(unsaved_account(invitation.username)),
+            form=form or NewPasswordForm(unsaved_account(invitation.username)),
             sign_in_address=f"{reverse('studio:login')}?{urlencode({'next': here})}",
         )
 
@@ -144,10 +143,6 @@ class AcceptPage(View):
 
 def _invitations() -> Invitations:
     return get_editor().invitation
-
-
-class NewAccountForm(FocusOnError, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
-    """The form for the password of a new account."""
 
 
 class SessionPage(StudioPage):

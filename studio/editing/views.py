@@ -50,6 +50,8 @@ UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 class EditPage(EditablePage):
     """All fields, the buttons, and the preview next to them."""
 
+    has_edit_form = True
+
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the latest version, or the published one to callers who may not read drafts."""
         self._hear_of_others()

@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
 from studio import additions
+from studio.extensions import Action
 from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
@@ -75,6 +76,8 @@ class ResourcePage(StudioPage):
     """The tab that the page belongs to."""
     offers_taken_back = False
     """Whether the page offers a version that was taken back, since it shows what is live instead."""
+    has_edit_form = False
+    """Whether the page has the form `edit-form`, which actions may save first."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
         """Take the resource's id from the address."""
@@ -281,6 +284,7 @@ class ResourcePage(StudioPage):
                 "summary": self.summary,
                 "tabs": self.tabs(),
                 "actions": self.actions(),
+                "saving_actions": [one for one in self._added if self._saves_for(one)],
                 "list_address": self.kind.address("changelist"),
                 "used_by": self.used_by,
                 "usage_address": self.address("usage"),
@@ -346,8 +350,18 @@ class ResourcePage(StudioPage):
             ),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-        added = additions.actions(self.caller, self.kind, resource, resource.current)
-        return [*((action.title, action.address) for action in added), *own]
+        return [*((one.title, one.address) for one in self._added if not self._saves_for(one)), *own]
+
+    @cached_property
+    def _added(self) -> list[Action]:
+        """What the applications add to the caller's actions on the whole resource."""
+        if self.resource is None:
+            return []
+        return list(additions.actions(self.caller, self.kind, self.resource, self.resource.current))
+
+    def _saves_for(self, action: Action) -> bool:
+        """Return whether the page has a form that is saved before the action."""
+        return self.has_edit_form and action.then != ""
 
 
 def proposed_copy(resource_id: str) -> str:

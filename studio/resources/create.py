@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from studio import unsaved
 from studio.forms.wording import words_of
 from studio.kinds import AGENT, StudioKind
+from studio.limits import shortened
 from studio.views import StudioPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
@@ -18,6 +19,8 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.editor.memberships import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text", "choice")
+MAX_IN_MESSAGE: Final = 60
+"""The maximum length of a name in the message after creating, which covers the page below."""
 LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
 
@@ -56,7 +59,7 @@ class CreatePage(StudioPage):
             return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
-        message %= {"name": given["name"].strip()}
+        message %= {"name": shortened(given["name"].strip(), MAX_IN_MESSAGE)}
         return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:

@@ -12,13 +12,14 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from studio import shown_once
-from studio.dates import current_zone
+from studio.dates import current_zone, day_in_words, day_of, moment_in_words, time_element
 from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
-from studio.workspaces.forms import DayField, add_errors, end_of
+from studio.workspaces.forms import LAST_DAY, DayField, add_errors, end_of
 from studio.workspaces.names import CHOICES, role_name
 from versioning.domain.access import Action, Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
@@ -102,6 +103,17 @@ class KeyRow:
     """The workspaces that it reaches and the caller administers: (name, address of their keys)."""
     revoke_address: str = ""
     """The address to revoke it; empty if the caller cannot."""
+
+    @property
+    def expiry(self) -> SafeString:
+        """When it expires, as HTML; the last day where it is valid until the end of one. Empty for never."""
+        at = self.key.expires_at
+        if at is None:
+            return SafeString()
+        last_day = day_of(at - datetime.timedelta(microseconds=1))
+        if last_day > LAST_DAY or end_of(last_day) != at:
+            return time_element(at, moment_in_words(at))
+        return time_element(at, _("end of %(day)s") % {"day": day_in_words(last_day)})
 
 
 def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: datetime.datetime) -> KeyRow:

@@ -73,7 +73,9 @@ def test_a_dataset_is_made_and_its_table_edited_as_one_version(edgar: Visitor, a
     third = add_item(alice, dataset, input="12")["id"]
     assert "Nothing has changed." in words_of(edgar.post(address, **typed(edgar, address)))
     changes = {f"groundTruth-{third}": "7", f"remove-{first['id']}": "on", f"tags-{second['id']}": "x"}
-    assert "Saved as version 4." in words_of(edgar.post(address, **typed(edgar, address, **changes)))
+    assert "1 item deleted; saved as version 4." in words_of(
+        edgar.post(address, **typed(edgar, address, **changes))
+    )
     assert inputs(alice, dataset) == ["a\r\nb", "12"]
     items = {one["id"]: one for one in alice.get(f"{dataset}/items").body["items"]}
     assert items[third]["groundTruth"] == 7 and items[second["id"]]["metadata"] == {"n": 1, "tags": ["x"]}

@@ -76,6 +76,22 @@ def test_an_editor_evaluates_while_saving_and_sees_the_experiment(cast: Cast) ->
     assert AGENTS.versions(cast.edgar)[0]["id"] == row.version_id
 
 
+def test_the_menu_of_the_edit_page_saves_before_a_dataset_is_chosen(cast: Cast) -> None:
+    dataset = make_evaluated(cast)
+    edgar = Window.of("edgar")
+    page = edgar.get(f"{PAGES}/change/")
+    button = '<button type="submit" form="edit-form" name="then" value="choose-dataset">Evaluate…</button>'
+    assert button in page.markup
+    assert not [link for link in page.links if link.startswith(EVALUATE)]
+    fields = {name: page.field(name) for name in ("tag", "base")}
+    sent = edgar.post(f"{PAGES}/change/", **fields, name="Renamed", then="choose-dataset")
+    saved = AGENTS.versions(cast.edgar)[0]["id"]
+    assert sent.headers["Location"] == f"{EVALUATE}?version={saved}" and saved != page.field("base")
+    form = edgar.get(edgar.get(sent.headers["Location"]).headers["Location"])
+    assert f'<option value="{saved}" selected>' in form.markup and dataset
+    assert f"{EVALUATE}?version={saved}" in edgar.get(f"{PAGES}/history/").links
+
+
 def test_what_is_live_is_evaluated_after_going_back(cast: Cast) -> None:
     make_evaluated(cast)
     newest, first = (one["id"] for one in AGENTS.versions(cast.edgar))

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Cell, Experiment
+from evaluation.experiments import recording
+from evaluation.experiments.models import Cell, Experiment, Outcome
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset
 from tests.support.gates import finish, make_scored_dataset, start
 from tests.support.studio import Visitor, words_of, workspace_page
+from versioning.models import events
 
 FORM = {"agent": "writer", "version": "draft", "baseline": "published", "attempts": "2", "scorers": "exact"}
 
@@ -101,12 +103,39 @@ def test_a_comparison_begins_with_what_it_says(edgar: Visitor, alice: Api) -> No
         r"Better on 0, worse on 3, same on 47; a drop of \d+ points or more would have been", page
     )
     assert "No difference was found" in page and "Page 1 of 3" in page
-    score = r"Score of Exact ?: 1 in the baseline → 0 in the tested version"
+    score = r"worse Exact ?: passed → not passed"
     score += r" (Question \d+) Good answer (Answer \d+)"
     assert sorted(re.findall(score, page)) == [(f"Question {one}", f"Answer {one}") for one in range(3)]
     assert "<ins>" in edgar.get(address).content.decode()
-    assert "→ 0" not in words_of(edgar.get(address, page="3"))
+    assert "→ not passed" not in words_of(edgar.get(address, page="3"))
     assert "x and y Exact 1.0 passed" in words_of(edgar.get(address, show="results"))
+
+
+def test_items_that_got_better_come_before_those_without_a_difference(edgar: Visitor, alice: Api) -> None:
+    AGENTS.make(alice, autoPublish=True)
+    AGENTS.save(alice, text="Something else")
+    dataset = make_scored_dataset(alice, items=6)
+    candidate = start(alice, dataset, selector={"status": "draft"}, baseline="published")
+    finish(str(Experiment.objects.get(pk=candidate).pair_of_id), lambda number: number != 4)
+    finish(candidate, lambda number: number != 2)
+    found = re.findall(
+        r"(the same|better|worse) Exact ?: (\w+ ?\w*) →", words_of(edgar.get(page_of(dataset, candidate)))
+    )
+    assert found[:2] == [("worse", "passed"), ("better", "not passed")]
+    assert [outcome for outcome, _before in found[2:]] == ["the same"] * 4
+
+
+def test_the_activity_says_once_how_an_experiment_ended(edgar: Visitor, alice: Api) -> None:
+    compare(alice, edgar, 12)
+    for row in Experiment.objects.order_by("created_at"):
+        with events.transaction():
+            recording.finish(row, Outcome.COMPLETE)
+    page = words_of(edgar.get("/studio/activity/"))
+    found = re.findall(r"The (experiment|baseline) \S[^()]*(\([^)]*\)) has ended", page)
+    assert sorted(found) == [
+        ("baseline", "(100% passed)"),
+        ("experiment", "(75% passed, baseline 100%)"),
+    ]
 
 
 def test_a_comparison_of_few_items_says_so(edgar: Visitor, alice: Api) -> None:
@@ -170,7 +199,7 @@ def test_strangers_and_viewers_see_no_experiments(edgar: Visitor, alice: Api) ->
 def test_pages_name_what_was_tested_and_with_what_it_is_compared(edgar: Visitor, alice: Api) -> None:
     address, page = compare(alice, edgar, 12)
     assert "Writer, version 2 vs. version 1 complete Tested Writer , version 2 Baseline version 1" in page
-    assert "Dataset Questions, version 1 Deciding scorer Exact Answers 12 done" in page
+    assert "Dataset Questions, version 1 Deciding scorer Exact Answers 12 per version: 12 done" in page
     assert re.search(r"Pass rate: version 2 Baseline: version 1 Exact 75% \([^)]+\) 100% \([^)]+\)", page)
     baseline = Experiment.objects.get(pair_of=None)
     candidate = Experiment.objects.get(pair_of=baseline)

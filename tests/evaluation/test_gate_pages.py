@@ -99,6 +99,25 @@ def test_what_cannot_be_asked_is_refused(cast: Cast, alice: Api, dataset: str) -
         assert alice.get(GATES).body["gates"] == []
 
 
+def test_the_scorers_of_the_dataset_are_chosen_and_one_is_needed(cast: Cast, alice: Api) -> None:
+    AGENTS.make(alice)
+    empty = alice.post("/datasets", {"name": "A", "workspaceId": "acme"}).body["id"]
+    none = Visitor("paula").get(workspace_page("gates/add"))
+    assert "No scorer yet. Choose one." in words_of(none) and f"{empty}/scorers/" in none.content.decode()
+    dataset = make_scored_dataset(alice, scorerIds=["exact"])
+    chosen = re.compile(r'name="scorers" value="exact"( checked)?>')
+    dataset_id = dataset.rpartition("/")[2]
+    for query, expected in (({}, ""), ({"dataset": dataset_id}, " checked"), ({"dataset": empty}, "")):
+        form = Visitor("paula").get(workspace_page("gates/add"), **query).content.decode()
+        assert chosen.findall(form) == [expected], query
+    alice.delete(f"/datasets/{empty}")
+    form = Visitor("paula").get(workspace_page("gates/add")).content.decode()
+    assert chosen.findall(form) == [" checked"]
+    sent = {name: value for name, value in typed(dataset, agent="writer").items() if name != "scorers"}
+    answer = Visitor("paula").client.post(workspace_page("gates/add"), sent)
+    assert answer.status_code == 400 and "Choose at least one scorer." in words_of(answer)
+
+
 def test_the_form_begins_with_what_matters_and_opens_the_rest_for_errors(
     cast: Cast, alice: Api, dataset: str
 ) -> None:

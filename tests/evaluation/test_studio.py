@@ -21,14 +21,19 @@ def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None
     del cast
     visitor, new = Visitor("alice"), "/studio/evaluation/scorer/add/"
     page = unescape(visitor.get(new).content.decode())
-    assert "New scorer" in page and "regex: a part of the answer" in page and 'name="text"' not in page
+    assert "Whether the answer is biased (bias, for other runtimes)" in page
+    assert (
+        "New scorer" in page
+        and "A part of the answer matches a pattern (regex)" in page
+        and 'name="text"' not in page
+    )
     made = {"name": "Polite", "id": "polite", "workspace": "acme", "choice": "regex"}
     page = unescape(visitor.post(new, **made).content.decode())
     assert alice.get(SCORERS.url("polite"), status="draft").body["config"] == {"pattern": "."}
     assert 'name="config.parts.pattern"' in page and "Instructions of the judge" not in page
     version = SCORERS.versions(alice, "polite")[0]["id"]
     page = unescape(visitor.get(f"/studio/evaluation/scorer/polite/versions/{version}/").content.decode())
-    assert "regex: a part of the answer" in page  # the value in words, as in the form
+    assert "A part of the answer matches a pattern (regex)" in page  # the value in words, as in the form
     assert visitor.post(new, **{**made, "id": "other", "choice": "guess"}).status_code == 400
     judge = {**made, "name": "Judge", "id": "judge", "choice": "llm-judge"}
     assert "Instructions of the judge" in unescape(visitor.post(new, **judge).content.decode())

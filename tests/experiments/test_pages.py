@@ -38,6 +38,7 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
     paula = Window.of("paula")
     asked = paula.get(page_of(kind, "share") + f"?version={draft}")
     assert asked.status == 200 and "Start a rollout of version 2" in asked.text
+    assert "First step from (UTC)" in asked.text and "Second step from (UTC)" in asked.text
     assert start(paula, kind, draft).status == 302
     [running] = cast.paula.get("/rollouts").body["rollouts"]
     assert running["arms"][0]["weight"] == 500
@@ -45,6 +46,8 @@ def test_a_rollout_is_started_widened_and_stopped(cast: Cast, kind: Kind) -> Non
         assert "Version 2 runs on 5% of the requests" in paula.get(page_of(kind, page)).text
     shown = paula.get(page_of(kind, "rollouts"))
     assert "new 5%" in shown.text and "No runs yet" in shown.text
+    assert re.search(rf'href="[^"]*/versions/{draft}/">Version 2</a>', shown.markup)
+    assert ">Version 1</a>" in shown.markup
     changed = paula.post(rollout_page(kind, running["id"], "weights/"), share_0="12.5")
     assert changed.status == 302
     assert cast.paula.get(f"/rollouts/{running['id']}").body["arms"][0]["weight"] == 1250
@@ -109,6 +112,10 @@ def test_errors_are_shown_next_to_the_field(cast: Cast, kind: Kind) -> None:
     ):
         answer = start(paula, kind, draft, **{name: wrong})
         assert answer.status == 400 and says in answer.text, answer.text
+    for key, says in (("", "This field is required."), ("a b", "must be a path")):
+        both = start(paula, kind, draft, key=key, name="Bad Name!")
+        assert both.status == 400 and says in both.text.replace("Must", "must"), both.text
+        assert "1 to 64 characters of a-z" in both.text
     assert cast.paula.get("/rollouts").body["total"] == 0
 
 
@@ -194,6 +201,25 @@ def test_a_rollout_whose_key_no_request_sends_is_warned_of(cast: Cast) -> None:
     assert warning not in paula.get(address).text
 
 
+def test_runs_before_the_share_was_changed_do_not_show_that_the_key_is_missing(cast: Cast) -> None:
+    published_agent(cast.alice, "writer", "Write.", model=ECHO)
+    draft = AGENTS.save(cast.alice, "writer", "other words")["latestVersionId"]
+    made = started(cast.paula, AGENTS, arm(draft, weight=1))
+    address, warning = rollout_page(AGENTS, made["id"]), "of the last 10 runs was part of the rollout"
+    paula = Window.of("paula")
+
+    def run_often() -> None:
+        for _number in range(10):
+            ran(cast.vera)
+        RECORDER.write()
+
+    run_often()
+    assert paula.post(rollout_page(AGENTS, made["id"], "weights/"), share_0="50").status == 302
+    assert warning not in paula.get(address).text
+    run_often()
+    assert f"None {warning}" in paula.get(address).text
+
+
 @pytest.mark.database
 def test_only_runs_and_feedback_between_start_and_end_are_counted(cast: Cast) -> None:
     live, draft = with_draft(cast.alice, AGENTS)
@@ -252,5 +278,8 @@ def test_in_german_a_step_begins_at_a_time(cast: Cast) -> None:
     paula = Window.of("paula")
     paula.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
     form = paula.get(page_of(AGENTS, "share"), version=draft)
-    assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == ["Ab", "Ab"]
+    assert re.findall(r'for="id_step_\d_at">([^<]+)<', form.markup) == [
+        "Erste Stufe ab (UTC)",
+        "Zweite Stufe ab (UTC)",
+    ]
     assert form.field("name") == "neu"

@@ -87,6 +87,8 @@ def test_a_running_rollout_blocks_publishing_unpublishing_and_deleting(cast: Cas
         cast.paula.delete(kind.url("writer", "versions", draft)),
     ):
         assert (answer.status, answer.code) == (409, "rollout_running"), answer.body
+    published = cast.paula.post(kind.url("writer", "versions", draft, "activate"))
+    assert "Stop it before publishing." in str(published.body)
     assert cast.paula.put(kind.url("writer", "labels", "free"), {"versionId": draft}).status == 200
     assert cast.vera.get(f"/rollouts/{made['id']}").body["state"] == "running"
 

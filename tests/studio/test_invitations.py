@@ -63,6 +63,13 @@ def accept_invitation(client: Client, link: str, password: str = PASSWORD) -> An
     return client.post(WELCOME, form, follow=True)
 
 
+def test_what_is_wrong_with_a_password_stands_below_it_and_not_below_its_confirmation(alice: Visitor) -> None:
+    page = accept_invitation(Client(), link_for(alice, "lena"), "abc").content.decode()
+    password, confirmation = page.split('name="new_password1"')[1].split('name="new_password2"')
+    assert "too short" in password and "too common" in password
+    assert 'class="error"' not in confirmation
+
+
 def in_session_of(name: str) -> Client:
     client = Client()
     client.force_login(User.objects.get(username=name))

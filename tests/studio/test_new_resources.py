@@ -31,6 +31,12 @@ def test_a_new_resource_is_a_draft_of_its_creator(cast: Cast, kind: Kind) -> Non
     assert (made["status"], made["workspaceId"]) == ("draft", "acme")
 
 
+def test_the_message_clips_a_long_name(cast: Cast, kind: Kind) -> None:
+    window = Window.of("alice")
+    seen = window.post(KINDS[kind].address("add"), **{**GOOD, "name": "n" * 200})
+    assert f"“{'n' * 60}…” is saved as a draft" in window.get(seen.headers["Location"]).text
+
+
 def test_without_an_id_it_is_derived_from_the_name(cast: Cast, kind: Kind) -> None:
     assert make("edgar", kind, id="").headers["Location"] == page_of(kind, "change", "refund-policy")
 
