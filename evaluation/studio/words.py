@@ -62,6 +62,7 @@ SCORER: Final = KindWords(
     counted=lambda count: ngettext("%(count)s scorer", "%(count)s scorers", count),
     anything=_("Anything about scorers"),
     named=_("scorer {name}"),
+    of_named=_("of scorer {name}"),
     created=_("{who} created this scorer"),
     metadata_changed=_("{who} changed the metadata of this scorer"),
     deleted=_("{who} deleted this scorer"),
