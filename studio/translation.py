@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from studio.forms.wording import titles
 from studio.named import resource_name, workspace_name

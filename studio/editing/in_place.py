@@ -49,6 +49,9 @@ def conflict() -> JsonResponse:
 
 def _errors(controls: Input, request: HttpRequest) -> Iterator[tuple[str, list[Any]]]:
     if controls.errors:
-        yield controls.path, [as_text(capfirst(translated_at_field(error)), request) for error in controls.errors]
+        yield (
+            controls.path,
+            [as_text(capfirst(translated_at_field(error)), request) for error in controls.errors],
+        )
     for child in controls.children.values():
         yield from _errors(child, request)

@@ -30,7 +30,9 @@ class LiveWords:
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
     """Return the periods of a version, newest first."""
     newest = [
-        LiveWords(words=_words(one, today, _days_of(periods, one)), exact=_exact(one), is_current=one.is_current)
+        LiveWords(
+            words=_words(one, today, _days_of(periods, one)), exact=_exact(one), is_current=one.is_current
+        )
         for one in reversed(periods[-MAX_PERIODS:])
     ]
     more = len(periods) - len(newest)

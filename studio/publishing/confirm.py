@@ -221,7 +221,11 @@ class DeletePage(ConfirmPage):
     def act(self, expect: set[str]) -> HttpResponse:
         """Delete it, unless its id has to be typed and is not."""
         is_unchanged = not expect.isdisjoint({self.record.etag, "*"})
-        if self.is_live and is_unchanged and self.request.POST.get("typed_id", "").strip() != self.resource_id:
+        if (
+            self.is_live
+            and is_unchanged
+            and self.request.POST.get("typed_id", "").strip() != self.resource_id
+        ):
             return self.ask(status=400, has_other_id=True)
         name = self.summary.name
         self.collection.delete(self.resource_id, by=self.caller, expect=expect)

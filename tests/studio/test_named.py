@@ -127,4 +127,7 @@ def test_german_sentences_decline_the_word_for_the_kind(cast: Cast) -> None:
     SCORERS.publish(cast.alice, "exact", made["latestVersionId"])
     alice = Window.of("alice")
     alice.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
-    assert "hat Version 1 des Scorers" in alice.get(workspace_page("activity")).text
+    AGENTS.make(cast.alice)
+    shown = alice.get(workspace_page("activity")).text
+    assert "hat Version 1 des Scorers" in shown
+    assert "hat den Scorer" in shown and "hat den Agenten" in shown
