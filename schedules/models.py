@@ -105,7 +105,7 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         of_resource = models.Q(release_id=None) & covered_by(caller, "resource_id")
         return self.filter(of_resource | models.Q(release_id__in=releases))
 
-    def of_items(self, release_id: object) -> Self:
+    def of_items(self, release_id: UUID) -> Self:
         """Filter schedules of single resources that are in a release."""
         resource = {name: models.OuterRef(name) for name in ("kind", "resource_id", "identity")}
         items = ReleaseItem.objects.filter(release=release_id, **resource)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
@@ -132,7 +133,7 @@ def _lines_of_release(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
 
 def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     """Return the schedules of items of a draft release on their own, which fail once it is published."""
-    found = Schedule.objects.waiting().of_items(shown.id).filter(force=False).order_by("run_at", "pk")
+    found = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
     rows = list(found[:MAX_SHOWN])
     names = names_of([(one.kind, one.resource_id) for one in rows], shown.caller)
     return [

@@ -78,7 +78,7 @@ class Window:
         return seen_in(self.client.post(address, fields))
 
     def confirm(self, address: str, asked: Seen | None = None) -> Seen:
-        """Open a confirmation page, if it is not yet open, and confirm, with the id if the page asks for it."""
+        """Open a confirmation page, if it is not yet open, and confirm, with the id if it asks for it."""
         asked = asked or self.get(address)
         typed = {"typed_id": address.rstrip("/").split("/")[-2]} if 'name="typed_id"' in asked.markup else {}
         return self.post(address, tag=asked.field("tag"), **typed)
