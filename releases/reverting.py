@@ -30,8 +30,10 @@ class Reverting:
 
 
 @retry_on_conflict
-def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Reverting:
+def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLICATION) -> Reverting:
     """Create a draft release that goes back to what was live before a published one; moves nothing.
+
+    By default, its `title` is that of the other one after “Revert”.
 
     An item is left out if another version has gone live since, such as a hotfix, or if the release did not
     change it. Raises `Conflict` for a release that is not published.
@@ -46,7 +48,7 @@ def revert(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Revert
         moved = [one for one in items if one.is_unchanged and one.item.active_before != one.item.version_id]
         release = Release(
             workspace_id=published.workspace_id,
-            title=clipped(f"Revert: {published.title}", MAX_TITLE),
+            title=clipped(title or f"Revert: {published.title}", MAX_TITLE),
             created_by_id=caller.user_id,
             reverts=published,
         )

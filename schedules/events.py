@@ -33,7 +33,7 @@ REASONS: Final = {
 OTHERWISE: Final = gettext_lazy("a check refused it")
 PROBLEMS: Final = {
     **REASONS,
-    "edit_conflict": gettext_lazy("something else is live, or will be by then"),
+    "edit_conflict": gettext_lazy("what is live, or will be by then, is not what was expected"),
     "evaluation_required": gettext_lazy("evidence is missing"),
     "review_required": gettext_lazy("approvals are missing"),
     "rollout_running": gettext_lazy("a rollout is running"),

@@ -39,6 +39,8 @@ class Outcome:
     """The version that is live when it runs."""
     live: str | None
     """The version that is live afterwards."""
+    has_nothing_to_do: bool = False
+    """Whether it fails only because what it would make live is live by then already."""
 
 
 def is_unexpected(live: str | None, *, expects: str | None, is_forced: bool) -> bool:
@@ -52,7 +54,8 @@ def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
         before = live
         fails = is_unexpected(live, expects=step.expects, is_forced=step.is_forced)
         live = live if fails else step.makes_live
-        yield Outcome(fails=fails, before=before, live=live)
+        has_nothing_to_do = fails and before == step.makes_live
+        yield Outcome(fails=fails, before=before, live=live, has_nothing_to_do=has_nothing_to_do)
 
 
 def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:

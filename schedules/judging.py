@@ -71,13 +71,18 @@ def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iter
         person = facts.people[schedule.pk]
         why = no_right(schedule.author_name) if isinstance(person, Caller) else person
         yield Problem(code=NOT_ALLOWED, message=why)
-    elif any(_fails(outcomes.get((schedule.pk, name))) for name in facts.references(schedule)):
-        yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED)
+    elif failing := _failing(schedule, facts, outcomes):
+        done = all(one.has_nothing_to_do for one in failing)
+        yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED, has_nothing_to_do=done)
 
 
-def _fails(outcome: Outcome | None) -> bool:
-    """Return whether another version is live by then; None stands for a schedule that just ran."""
-    return outcome is not None and outcome.fails
+def _failing(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Sequence[Outcome]:
+    """Return the outcomes on resources of which another version is live by then.
+
+    A schedule that just ran has none.
+    """
+    found = [outcomes.get((schedule.pk, name)) for name in facts.references(schedule)]
+    return [one for one in found if one is not None and one.fails]
 
 
 def _may(schedule: Schedule, facts: Facts) -> bool:

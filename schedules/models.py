@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import Min
 from django.utils import timezone
 
-from releases.models import Release
+from releases.models import Release, ReleaseItem
 from schedules.refusals import Problem
 from schedules.times import When
 from versioning.domain.access import APPLICATION, Caller, Via
@@ -104,6 +104,12 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         releases = Release.objects.covered_by(caller).values("pk")
         of_resource = models.Q(release_id=None) & covered_by(caller, "resource_id")
         return self.filter(of_resource | models.Q(release_id__in=releases))
+
+    def of_items(self, release_id: UUID) -> Self:
+        """Filter schedules of single resources that are in a release."""
+        resource = {name: models.OuterRef(name) for name in ("kind", "resource_id", "identity")}
+        items = ReleaseItem.objects.filter(release=release_id, **resource)
+        return self.of_resources().filter(models.Exists(items))
 
     def about(self, resource: Target) -> Self:
         """Filter by resource."""

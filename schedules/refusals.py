@@ -45,6 +45,8 @@ class Problem:
     """The gate's error; None for problems found by schedules and releases themselves."""
     item: ReleaseProblem | None = None
     """The release's own problem; None for a resource."""
+    has_nothing_to_do: bool = False
+    """Whether what the schedule would make live is live by then already."""
 
 
 Refusal = str

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -97,6 +97,8 @@ class KindWords:
     """`This prompt block has changed since you opened it.`"""
     of_named: StrOrPromise = ""
     """`of prompt block {name}`, after what belongs to it; empty for `of` and `named`."""
+    object_named: StrOrPromise = ""
+    """`named` as the object of a sentence, which languages decline; empty for `named`."""
     beginning: StrOrPromise = ""
     """The introduction of an empty list, above an example."""
     example: StrOrPromise = ""
@@ -141,6 +143,7 @@ AGENT: Final = KindWords(
     anything=_("Anything about agents"),
     named=_("agent {name}"),
     of_named=_("of agent {name}"),
+    object_named=pgettext_lazy("the object of a sentence", "agent {name}"),
     created=_("{who} created this agent"),
     metadata_changed=_("{who} changed the metadata of this agent"),
     deleted=_("{who} deleted this agent"),
@@ -189,6 +192,7 @@ PROMPT_BLOCK: Final = KindWords(
     anything=_("Anything about prompt blocks"),
     named=_("prompt block {name}"),
     of_named=_("of prompt block {name}"),
+    object_named=pgettext_lazy("the object of a sentence", "prompt block {name}"),
     created=_("{who} created this prompt block"),
     metadata_changed=_("{who} changed the metadata of this prompt block"),
     deleted=_("{who} deleted this prompt block"),

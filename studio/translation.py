@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
 from studio.forms.wording import titles
@@ -30,6 +30,19 @@ def translated(message: str) -> str:
             for name, value in message.values.items()
         }
     )
+
+
+def translated_at_field(message: str) -> str:
+    """Return a message of the domain at a field of a form, where some say what to do, not what is wrong."""
+    return str(_TO_DO.get(message, "")) or translated(message)
+
+
+_TO_DO: Final = {
+    "must be in the future": gettext_lazy("Choose a later time."),
+    "must lie in the future": gettext_lazy("Choose a later day."),
+    "must not be blank": gettext_lazy("Fill in this field."),
+}
+"""By messages of the domain, which programs get as they are."""
 
 
 class _Quotable(str):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext_lazy
 
 from evaluation.scoring.configs import PRESETS
 from evaluation.studio.parts import PARTS
@@ -85,6 +85,7 @@ SCORER: Final = KindWords(
     anything=_("Anything about scorers"),
     named=_("scorer {name}"),
     of_named=_("of scorer {name}"),
+    object_named=pgettext_lazy("the object of a sentence", "scorer {name}"),
     created=_("{who} created this scorer"),
     metadata_changed=_("{who} changed the metadata of this scorer"),
     deleted=_("{who} deleted this scorer"),

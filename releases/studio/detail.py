@@ -207,7 +207,8 @@ class ReleasePage(WorkspacePage):
         return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
-        made = Releases.current().revert(self._id, by=self.caller)
+        title = _("Revert: %(title)s") % {"title": self.release.title}
+        made = Releases.current().revert(self._id, title=title, by=self.caller)
         for message in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
             self.tell(message)
         message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")

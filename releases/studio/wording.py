@@ -56,6 +56,9 @@ def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) ->
     counts = {"published": published, "unpublished": unpublished}
     if not published and not unpublished:
         return _("Publish release")
+    if goes_back and not unpublished:
+        words = ngettext("Revert now (publish %(count)s)", "Revert now (publish %(count)s)", published)
+        return words % {"count": published}
     if goes_back:
         back = [
             ngettext("publish %(count)s", "publish %(count)s", published) % {"count": published},

@@ -98,7 +98,7 @@ class ReviewPage(DifferencesPage):
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
             stuck=stuck(record) if version is not None else "",
             approvals="" if self.is_over else missing_in_words(record.missing, ()),
-            people=people_of(record),
+            people=people_of(record, self.caller),
             may_decide=version is not None and may_decide(record, self.caller),
             is_own=self.is_own,
             has_said=has_decided(record, self.caller),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import pgettext
 
 from review.models import Review, VerdictValue
 from review.policy.administration import policy_of
@@ -14,7 +15,14 @@ from review.policy.rules import Ignored
 from review.reviews.records import ReviewRecord, ReviewState, VerdictRecord
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
-from review.studio.wording import VERDICTS, Wording, missing_in_words, state_in_words, stuck_in_words
+from review.studio.wording import (
+    VERDICTS,
+    YOUR_VERDICTS,
+    Wording,
+    missing_in_words,
+    state_in_words,
+    stuck_in_words,
+)
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.named import names_of
 from versioning.conf import get_editor
@@ -69,13 +77,16 @@ class Person:
     """Why the verdict does not count; empty if it does, or there is none."""
     earlier: str = ""
     """What the person did, if it was about an earlier version; instead of the verdict in a word."""
+    is_you: bool = False
+    """Whether it is the reader: then the words are those of a sentence that begins with “You”."""
 
     @property
     def wording(self) -> Wording:
         """The verdict in a word."""
         if self.verdict is None:
-            return Wording(_("Hasn’t reviewed yet"))
-        return VERDICTS[self.verdict.verdict]
+            yours = pgettext("after “You”", "haven’t reviewed yet")
+            return Wording(yours if self.is_you else _("Hasn’t reviewed yet"))
+        return (YOUR_VERDICTS if self.is_you else VERDICTS)[self.verdict.verdict]
 
 
 def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
@@ -91,7 +102,7 @@ def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine
     ]
 
 
-def people_of(record: ReviewRecord) -> list[Person]:
+def people_of(record: ReviewRecord, caller: Caller) -> list[Person]:
     """Return the people of a review: first the requested reviewers, then others who gave verdicts."""
     latest: dict[str, VerdictRecord] = {}
     for one in record.verdicts:
@@ -103,6 +114,7 @@ def people_of(record: ReviewRecord) -> list[Person]:
             verdict=latest.get(name),
             why_not=_why_not(record, latest.get(name)),
             earlier=_earlier(record, latest.get(name)),
+            is_you=name == caller.username,
         )
         for name in names
     ]

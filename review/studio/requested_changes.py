@@ -34,7 +34,7 @@ def panels(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
     request stands at the side of the page.
     """
     found: dict[str, list[Request]] = {}
-    for person in people_of(record):
+    for person in people_of(record, shown.caller):
         verdict = person.verdict
         if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
             continue

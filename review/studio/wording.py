@@ -42,6 +42,13 @@ VERDICTS: Final[Mapping[str, Wording]] = {
     VerdictValue.WITHDRAW: Wording(pgettext_lazy("a verdict", "Withdrawn")),
 }
 
+YOUR_VERDICTS: Final[Mapping[str, Wording]] = {
+    VerdictValue.APPROVE: Wording(pgettext_lazy("after “You”", "approved"), "chip-published"),
+    VerdictValue.REQUEST_CHANGES: Wording(pgettext_lazy("after “You”", "requested changes"), "chip-danger"),
+    VerdictValue.WITHDRAW: Wording(pgettext_lazy("after “You”", "withdrew your decision")),
+}
+"""The verdicts of the reader, in sentences."""
+
 
 def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wording:
     """Return the state of a review next to its resource.

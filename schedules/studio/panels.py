@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
@@ -21,9 +23,10 @@ from schedules.studio.links import (
     of_form,
     of_release_form,
 )
-from schedules.studio.plan import Plan, plan_of
+from schedules.studio.plan import MAX_SHOWN, Plan, plan_of
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import did_not_happen, twice, why, will_happen
+from studio.named import names_of
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Right
 from versioning.models import WorkerHeartbeat
@@ -65,7 +68,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     may_publish = shown.caller.may(Right.PUBLISH, workspace_id)
     plan = plan_of(shown.resource)
     if plan.planned or plan.failed:
-        lines = lines_of(plan, may_publish=may_publish)
+        replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
+        lines = lines_of(plan, may_publish=may_publish, before_publishing=replaces)
         yield Panel(
             slot=Slot.TOP,
             html=strip(lines, workspace_id, shown.request, _next_url(shown)),
@@ -89,18 +93,27 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if lines:
         html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
         yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
-    is_waiting = any(line.schedule.state == State.SCHEDULED for line in lines)
+    is_waiting = any(
+        line.schedule.state == State.SCHEDULED and line.schedule.release_id is not None for line in lines
+    )
     if may_publish and shown.is_open and not is_waiting:
         context = {"address": of_release_form(shown.workspace_id, shown.id)}
         html = render_to_string("schedules/button.html", context)
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
 
 
-def lines_of(plan: Plan, *, may_publish: bool) -> list[Line]:
-    """Return the lines of a strip: first failed schedules, then waiting ones."""
+def lines_of(plan: Plan, *, may_publish: bool, before_publishing: bool = False) -> list[Line]:
+    """Return the lines of a strip: first failed schedules, then waiting ones.
+
+    On the page that publishes another version, the next schedule says that it will fail then.
+    """
     judged(one.schedule for one in plan.planned)
     failed = [_failed(one, may_publish=may_publish) for one in plan.failed]
     planned = [_planned(one.schedule, one.title, may_publish=may_publish) for one in plan.planned]
+    if before_publishing and planned:
+        following = planned[0].schedule
+        if not following.force and not following.problems:
+            planned[0] = replace(planned[0], warnings=[_("If you publish now, this schedule fails.")])
     return [*failed, *planned]
 
 
@@ -114,6 +127,25 @@ def _lines_of_release(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     return [
         *(_failed(one, may_publish=may_publish) for one in failed),
         *(_planned(one, may_publish=may_publish) for one in waiting),
+        *(_lines_of_items(shown, may_publish=may_publish) if shown.is_open else ()),
+    ]
+
+
+def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
+    """Return the schedules of items of a draft release on their own, which fail once it is published."""
+    found = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
+    rows = list(found[:MAX_SHOWN])
+    names = names_of([(one.kind, one.resource_id) for one in rows], shown.caller)
+    return [
+        Line(
+            schedule=one,
+            sentence=format_html(
+                "{}: {}", names.get((one.kind, one.resource_id), one.resource_id), will_happen(one)
+            ),
+            warnings=[_("If this release goes live first, this schedule fails.")],
+            can_change=may_publish,
+        )
+        for one in rows
     ]
 
 

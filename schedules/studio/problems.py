@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from releases.studio.wording import problem_in_words
-from schedules.models import Schedule
+from schedules.models import Action, Schedule
 from schedules.refusals import MAX_NAMED, NOT_ALLOWED, Problem, SomethingElseIsLive
 from schedules.studio.links import of_publishing, of_release
+from schedules.studio.wording import version_within
 from schedules.verbs import Schedules
 from studio import additions
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
@@ -74,12 +75,21 @@ def _words(schedule: Schedule, problem: Problem) -> str:
         who = person(schedule.author_name, Place.BEGINNING)
         return _("%(who)s may no longer publish here.") % {"who": who}
     if problem.code == SomethingElseIsLive.code:
-        return _something_else(schedule)
+        return _nothing_to_do(schedule) if problem.has_nothing_to_do else _something_else(schedule)
     if isinstance(problem.error, UnpublishedBlocks):
         return _blocks(problem.error.blocks)
     if problem.item is not None:
         return " ".join(problem_in_words(problem.item))
     return " ".join(reasons(problem.error)) or translated(problem.message)
+
+
+def _nothing_to_do(schedule: Schedule) -> str:
+    if schedule.release_id is not None:
+        return _("By then, a part of the release is already live. Cancel the schedule and schedule it again.")
+    if schedule.action == Action.UNPUBLISH:
+        return _("By then, nothing is live any more. You can cancel the schedule.")
+    version = version_within(schedule)
+    return _("By then, %(version)s is already live. You can cancel the schedule.") % {"version": version}
 
 
 def _something_else(schedule: Schedule) -> str:

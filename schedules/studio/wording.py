@@ -97,6 +97,13 @@ def version_name(schedule: Schedule) -> str:
     return translated(reference_to_id(schedule.version_id))
 
 
+def version_within(schedule: Schedule) -> str:
+    """Return the name of a schedule's version within a sentence: `version 12`."""
+    if schedule.version_number is not None:
+        return _("version {number}").format(number=schedule.version_number)
+    return translated(reference_to_id(schedule.version_id))
+
+
 def version_link(schedule: Schedule) -> SafeString:
     """Return the name of the version of a schedule, as a link to it."""
     return format_html('<a class="link" href="{}">{}</a>', of_version(schedule), version_name(schedule))
@@ -140,13 +147,10 @@ def in_short(schedule: Schedule) -> str:
         return _("is unpublished") if schedule.state == State.SCHEDULED else _("was to be unpublished")
     if schedule.release_id is not None:
         return _("goes live together") if schedule.state == State.SCHEDULED else _("was to go live together")
-    version = translated(reference_to_id(schedule.version_id))
-    if schedule.version_number is not None:
-        version = _("version {number}").format(number=schedule.version_number)
     message = (
         _("%(version)s goes live") if schedule.state == State.SCHEDULED else _("%(version)s was to go live")
     )
-    return message % {"version": version}
+    return message % {"version": version_within(schedule)}
 
 
 def why(schedule: Schedule) -> str:

@@ -27,6 +27,8 @@ class Fragment:
     """The number of the version that it names, if that has a number."""
     of: str = ""
     """The name of a resource after what belongs to it, `of agent Writer`: languages decline it."""
+    as_object: str = ""
+    """The name of a resource as the object of a sentence; empty for its text."""
 
 
 def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:

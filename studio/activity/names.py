@@ -57,7 +57,10 @@ def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
     kind = KINDS_BY_SLUG.get(event.resource_kind)
     named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
     of = str(kind.words.of_named) if kind else ""
-    return Fragment(named.format(name=name), address, of=of.format(name=name))
+    as_object = str(kind.words.object_named) if kind else ""
+    return Fragment(
+        named.format(name=name), address, of=of.format(name=name), as_object=as_object.format(name=name)
+    )
 
 
 def version_name(number: int) -> str:

@@ -8,6 +8,7 @@ pilot ended, agent writer`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
@@ -77,6 +78,20 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
     return Sentence(sentence, {"resource": names.resource(event)})
 
 
+def _as_object(
+    event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]
+) -> Sentence:
+    """Return the same, where the resource is the object of the sentence."""
+    found = _about(event, names, sentence, alone)
+    return replace(
+        found,
+        values={
+            name: replace(one, text=one.as_object or one.text) if isinstance(one, Fragment) else one
+            for name, one in found.values.items()
+        },
+    )
+
+
 def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragment | str) -> Sentence:
     """Return the sentence that names the resource, or the form without it."""
     if names.of_one:
@@ -85,7 +100,7 @@ def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragmen
 
 
 def _created(event: Event, names: Names) -> Sentence:
-    return _about(event, names, _("{who} created {resource}"), attrgetter("created"))
+    return _as_object(event, names, _("{who} created {resource}"), attrgetter("created"))
 
 
 def _saved(event: Event, names: Names) -> Sentence:
@@ -232,7 +247,7 @@ def _updated(event: Event, names: Names) -> Sentence:
 
 
 def _deleted(event: Event, names: Names) -> Sentence:
-    return _about(event, names, _("{who} deleted {resource}"), attrgetter("deleted"))
+    return _as_object(event, names, _("{who} deleted {resource}"), attrgetter("deleted"))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {

@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 from studio.forms.inputs import Input
 from studio.forms.wording import place_of
 from studio.marks import as_text
-from studio.translation import translated
+from studio.translation import translated, translated_at_field
 from versioning.domain.errors import Issue
 
 
@@ -49,6 +49,9 @@ def conflict() -> JsonResponse:
 
 def _errors(controls: Input, request: HttpRequest) -> Iterator[tuple[str, list[Any]]]:
     if controls.errors:
-        yield controls.path, [as_text(capfirst(translated(error)), request) for error in controls.errors]
+        yield (
+            controls.path,
+            [as_text(capfirst(translated_at_field(error)), request) for error in controls.errors],
+        )
     for child in controls.children.values():
         yield from _errors(child, request)

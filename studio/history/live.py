@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.dates import day_in_words, day_of, exactly, range_in_words
+from studio.dates import day_in_words, day_of, exactly, range_in_words, time_in_words
 from versioning.editor.live_periods import Period
 
 MAX_PERIODS: Final = 2
@@ -30,7 +30,9 @@ class LiveWords:
 def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveWords]:
     """Return the periods of a version, newest first."""
     newest = [
-        LiveWords(words=_words(one, today), exact=_exact(one), is_current=one.is_current)
+        LiveWords(
+            words=_words(one, today, _days_of(periods, one)), exact=_exact(one), is_current=one.is_current
+        )
         for one in reversed(periods[-MAX_PERIODS:])
     ]
     more = len(periods) - len(newest)
@@ -41,14 +43,25 @@ def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveW
     return newest
 
 
-def _words(period: Period, today: datetime.date) -> str:
+def _days_of(periods: Sequence[Period], but: Period) -> set[datetime.date]:
+    """Return the days on which other periods begin or end."""
+    moments = [moment for one in periods if one is not but for moment in (one.since, one.until)]
+    return {day_of(moment) for moment in moments if moment is not None}
+
+
+def _words(period: Period, today: datetime.date, days: Collection[datetime.date]) -> str:
+    """Return a period in words, with times of day where days alone would not tell it from others."""
     since, until = (moment and day_of(moment) for moment in (period.since, period.until))
     if since is not None and until is not None:
-        if since == until:
-            return _("live on %(day)s") % {"day": day_in_words(since)}
+        if since == until and period.since is not None and period.until is not None:
+            first, last = time_in_words(period.since), time_in_words(period.until)
+            times = first if first == last else _("%(first)s–%(last)s") % {"first": first, "last": last}  # noqa: RUF001
+            return _("live on %(day)s, %(times)s") % {"day": day_in_words(since), "times": times}
         return _("live %(days)s") % {"days": range_in_words(since, until, today)}
     if since is not None:
         day = {"day": day_in_words(since)}
+        if period.is_current and period.since is not None and (since == today or since in days):
+            return _("live since %(day)s, %(time)s") % {**day, "time": time_in_words(period.since)}
         return _("live since %(day)s") % day if period.is_current else _("live from %(day)s on") % day
     if until is not None:
         return _("live until %(day)s") % {"day": day_in_words(until)}

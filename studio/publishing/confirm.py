@@ -10,13 +10,17 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from studio import additions
+from studio.publishing.obstacles import Obstacle
 from studio.publishing.usage import DependentsPage
 from studio.translation import title_of, translated
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
+from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.editor.deleting import discardable
+from versioning.editor.publish_requests import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
 
 MAX_NAMED_DRAFTS: Final = 50
@@ -29,6 +33,8 @@ class ConfirmPage(DependentsPage, ABC):
     """
 
     right = Right.PUBLISH
+    takes_down = False
+    """Whether nothing of the resource is served afterwards, so that the gate is asked."""
 
     @property
     @abstractmethod
@@ -42,7 +48,7 @@ class ConfirmPage(DependentsPage, ABC):
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Ask for confirmation."""
-        return self._ask()
+        return self.ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Perform the action, unless the resource was changed."""
@@ -50,12 +56,16 @@ class ConfirmPage(DependentsPage, ABC):
             return self.act({request.POST.get("tag", "")})
         except EditConflict as conflict:
             self.forget("record", "drafts")
-            return self._ask(status=409, conflict=conflict.current)
+            return self.ask(status=409, conflict=conflict.current)
+        except Conflict:
+            if self.refusal is None:
+                raise
+            return self.ask(status=409)
         except Invalid as error:
-            return self._ask(status=400, errors=[translated(issue.message) for issue in error.issues])
+            return self.ask(status=400, errors=[translated(issue.message) for issue in error.issues])
 
     @abstractmethod
-    def act(self, expect: set[str]) -> HttpResponseRedirect:
+    def act(self, expect: set[str]) -> HttpResponse:
         """Perform the action if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
@@ -73,15 +83,26 @@ class ConfirmPage(DependentsPage, ABC):
             raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
         return self.resource
 
-    def _ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+    @cached_property
+    def refusal(self) -> VersioningError | None:
+        """Why the gate refuses to take the resource down, such as because a rollout is running."""
+        if not self.takes_down:
+            return None
+        return gate.take_down_refusal(TakeDownRequest(resource=self.record, caller=self.caller))
+
+    def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        """Return the page that asks for confirmation."""
         if not self.is_allowed():
             raise Forbidden(self.right.refused(self.workspace_id))
+        refusal = self.refusal
         return self.page(
             "studio/publishing/confirm.html",
             title=self.title,
             status=status,
             tag=self.record.etag,
             sentences=self.sentences(),
+            obstacle=None if refusal is None else Obstacle.of(refusal),
+            way_out=refusal and additions.way_out_of(self.kind, self.resource_id, refusal),
             dependents=self.shown_dependents(Status.PUBLISHED) if self.shows_dependents else None,
             back_address=self.address("change"),
             **self.more(),
@@ -95,6 +116,8 @@ class ConfirmPage(DependentsPage, ABC):
 
 class UnpublishPage(ConfirmPage):
     """Stops serving the published version; no version is deleted."""
+
+    takes_down = True
 
     @property
     def title(self) -> str:
@@ -155,7 +178,9 @@ class UnpublishPage(ConfirmPage):
 
 
 class DeletePage(ConfirmPage):
-    """Deletes a resource with everything that belongs to it."""
+    """Deletes a resource with everything that belongs to it; the id is typed first if it is live."""
+
+    takes_down = True
 
     @property
     def title(self) -> str:
@@ -184,8 +209,24 @@ class DeletePage(ConfirmPage):
             sentences.append(live % {"version": title_of(self.record.active)})
         return sentences
 
-    def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Delete it."""
+    @property
+    def is_live(self) -> bool:
+        """Whether a version is live, so that applications notice that it is deleted."""
+        return self.record.active is not None
+
+    def more(self) -> dict[str, Any]:
+        """Return the id to type."""
+        return {"id_to_type": self.resource_id if self.is_live else ""}
+
+    def act(self, expect: set[str]) -> HttpResponse:
+        """Delete it, unless its id has to be typed and is not."""
+        is_unchanged = not expect.isdisjoint({self.record.etag, "*"})
+        if (
+            self.is_live
+            and is_unchanged
+            and self.request.POST.get("typed_id", "").strip() != self.resource_id
+        ):
+            return self.ask(status=400, has_other_id=True)
         name = self.summary.name
         self.collection.delete(self.resource_id, by=self.caller, expect=expect)
         return self.go(self.kind.address("changelist"), _("“%(name)s” is deleted.") % {"name": name})

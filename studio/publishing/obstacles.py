@@ -56,9 +56,9 @@ class Obstacle:
     """How many reasons were left out."""
 
     @classmethod
-    def of(cls, error: VersioningError) -> Self:
-        """Return a refusal of the gate as a page shows it."""
-        found = reasons(error)
+    def of(cls, *errors: VersioningError) -> Self:
+        """Return refusals of the gate as a page shows them."""
+        found = [reason for error in errors for reason in reasons(error)]
         return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
 
 

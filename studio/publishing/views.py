@@ -129,6 +129,11 @@ class PublishPage(DifferencesPage, DependentsPage):
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
         return self.with_history
 
+    def _obstacle(self, version: Snapshot, refusal: VersioningError) -> Obstacle:
+        """Return a refusal together with those of further checks, so that nothing is found out one by one."""
+        request = PublishRequest(resource=self.found, version=version, caller=self.caller)
+        return Obstacle.of(refusal, *gate.further_refusals(request, refusal))
+
     def _reason_form(
         self, version: Snapshot, refusal: VersioningError | None, error: str
     ) -> ReasonForm | None:
@@ -173,7 +178,7 @@ class PublishPage(DifferencesPage, DependentsPage):
             after_title=title_of(version),
             fields=fields,
             unchanged=unchanged_titles(fields, self.effective(version)),
-            obstacle=None if refusal is None else Obstacle.of(refusal),
+            obstacle=None if refusal is None else self._obstacle(version, refusal),
             reason_form=self._reason_form(version, refusal, reason_error),
             live_source=f"{self.address('publish')}?{pinned}",
             warnings=checked.warnings[:MAX_NOTES],

@@ -15,9 +15,9 @@ from studio.extensions import ChosenOn
 from studio.kinds import KINDS
 from studio.publishing.drafts import Draft, drafts_of
 from studio.views import StudioPage
+from studio.workspaces.listing import no_drafts
 from studio.workspaces.names import by_workspace, workspace_names
 from versioning.domain.access import Right
-from versioning.domain.errors import Forbidden
 from versioning.editor.catalog import Waiting, Waits, Whose
 
 PER_PAGE: Final = 25
@@ -29,7 +29,7 @@ class WaitingPage(StudioPage):
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show a page of all of them, of the caller's own, or of those by others."""
         if self.caller.scope(Right.SAVE) == frozenset():
-            raise Forbidden("You may not read drafts in any workspace.")
+            raise no_drafts(self.caller)
         self.listen({})
         given = request.GET.get("whose", "")
         whose = Whose(given) if given in set(Whose) else Whose.ALL

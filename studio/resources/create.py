@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -19,8 +21,11 @@ from versioning.domain.errors import Forbidden, IdTaken, Invalid
 from versioning.editor.memberships import workspaces_with
 
 FIELDS: Final = ("name", "id", "workspace", "text", "choice")
-MAX_IN_MESSAGE: Final = 60
-"""The maximum length of a name in the message after creating, which covers the page below."""
+_USUAL_ID: Final = re.compile(r"[A-Za-z0-9._/-]*")
+"""Ids may hold nearly everything; only with these characters addresses and programs show them as they are."""
+_MAX_TOLD: Final = 60
+"""The length of a name in the message that its resource is saved."""
+_SPELT_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 LINE_BREAK: Final = "\r\n"
 """The line break that browsers send."""
 
@@ -43,10 +48,13 @@ class CreatePage(StudioPage):
         given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
         if request.POST.get("then") == unsaved.RESTORE:
             return self._form(given, {}, self._workspaces(), restored=True)
+        resource_id = given["id"].strip()
+        if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
+            return self._form(given, {}, self._workspaces(), status=400, unusual=resource_id)
         try:
             made = self.kind.collection.create(
                 {"name": given["name"].strip(), **self._beginning(given)},
-                id=given["id"].strip() or None,
+                id=resource_id or None,
                 workspace=given["workspace"] or None,
                 publish=False,
                 by=self.caller,
@@ -59,7 +67,7 @@ class CreatePage(StudioPage):
             return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
         resource_id = made.resource.pk
         message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
-        message %= {"name": shortened(given["name"].strip(), MAX_IN_MESSAGE)}
+        message %= {"name": shortened(given["name"].strip(), _MAX_TOLD)}
         return self.go(self.kind.address("change", resource_id), message)
 
     def _workspaces(self) -> list[tuple[str, str]]:
@@ -86,6 +94,7 @@ class CreatePage(StudioPage):
         *,
         status: int = 200,
         restored: bool = False,
+        unusual: str = "",
     ) -> HttpResponse:
         others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
         words = self.kind.words
@@ -102,7 +111,16 @@ class CreatePage(StudioPage):
             others=others,
             workspaces=workspaces,
             restored=restored,
+            unusual=unusual,
+            usual=usual_id(unusual),
         )
+
+
+def usual_id(text: str) -> str:
+    """Return an id of usual characters that is like a text: `grosses-ae` for `Großes Ä!`; may be empty."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.lower()).translate(_SPELT_OUT))
+    segments = (re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", one)) for one in plain.split("/"))
+    return "/".join(found for segment in segments if (found := segment.strip("-._")))
 
 
 def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:

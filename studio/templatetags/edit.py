@@ -20,7 +20,7 @@ from studio.forms.inputs import Input
 from studio.forms.instructions import control_of_text
 from studio.forms.wording import ROWS
 from studio.panels import Panel
-from studio.translation import translated
+from studio.translation import translated_at_field
 from versioning.domain.invisible import script_pattern
 
 MAX_PIECES: Final = 4_000
@@ -67,7 +67,7 @@ def marked(context: template.Context, field: str) -> dict[str, Any]:
 def errors(control: Input) -> SafeString:
     """Return what is wrong with what stands in a control; a save in place fills it in, too."""
     found = format_html_join(
-        "", '<p class="error">{}</p>', ((capfirst(translated(one)),) for one in control.errors)
+        "", '<p class="error">{}</p>', ((capfirst(translated_at_field(one)),) for one in control.errors)
     )
     hidden = "" if control.errors else mark_safe(" hidden")
     return format_html('<div id="error-{}" data-errors{}>{}</div>', control.path, hidden, found)

@@ -20,7 +20,7 @@ from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.rows import Star
 from studio.resources.summaries import StateWords
-from studio.translation import changes_of, message_of, reference_to, title_of, translated
+from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
@@ -31,6 +31,7 @@ register.filter(message_of)
 register.filter(changes_of)
 register.filter(subject_of)
 register.filter(translated)
+register.filter(translated_at_field)
 register.filter(place_of)
 register.filter(day_in_words)
 register.simple_tag(current_zone)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from studio import additions
-from studio.translation import translated
+from studio.translation import translated_at_field
 from studio.workspaces.names import CHOICES
 from versioning.domain.access import Role
 from versioning.domain.errors import Invalid
@@ -59,7 +59,7 @@ def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
     """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
     for issue in error.issues:
         field = names.get(issue.field, issue.field)
-        form.add_error(field if field in form.fields else None, translated(issue.message))
+        form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
 
 
 if TYPE_CHECKING:

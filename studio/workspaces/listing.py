@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib.admin.utils import quote
@@ -13,8 +13,24 @@ from django.template.response import TemplateResponse
 
 from studio.resources.create import workspace_choices
 from studio.workspaces.base import AdministrationPage, WorkspacePage
-from versioning.domain.access import Right
-from versioning.domain.errors import Forbidden
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden, Message, Usernames
+from versioning.editor.memberships import admins_of, workspaces_with
+
+MAX_ASKED: Final = 3
+"""How many admins a refusal names, and of how many workspaces."""
+
+
+def no_drafts(caller: Caller) -> Forbidden:
+    """Return the refusal of pages about drafts in all workspaces, which names admins of the caller's own."""
+    workspaces = workspaces_with(Right.READ, by=caller).values_list("pk", flat=True)[:MAX_ASKED]
+    found = admins_of(list(workspaces), by=caller)
+    names = list(dict.fromkeys(name for admins in found.values() for name in admins))[:MAX_ASKED]
+    if not names:
+        return Forbidden("You may not read drafts in any workspace.")
+    return Forbidden(
+        Message("You may not read drafts in any workspace. Ask an admin: {names}.", names=Usernames(names))
+    )
 
 
 class ListingPage(WorkspacePage):
@@ -41,7 +57,7 @@ class ListingPage(WorkspacePage):
         if self.workspace_id or not self.is_across:
             return self.workspace.pk
         if self.caller.scope(self.right) == frozenset():
-            raise Forbidden("You may not read drafts in any workspace.")
+            raise no_drafts(self.caller)
         return None
 
     @cached_property

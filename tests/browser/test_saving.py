@@ -186,7 +186,7 @@ def test_a_refusal_is_shown_at_the_fields_of_the_open_page_and_of_added_rows(
     page.get_by_role("button", name="Save draft").click()
     expect(page.get_by_text("Not saved yet. The problems are named beside the fields")).to_be_visible()
     expect(name).to_be_focused()
-    expect(page.locator("#error-name")).to_have_text("Must not be blank")
+    expect(page.locator("#error-name")).to_have_text("Fill in this field.")
     expect(name).to_have_attribute("aria-describedby", "error-name")
     expect(page.locator("#error-memory")).to_contain_text("Is not valid JSON")
     assert flaws(page) == []

@@ -99,6 +99,9 @@ def test_an_admin_publishes_without_evidence_with_a_reason(cast: Cast, dataset: 
     alice = Window.of("alice")
     shown = alice.get(PUBLISH)
     assert "Publish all the same…" in shown.text
+    obstacle = shown.text.partition("This cannot be published yet.")[2]
+    assert "One more approval" in obstacle or "Needs one more approval." in obstacle
+    assert "has not been tested on" in obstacle[:300]
     codes = re.findall(r'name="overrules" value="(\w+)"', shown.markup)
     assert codes == ["review_required", "evaluation_required"]
     typed = {name: shown.field(name) for name in ("version", "tag")}

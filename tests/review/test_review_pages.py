@@ -72,6 +72,14 @@ def test_requesting_a_review_leads_to_its_page_which_names_the_reviewers(
     ):
         assert words in seen.text
     assert "You made one of these changes" in seen.text and 'value="approve"' not in seen.markup
+    paula = Window.of("paula")
+    assert "You haven’t reviewed yet" in paula.get(sent.headers["Location"]).text
+    approve(cast.paula, read(cast.edgar, {"id": str(review.pk)}))
+    approved = paula.get(sent.headers["Location"])
+    assert "You approved" in approved.text
+    buttons = re.findall(r'<button class="([^"]*)"[^>]*value="approve"', approved.markup)
+    assert buttons == ["button"]
+    assert "You made one of these changes" not in edgar.get(sent.headers["Location"]).text
     assert 'value="approve"' in Window.of("paula").get(sent.headers["Location"]).markup
 
 
@@ -105,7 +113,7 @@ def test_a_verdict_is_given_with_words_and_can_be_taken_back(cast: Cast, kind: K
     assert sent.headers["Location"] == f"{address}#review-title"
     seen = paula.get(address)
     assert "Needs one more approval." in seen.text and "Too long" in seen.text
-    assert seen.text.count("asked for changes") == 0 and "You Changes requested" in seen.text
+    assert seen.text.count("asked for changes") == 0 and "You requested changes" in seen.text
     kind.save(cast.edgar, text="three")
     newest = kind.versions(cast.edgar)[0]["id"]
     Window.of("edgar").post(review_page(kind, review, "review_change"), do="move", version=newest)

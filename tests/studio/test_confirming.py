@@ -8,6 +8,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import make_history
 from tests.support.people import give_role
+from tests.support.rollouts import arm, started, with_draft
 from tests.support.served import published_agent, published_block, reference
 from tests.support.window import KINDS, Window, page_of
 
@@ -37,7 +38,11 @@ def test_deleting_shows_what_is_deleted_and_returns_to_the_list(cast: Cast, kind
     make_history(kind, cast.alice)
     paula = Window.of("paula")
     asked = paula.get(page_of(kind, "delete"))
-    assert "4 versions and all labels" in asked.text
+    assert "4 versions and all labels" in asked.text and "Type the id “writer” to confirm" in asked.text
+    wrong: list[dict[str, str]] = [{}, {"typed_id": "written"}]
+    for typed in wrong:
+        refused = paula.post(page_of(kind, "delete"), tag=asked.field("tag"), **typed)
+        assert (refused.status, "Nothing was deleted. Type “writer”." in refused.text) == (400, True)
     done = paula.confirm(page_of(kind, "delete"), asked)
     assert done.headers["Location"] == KINDS[kind].address("changelist")
     assert cast.alice.get(kind.url("writer")).status == 404
@@ -177,3 +182,24 @@ def test_deleting_a_code_defined_agent_deletes_only_the_override(cast: Cast, set
     paula.confirm(page_of(AGENTS, "delete", "answers"), asked)
     assert cast.paula.get("/agents/answers").body["instructions"] == "code"
     assert any("answers" in row for row in paula.list(AGENTS))
+
+
+def test_what_is_not_live_is_deleted_without_its_id(cast: Cast, kind: Kind) -> None:
+    kind.make(cast.paula)
+    paula = Window.of("paula")
+    asked = paula.get(page_of(kind, "delete"))
+    assert "to confirm" not in asked.text
+    paula.post(page_of(kind, "delete"), tag=asked.field("tag"))
+    assert cast.alice.get(kind.url("writer"), status="draft").status == 404
+
+
+def test_a_running_rollout_is_named_before_something_is_taken_down(cast: Cast, kind: Kind) -> None:
+    _live, draft = with_draft(cast.alice, kind)
+    started(cast.paula, kind, arm(draft))
+    paula = Window.of("paula")
+    for page in ("delete", "unpublish"):
+        asked = paula.get(page_of(kind, page))
+        assert "A rollout is running. Stop it first." in asked.text and "disabled" in asked.markup
+        assert any("rollout" in link for link in asked.links)
+        assert paula.confirm(page_of(kind, page), asked).status == 409
+    assert cast.alice.get(kind.url("writer")).status == 200

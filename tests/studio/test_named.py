@@ -7,7 +7,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.conftest import Cast
-from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
+from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Kind
+from tests.support.scorers import make_scorer
 from tests.support.studio import page_of, workspace_page
 from tests.support.window import KINDS, Window
 
@@ -113,3 +114,20 @@ def test_the_name_of_a_block_that_the_reader_may_not_read_is_not_told(cast: Cast
     AGENTS.make(cast.alice, "writer", [{"type": "prompt_block_ref", "id": "tone"}])
     seen = Window.of("alice").get(page_of(AGENTS, "publish"))
     assert "tone" in seen.text and "Secret name" not in seen.markup
+
+
+def test_the_lists_of_drafts_name_the_admin_to_ask(cast: Cast) -> None:
+    for page in ("/studio/reviews/", "/studio/releases/", "/studio/waiting/"):
+        refused = Window.of("vera").get(page)
+        assert refused.status == 403 and "Ask an admin: alice" in refused.text
+
+
+def test_german_sentences_decline_the_word_for_the_kind(cast: Cast) -> None:
+    made = make_scorer(cast.alice, "exact")
+    SCORERS.publish(cast.alice, "exact", made["latestVersionId"])
+    alice = Window.of("alice")
+    alice.client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    AGENTS.make(cast.alice)
+    shown = alice.get(workspace_page("activity")).text
+    assert "hat Version 1 des Scorers" in shown
+    assert "hat den Scorer" in shown and "hat den Agenten" in shown

@@ -43,7 +43,7 @@ def test_without_an_id_it_is_derived_from_the_name(cast: Cast, kind: Kind) -> No
 
 def test_an_error_is_shown_next_to_its_field_and_typed_values_are_preserved(cast: Cast, kind: Kind) -> None:
     for fields, problem in [
-        ({"name": " "}, "Name Must not be blank"),
+        ({"name": " "}, "Name Fill in this field."),
         ({"id": "a//b"}, "Id Must"),
         ({"id": "versions"}, "Id Must"),
         ({"name": "…", "id": ""}, "Id Is required"),
@@ -168,3 +168,21 @@ def test_unreadable_resources_and_drafts_are_not_copied(cast: Cast, kind: Kind) 
     done = Window.of("vera").post(page_of(kind, "duplicate"), id="mine", workspace="elsewhere")
     assert done.status == 302
     assert cast.charlie.get(kind.url("mine"), status="draft").body[kind.text] == "one"
+
+
+def test_an_unusual_id_is_used_only_when_it_is_sent_again(cast: Cast, kind: Kind) -> None:
+    unusual = "Großes Ä!/Und so"
+    asked = make("edgar", kind, id=unusual)
+    assert asked.status == 400 and "Nothing is saved yet" in asked.text
+    assert "Suggestion: grosses-ae/und-so" in asked.text and asked.field("unusual") == unusual
+    assert make("edgar", kind, id="Other one", unusual=unusual).status == 400
+    assert cast.alice.get(kind.path, status="all").body["total"] == 0
+    assert make("edgar", kind, id=unusual, unusual=unusual).status == 302
+    assert make("edgar", kind, id="Usual_id-2.0").status == 302
+
+
+def test_the_message_about_a_new_resource_has_the_beginning_of_a_long_name(cast: Cast, kind: Kind) -> None:
+    edgar = Window.of("edgar")
+    made = edgar.post(KINDS[kind].address("add"), **{**GOOD, "name": "Front desk " * 18})
+    seen = edgar.get(made.headers["Location"])
+    assert "…” is saved as a draft" in seen.text

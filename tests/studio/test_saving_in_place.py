@@ -73,7 +73,7 @@ def test_a_save_that_goes_on_names_the_next_page(cast: Cast, kind: Kind, edgar: 
 def test_a_refusal_names_the_controls(cast: Cast, kind: Kind, edgar: Script) -> None:
     answer = told(edgar.send(kind, edgar.form(kind), name=" ", requestContextSchema="{"), 400)
     assert answer["problems"] == []
-    assert answer["errors"]["name"] == ["Must not be blank"]
+    assert answer["errors"]["name"] == ["Fill in this field."]
     assert list(answer["errors"]) == ["name", "requestContextSchema"]
     assert numbers(cast, kind) == [1]
 

@@ -78,8 +78,10 @@ class Window:
         return seen_in(self.client.post(address, fields))
 
     def confirm(self, address: str, asked: Seen | None = None) -> Seen:
-        """Open a confirmation page, if it is not yet open, and confirm."""
-        return self.post(address, tag=(asked or self.get(address)).field("tag"))
+        """Open a confirmation page, if it is not yet open, and confirm, with the id if it asks for it."""
+        asked = asked or self.get(address)
+        typed = {"typed_id": address.rstrip("/").split("/")[-2]} if 'name="typed_id"' in asked.markup else {}
+        return self.post(address, tag=asked.field("tag"), **typed)
 
     def list(self, kind: Kind, **query: str) -> list[str]:
         """Return the rows of a list."""

@@ -206,15 +206,33 @@ def refusals(requests: Sequence[PublishRequest], code: Registry) -> list[Version
     """
     found: list[VersioningError | None] = [_without_right(one) for one in requests]
     moves = [not one.is_live_already or bool(one.grants(code)) for one in requests]
-    for ask in (
-        _refusals_of_blocks,
-        *(one.refusals or partial(_one_by_one, one.check) for one in _registered),
-    ):
+    for ask in _askers():
         left = [number for number, error in enumerate(found) if error is None and moves[number]]
         if left:
             for number, error in zip(left, ask([requests[one] for one in left]), strict=True):
                 found[number] = error
     return found
+
+
+def further_refusals(request: PublishRequest, first: VersioningError) -> list[VersioningError]:
+    """Return with which errors checks after the one with the `first` error would refuse the version, too."""
+    found: list[VersioningError] = []
+    for ask in reversed(_askers()):
+        [error] = ask([request])
+        if error is None:
+            continue
+        if error.code == first.code:
+            return found
+        found.insert(0, error)
+    return []  # the first error is about the caller's rights, which come before all checks
+
+
+def _askers() -> Sequence[Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]]:
+    """Return the checks in order, as functions that return the refusals of several versions."""
+    return (
+        _refusals_of_blocks,
+        *(one.refusals or partial(_one_by_one, one.check) for one in _registered),
+    )
 
 
 def check(request: PublishRequest, code: Registry) -> bool:
