@@ -81,7 +81,6 @@ MIDDLEWARE = [
     "versioning.api.middleware.Utf8PathMiddleware",
     "versioning.api.middleware.BodyLimitMiddleware",
     "versioning.api.middleware.Utf8FormMiddleware",
-    "versioning.api.middleware.KeyRoadMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -16,7 +16,6 @@ from django.utils.translation import get_language
 from studio.marks import with_names
 from studio.preferences.language import language_of
 from studio.preferences.stored import zone_of_pages
-from versioning.api.middleware import PERMISSIONS
 
 POLICY = "; ".join(
     f"{directive} {sources}"
@@ -32,6 +31,24 @@ POLICY = "; ".join(
         "frame-ancestors": "'none'",
     }.items()
 )
+
+PERMISSIONS = ", ".join(
+    f"{feature}=()"
+    for feature in (
+        "accelerometer",
+        "browsing-topics",
+        "camera",
+        "display-capture",
+        "geolocation",
+        "gyroscope",
+        "magnetometer",
+        "microphone",
+        "midi",
+        "payment",
+        "usb",
+    )
+)
+"""What no page of this server needs, nor a page that it would show in a frame."""
 
 
 def studio_pages(

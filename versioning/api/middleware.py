@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from django.conf import settings
 from django.contrib.auth.views import redirect_to_login
@@ -12,12 +12,9 @@ from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import resolve_url
-from django.template.response import SimpleTemplateResponse
-from django.urls import resolve
 from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
-from versioning.api.authentication import bearer_key
 from versioning.api.methods import allowed_methods
 from versioning.api.request_bodies import ANONYMOUS_LIMIT, REFUSAL, Refusal
 from versioning.api.run_queue import RunsFull
@@ -25,24 +22,6 @@ from versioning.domain.errors import Invalid
 
 _HEALTH: Final = frozenset({"/healthz", "/readyz"})
 _CHUNK: Final = 1 << 16
-
-PERMISSIONS: Final = ", ".join(
-    f"{feature}=()"
-    for feature in (
-        "accelerometer",
-        "browsing-topics",
-        "camera",
-        "display-capture",
-        "geolocation",
-        "gyroscope",
-        "magnetometer",
-        "microphone",
-        "midi",
-        "payment",
-        "usb",
-    )
-)
-"""What no page of this server needs, nor a page that it would show in a frame: `Permissions-Policy`."""
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -98,32 +77,6 @@ class Utf8FormMiddleware(Middleware):
         if request.encoding is not None:
             request.encoding = "utf-8"
         return self.get_response(request)
-
-
-class KeyRoadMiddleware(Middleware):
-    """Leads requests with a key to the API's view, past the middleware that follows, which is for people.
-
-    Sessions, CSRF tokens, messages and pages take a tenth of the time of a read, and a key has none of them.
-    """
-
-    def __init__(self, get_response: GetResponse) -> None:
-        super().__init__(get_response)
-        self.api = f"/{settings.EDITOR_API_PREFIX}/"
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request."""
-        authorization = request.META.get("HTTP_AUTHORIZATION", "")
-        if not request.path_info.startswith(self.api) or bearer_key(authorization) is None:
-            return self.get_response(request)
-        request.get_host()  # raises `DisallowedHost`
-        match = request.resolver_match = resolve(request.path_info)
-        response = match.func(request, *match.args, **match.kwargs)
-        if isinstance(response, SimpleTemplateResponse):
-            response = response.render()
-        if not response.streaming:
-            response.headers.setdefault("Content-Length", str(len(response.content)))
-        response["Permissions-Policy"] = PERMISSIONS
-        return cast("HttpResponse", response)
 
 
 def set_private(response: HttpResponseBase) -> None:
