@@ -115,7 +115,7 @@ def test_an_agent_with_the_same_id_in_another_workspace_is_no_override(cast: Cas
     AGENTS.make(cast.charlie, "answers", "their own", name="Theirs", autoPublish=True)
     settings.EDITOR_FRAMEWORK = "tests.support.code.framework"  # the code takes the id only now
     shown = page(Person("charlie"))
-    assert "Agents / answers Theirs" in " ".join(re.sub(r"<[^>]+>", " ", shown).split())
+    assert "Agents · Id: answers Theirs" in " ".join(re.sub(r"<[^>]+>", " ", shown).split())
     assert "Make public" in shown and "their own" in shown
     shown = shown.replace("description overrides the tool", "")  # which is about tools
     assert "override" not in shown and "Set by the code" not in shown

@@ -151,7 +151,7 @@ def test_the_confirmation_before_removing_a_file_names_dependents(
     ada = Visitor("ada")
     shown = ada.get(page(name))
     assert "Lead" in words_of(shown)
-    ada.send(page(name), tag=tag_on(shown))
+    ada.send(page(name), tag=tag_on(shown), **({"typed_id": "answers"} if name == "delete" else {}))
     assert not repo.path().exists()
 
 

@@ -135,7 +135,7 @@ class Editor:
         if body.get("autoPublish"):
             self.require(resource, config, body)
             if self._changed(resource, config) or resource.latest is not resource.active:
-                self._refuse_running(resource, body)
+                self._refuse_running(resource, body, publishing=True)
         self._edit_record(resource, body)
         if self._changed(resource, config):
             self.append(resource, config, message)
@@ -171,7 +171,7 @@ class Editor:
         if version is resource.active:
             return
         self.require(resource, version.config, options)
-        self.end_rollout(resource, options)
+        self.end_rollout(resource, options, publishing=True)
         previous = id_of(resource.active)
         self.record("published", resource, version, previousVersionId=previous, detail=detail)
         resource.active, resource.published_at = version, now()
@@ -196,17 +196,17 @@ class Editor:
         found = (row.content for row in self.rows["/rollouts"] if row.about is resource)
         return next((one for one in found if one["state"] == "running"), None)
 
-    def end_rollout(self, resource: Resource, options: Body) -> None:
+    def end_rollout(self, resource: Resource, options: Body, *, publishing: bool = False) -> None:
         """Stop the running rollout if the request allows it; otherwise raises `Refused`."""
-        running = self._refuse_running(resource, options)
+        running = self._refuse_running(resource, options, publishing=publishing)
         if running is not None:
             end(running, "stopped")
             self.record_rollout("stopped", resource, running)
 
-    def _refuse_running(self, resource: Resource, options: Body) -> Json | None:
+    def _refuse_running(self, resource: Resource, options: Body, *, publishing: bool) -> Json | None:
         running = self.running(resource)
         if running is not None and options.get("endRollout") not in {True, "true"}:
-            raise rollout_running()
+            raise rollout_running(publishing=publishing)
         return running
 
     def record_rollout(self, what: str, resource: Resource, rollout: Json, **detail: Any) -> None:

@@ -18,9 +18,10 @@ Served = dict[tuple[str, str], tuple[str | None, str | None]]
 """What a run served: by kind and id the version and the arm; the called agent is the first."""
 
 
-def rollout_running() -> Refused:
+def rollout_running(*, publishing: bool = False) -> Refused:
     """Return the refusal to change the active version during a rollout."""
-    return Refused(409, "rollout_running", "A rollout is running. Stop it first.")
+    until = "before publishing" if publishing else "first"
+    return Refused(409, "rollout_running", f"A rollout is running. Stop it {until}.")
 
 
 def begun(resource: Resource, given: Json, author: str) -> Json:
