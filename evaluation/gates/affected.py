@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from editor_client.shared.gates import target_digest
 
-from evaluation.gates.history import configs_in_code, last_live, were_live_together
+from evaluation.gates.history import configs_in_code, is_row, last_live, were_live_together
 from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
@@ -370,7 +370,9 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             for agent_id, version_id in labels.values_list("resource_id", "version_id"):
                 naming.setdefault(agent_id, set()).add(str(version_id))
             known = {**arms, **overlaid_agents}
-            for version_id in rows.filter(version_id__in=list(known)).values_list("version_id", flat=True):
+            for version_id in rows.filter(version_id__in=[*filter(is_row, known)]).values_list(
+                "version_id", flat=True
+            ):
                 name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
                 naming.setdefault(known[str(version_id)], set()).add(name)
             for agent_id, config in in_code.items():

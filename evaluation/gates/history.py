@@ -52,7 +52,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
-    stored = {key: pin for key, pin in pins.items() if _is_row(pin["versionId"])}
+    stored = {key: pin for key, pin in pins.items() if is_row(pin["versionId"])}
     absent, absent_in_code = _named(stored) - pins.keys(), _named_in_code(pins, code) - pins.keys()
     if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
         return False
@@ -79,7 +79,8 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
     )
 
 
-def _is_row(version_id: str | None) -> bool:
+def is_row(version_id: str | None) -> bool:
+    """Return whether a version is stored: those of files and commits are not."""
     if version_id is not None:
         with suppress(NotFound):
             return bool(uuid_of(version_id))
@@ -182,7 +183,7 @@ class _History:
         slug, resource_id = key
         identity = self._identities.get(key)
         own = [(version, start, end) for one, version, start, end in self._spans[key] if one == identity]
-        ids = {version for version, _, _ in own if _is_row(version)}
+        ids = {version for version, _, _ in own if is_row(version)}
         versions = _MODELS[slug].version_model.objects.filter(
             pk__in=ids, resource=resource_id, digest=pin["digest"]
         )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.api import AGENTS, Api
+from tests.support.gates import make_gate, make_scored_dataset
 from tests.support.override_files import Repository, define, repository
 from tests.support.people import key_of, person
 from tests.support.studio import Visitor, page_of, tag_on, words_of, workspace_page
@@ -153,6 +154,14 @@ def test_the_confirmation_before_removing_a_file_names_dependents(
     assert "Lead" in words_of(shown)
     ada.send(page(name), tag=tag_on(shown), **({"typed_id": "answers"} if name == "delete" else {}))
     assert not repo.path().exists()
+
+
+def test_commits_are_shown_where_there_is_a_gate(api: Api, repo: Repository) -> None:
+    person("gina", acme="admin")
+    elsewhere = key_of("gina")
+    make_gate(elsewhere, make_scored_dataset(elsewhere), agent=None, rules=[{"rule": "passRate", "min": 0.5}])
+    for address in ("history", "publish", f"versions/{commits(api)[1]}"):
+        assert Visitor("ada").get(page(address)).status_code == 200, address
 
 
 def test_a_viewer_sees_no_commit(api: Api, repo: Repository) -> None:
