@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from editor_client.shared.gates import target_digest
 
-from evaluation.gates.history import configs_in_code, is_row, last_live, were_live_together
+from evaluation.gates.history import configs_in_code, last_live, were_live_together
 from evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
@@ -22,6 +22,7 @@ from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.domain.uuids import is_uuid
 from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest, VisibilityRequest
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.guarded import unguarded
@@ -370,9 +371,8 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
             for agent_id, version_id in labels.values_list("resource_id", "version_id"):
                 naming.setdefault(agent_id, set()).add(str(version_id))
             known = {**arms, **overlaid_agents}
-            for version_id in rows.filter(version_id__in=[*filter(is_row, known)]).values_list(
-                "version_id", flat=True
-            ):
+            in_rows = rows.filter(version_id__in=[*filter(is_uuid, known)])  # a commit has no references
+            for version_id in in_rows.values_list("version_id", flat=True):
                 name = _ACTIVE if str(version_id) in overlaid_agents else str(version_id)
                 naming.setdefault(known[str(version_id)], set()).add(name)
             for agent_id, config in in_code.items():

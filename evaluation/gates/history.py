@@ -12,10 +12,10 @@ from uuid import UUID
 from versioning.conf import get_editor
 from versioning.domain.agents import AGENT, Registry
 from versioning.domain.config import Config
-from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.errors import VersioningError
 from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_uuid
 from versioning.models import Agent, AgentVersion, BlockReference, Event, PromptBlock, Visibility
 from versioning.serving.grants import ids_named
 
@@ -52,7 +52,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     pins = {
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
-    stored = {key: pin for key, pin in pins.items() if is_row(pin["versionId"])}
+    stored = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
     absent, absent_in_code = _named(stored) - pins.keys(), _named_in_code(pins, code) - pins.keys()
     if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
         return False
@@ -77,14 +77,6 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
     return all(one == Visibility.PUBLIC for one in visibilities.values()) and not any(
         "visibility" in detail["fields"] for detail in (changed if visibilities else ())
     )
-
-
-def is_row(version_id: str | None) -> bool:
-    """Return whether a version is stored: those of files and commits are not."""
-    if version_id is not None:
-        with suppress(NotFound):
-            return bool(uuid_of(version_id))
-    return False
 
 
 def _named(stored: Mapping[Key, Any]) -> set[Key]:
@@ -183,7 +175,7 @@ class _History:
         slug, resource_id = key
         identity = self._identities.get(key)
         own = [(version, start, end) for one, version, start, end in self._spans[key] if one == identity]
-        ids = {version for version, _, _ in own if is_row(version)}
+        ids = {version for version, _, _ in own if is_uuid(version)}
         versions = _MODELS[slug].version_model.objects.filter(
             pk__in=ids, resource=resource_id, digest=pin["digest"]
         )
@@ -201,7 +193,7 @@ class _History:
     ) -> list[tuple[str, float, float]]:
         """Return when versions of an agent showed blocks of other workspaces, as far as they name them.
 
-        A version keeps the grants with which it was published last; what it was granted before, nobody knows.
+        A version keeps the grants with which it was published last; what it was granted before is not known.
         """
         last = {version: (version, start, end) for version, start, end in spans}
         rows = BlockReference.objects.filter(version_id__in=[*last], target_id__in=blocks).order_by()

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from evaluation.experiments.models import Experiment
 from evaluation.studio.choices import agent_names
 from versioning.domain.access import Caller
-from versioning.domain.errors import NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_uuid
 from versioning.models import AgentVersion
 
 
@@ -40,7 +39,9 @@ class ExperimentNames:
         tried = [one for one in found if one.target_id]
         agents = agent_names({agent_id, *(one.target_id for one in tried)} - {""}, by)
         both = [two for one in tried if one.target_id in agents for two in (one, one.pair_of) if two]
-        rows_of = AgentVersion.objects.filter(pk__in=set(filter(None, (_uuid(one) for one in both))))
+        rows_of = AgentVersion.objects.filter(
+            pk__in={two.version_id for two in both if is_uuid(two.version_id)}
+        )
         numbers = rows_of.order_by().values_list("pk", "number") if both else ()
         return cls(
             agents=agents,
@@ -67,10 +68,3 @@ class ExperimentNames:
         if version and baseline:
             return _("%(target)s, %(version)s vs. %(baseline)s") % words
         return _("%(target)s, %(version)s") % words if version else target
-
-
-def _uuid(experiment: Experiment) -> object:
-    try:
-        return uuid_of(experiment.version_id)
-    except NotFound:
-        return None

@@ -20,16 +20,6 @@ from versioning.models import Workspace, events
 from versioning.models.messages import MessageField
 
 MAX_REASON: Final = 1000
-SUMMED: Final = (
-    "runs",
-    "errors",
-    "input_tokens",
-    "output_tokens",
-    "milliseconds",
-    "cost",
-    "unpriced_runs",
-)
-"""The columns of usage that `Rollout.usage_of_day` keeps."""
 
 
 class State(models.TextChoices):
@@ -137,11 +127,10 @@ class Rollout(models.Model):
         )
 
     def usage_of_day(self, day: datetime.date) -> list[dict[str, Any]]:
-        """Return the sums of the resource so far on a day (UTC), by version and arm."""
-        # By name, because the package of usage imports this one.
-        usage = apps.get_model("experiments.Usage")._default_manager
-        rows = usage.filter(kind=self.kind, resource_id=self.resource_id, day=day)
-        return list(rows.order_by("version_id", "arm").values("version_id", "version_number", "arm", *SUMMED))
+        """Return the usage of the resource so far on a day (UTC), by version and arm."""
+        usage: Any = apps.get_model("experiments.Usage")  # by name: the package of usage imports this one
+        found: list[dict[str, Any]] = usage.of_day(self.kind, self.resource_id, day)
+        return found
 
     def end(self, state: State, by: Caller, target: Target, *, reason: str = "", **detail: Any) -> None:
         """Store and record the end, in the transaction that has locked the resource; cancel its steps."""

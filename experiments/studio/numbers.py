@@ -14,17 +14,17 @@ from editor_client.shared.feedback import Summary
 
 from experiments.feedback.verbs import Feedbacks
 from experiments.rollouts.events import FAILED_STEP, percentage
-from experiments.rollouts.models import SUMMED, Rollout
+from experiments.rollouts.models import Rollout
 from experiments.runs.models import ServedRun
 from experiments.runs.remembering import reference
 from experiments.statistics import FEW, Rate, difference
 from experiments.studio.charts import Chart
 from experiments.templatetags.shares import in_percent
+from experiments.usage.models import COSTS, SUMS
 from experiments.usage.verbs import Usages, dollars_of
 from studio.money import in_dollars
 from versioning.domain.access import Caller
-from versioning.domain.errors import NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_uuid
 from versioning.models import Event, VersionedResource
 
 ALL: Final = 10_000
@@ -94,7 +94,7 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
 
 def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> list[Numbers]:
     """Return the numbers with those versions that no run has told, and whether each version still exists."""
-    stored = [one.version_id for one in numbers if _is_uuid(one.version_id)]
+    stored = [one.version_id for one in numbers if is_uuid(one.version_id)]
     rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
     known = {str(pk): number for pk, number in rows}
     return [
@@ -105,15 +105,6 @@ def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> li
         )
         for one in numbers
     ]
-
-
-def _is_uuid(version_id: str) -> bool:
-    """Return whether the version is stored, rather than in a file."""
-    try:
-        uuid_of(version_id)
-    except NotFound:
-        return False
-    return True
 
 
 def compared_in_words(arm: Numbers, live: Numbers) -> str:
@@ -207,8 +198,8 @@ class _Counted:
         for row in sums:
             key = (row["version_id"], row["arm"])
             unknown = {"version_number": row["version_number"], "prices_until": day}
-            known = self._sums.setdefault(key, {**unknown, **{f"sum_{name}": 0 for name in SUMMED}})
-            for name in SUMMED:
+            known = self._sums.setdefault(key, {**unknown, **{f"sum_{name}": 0 for name in (*SUMS, *COSTS)}})
+            for name in (*SUMS, *COSTS):
                 known[f"sum_{name}"] = max(known[f"sum_{name}"] + sign * row[name], 0)
             days = self._days[key]
             days[day] = max(days.get(day, 0) + sign * row["runs"], 0)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+from typing import Any
+
 from django.db import models
 
 
@@ -44,6 +47,13 @@ class Usage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id} on {self.day}: {self.runs}"
+
+    @classmethod
+    def of_day(cls, kind: str, resource_id: str, day: datetime.date) -> list[dict[str, Any]]:
+        """Return the sums of a resource so far on a day (UTC), by version and arm."""
+        rows = cls._default_manager.filter(kind=kind, resource_id=resource_id, day=day)
+        columns = ("version_id", "version_number", "arm", *SUMS, *COSTS)
+        return list(rows.order_by("version_id", "arm").values(*columns))
 
 
 SUMS = ("runs", "errors", "input_tokens", "output_tokens", "milliseconds")

@@ -299,6 +299,7 @@ def test_people_are_mentioned_by_name_with_the_keyboard(enter: Enter, api_of: Ev
     page = enter("edgar", f"versioning/agent/{name}/compare/", width=width)
     field = page.locator("#field-instructions")
     field.locator("summary", has_text="Comment").click()
+    expect(field.locator("textarea:focus")).to_be_visible()
     page.keyboard.type("Fine, @paul")
     option = page.locator(".pick-option:visible", has_text="paula")
     expect(option).to_have_attribute("aria-selected", "true")

@@ -156,12 +156,14 @@ def test_the_confirmation_before_removing_a_file_names_dependents(
     assert not repo.path().exists()
 
 
-def test_commits_are_shown_where_there_is_a_gate(api: Api, repo: Repository) -> None:
+def test_commits_are_shown_and_published_where_there_is_a_gate(api: Api, repo: Repository) -> None:
     person("gina", acme="admin")
     elsewhere = key_of("gina")
     make_gate(elsewhere, make_scored_dataset(elsewhere), agent=None, rules=[{"rule": "passRate", "min": 0.5}])
     for address in ("history", "publish", f"versions/{commits(api)[1]}"):
         assert Visitor("ada").get(page(address)).status_code == 200, address
+    url = AGENTS.url("answers", "versions", commits(api)[1], "activate")
+    assert api.post(url).status == 200
 
 
 def test_a_viewer_sees_no_commit(api: Api, repo: Repository) -> None:

@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 
 from review.comments.places import occurrences, top, value_at
 from review.comments.studio.threads import (
-    NOT_IN_ROWS,
     Thread,
     ThreadPage,
     Viewpoint,
@@ -22,6 +21,7 @@ from review.comments.studio.threads import (
 )
 from review.comments.verbs import MAX_BODY
 from review.models import Comment
+from review.models.reviews import NOT_IN_A_ROW
 from studio.forms.wording import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from studio.workspaces.people import people_address
@@ -119,7 +119,7 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
     pointers = shown.resource.pointers
     found = {one: version.config for one in wanted if pointers and (version := pointers.find(one))}
     in_rows = wanted - found.keys() if shown.resource.is_stored else ()
-    ids = [UUID(one) for one in in_rows if not one.startswith(NOT_IN_ROWS)]
+    ids = [UUID(one) for one in in_rows if not one.startswith(NOT_IN_A_ROW)]
     rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
     return found | {version.version_id: version.config for version in rows}
 

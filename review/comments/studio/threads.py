@@ -19,6 +19,7 @@ from review.comments.places import Content, Hint, PlaceOfWords, followed, locate
 from review.comments.suggestions import parts_of
 from review.comments.verbs import is_own
 from review.models import Comment
+from review.models.reviews import NOT_IN_A_ROW
 from studio.diff.spans import moved
 from studio.forms.wording import in_reading_order, words_of
 from studio.kinds import StudioKind
@@ -38,8 +39,6 @@ REPLIES: Final = 5
 """How many replies of each, the newest."""
 MAX_SHOWN: Final = 1000
 """The maximum length of a comment among others; more is left out."""
-NOT_IN_ROWS: Final = ("git-", "file-")
-"""The prefixes of version ids that no row stores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,7 +180,7 @@ class Viewpoint:
         own = Q(version_id=version.version_id)
         if version.source != "database":
             return own
-        in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_ROWS)
+        in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
         elsewhere = in_files | in_git
         return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
@@ -190,10 +189,10 @@ class Viewpoint:
         wanted = {comment.version_id for comment in comments}
         if self.resource is None or not wanted:
             return set()
-        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(NOT_IN_ROWS)]
+        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(NOT_IN_A_ROW)]
         rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
         pointers = self.resource.pointers
-        kept = {one for one in wanted if one.startswith(NOT_IN_ROWS) and pointers and pointers.find(one)}
+        kept = {one for one in wanted if one.startswith(NOT_IN_A_ROW) and pointers and pointers.find(one)}
         return {str(one) for one in rows} | kept
 
     def _thread(
@@ -268,7 +267,7 @@ def said_in(comment: Comment, longest: int) -> str:
 
 def version_in_words(comment: Comment) -> str:
     """Return the name of a comment's version for use in a sentence."""
-    if comment.version_id.startswith(NOT_IN_ROWS):
+    if comment.version_id.startswith(NOT_IN_A_ROW):
         return translated(reference_to_id(comment.version_id))
     return _("version {number}").format(number=comment.version_number)
 

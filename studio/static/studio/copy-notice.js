@@ -7,7 +7,7 @@ const { gettext, interpolate } = window;
 const ANSWERS_WITHIN = 200;
 const WAIT = 300;
 
-// Calls `write` after somebody has typed in `target`, before the page goes at the latest; returns what calls it off.
+// Calls `write` after typing in `target`, before the page goes at the latest; returns what calls it off.
 export function afterTyping(target, write) {
   let waiting = 0;
   const stop = () => {

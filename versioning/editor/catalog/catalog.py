@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from functools import cached_property, partial
 from typing import Any, Final
-from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.db.models.expressions import Combinable
@@ -16,6 +15,7 @@ from editor_client.shared import ids as valid_ids
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, merged_config
+from versioning.domain.uuids import is_uuid
 from versioning.editor.catalog.criteria import Unstored, Viewer
 from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
 from versioning.editor.catalog.filters import Wanted
@@ -98,7 +98,7 @@ class Catalog:
         rows = self.collection.model.label_model.objects.filter(resource_id__in=by_id)
         drafts = [resource.pk for resource in by_id.values() if reads_drafts(self.caller, resource)]
         if len(drafts) < len(by_id):
-            active = [one for resource in by_id.values() if (one := _uuid_of(resource.active_id))]
+            active = [one for resource in by_id.values() if is_uuid(one := resource.active_id or "")]
             rows = rows.filter(Q(resource_id__in=drafts) | Q(released=True) | Q(version_id__in=active))
         # A resource may have thousands of labels: creates no objects, and an index covers the columns.
         for resource_id, name in rows.values_list("resource_id", "name"):
@@ -257,14 +257,6 @@ class LongList(Sequence[Any]):
     @cached_property
     def _count(self) -> int:
         return self._rows.order_by().count() if self._known is None else self._known
-
-
-def _uuid_of(version_id: str | None) -> UUID | None:
-    """Return the id of a version in a row; None for a version in a file or a commit, or for no version."""
-    try:
-        return UUID(version_id or "")
-    except ValueError:
-        return None
 
 
 def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
