@@ -29,7 +29,6 @@ from mail.models import Mail, MailKind
 from mail.recipients import address_field
 from studio import sign_in, site
 from studio.accounts.attempts import client_address
-from studio.accounts.focus import FocusOnError
 from studio.accounts.forms import PasswordAlone, sentence_about_waiting
 from studio.error_pages import framed
 from versioning.models import Membership, SignInAttempts
@@ -128,7 +127,7 @@ class ForgottenPasswordPage(View):
         return framed(self.request, "mail/forgotten.html", title=title, status=status, **context)
 
 
-class NewPasswordForm(FocusOnError, PasswordAlone, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
+class NewPasswordForm(PasswordAlone, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
     """The form for a new password."""
 
 

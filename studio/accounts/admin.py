@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
 from studio.accounts.erasing import PAGE, ErasePage
-from studio.accounts.focus import FocusOnError
 from studio.accounts.forms import PasswordAlone
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
@@ -53,7 +52,7 @@ class _AccountForm(UserAdmin.form):  # type: ignore[valid-type,misc]  # a form, 
         self.fields["password"].widget = _PasswordWidget(self.fields["password"].widget.attrs)
 
 
-class _OthersPasswordForm(FocusOnError, PasswordAlone, UserAdmin.change_password_form):  # type: ignore[misc]
+class _OthersPasswordForm(PasswordAlone, UserAdmin.change_password_form):  # type: ignore[misc]
     usable_password_help_text = format_lazy(
         '{} <ul id="id_unusable_warning" class="messagelist"><li class="warning">{}</li></ul>',
         _("Without a password, this account signs in another way, such as with single sign-on."),

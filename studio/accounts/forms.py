@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from studio.accounts.attempts import client_address, subjects_of
-from studio.accounts.focus import FocusOnError
 from studio.accounts.new_passwords import ErrorsAtPassword
 from studio.accounts.views import is_invited
 from studio.permissions import may_enter
@@ -118,7 +117,7 @@ class PasswordAlone(ErrorsAtPassword):
         return user
 
 
-class ChangePasswordForm(FocusOnError, PasswordAlone, LimitedAttemptsForm, PasswordChangeForm):
+class ChangePasswordForm(PasswordAlone, LimitedAttemptsForm, PasswordChangeForm):
     """Changes the person's own password; wrong old passwords are limited here, too."""
 
     def clean_old_password(self) -> str:
