@@ -15,8 +15,13 @@ class Clicks:
     count: int = 0
 
     def click(self, target: Locator) -> None:
-        """Click on an element that is visible without opening anything else first."""
+        """Click on an element that is visible without opening anything else first.
+
+        Waits for the page that the click leads to: a page is visible before its scripts listen, and the next
+        click would come too early for them.
+        """
         target.click()
+        target.page.wait_for_load_state()
         self.count += 1
 
     def check(self, target: Locator) -> None:

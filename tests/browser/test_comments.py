@@ -284,6 +284,7 @@ def test_a_comment_that_is_being_written_survives_news_on_the_page_for_publishin
     page = enter("paula", "versioning/agent/written-while-live/publish/")
     field = page.locator("#field-instructions")
     field.locator("summary", has_text="Comment").click()
+    expect(field.locator("textarea:focus")).to_be_visible()
     page.keyboard.type("Half a thought")
     AGENTS.save(api_of("edgar"), "written-while-live", "Newer.")
     expect(page.get_by_text("This is not the newest version")).to_be_visible(timeout=15_000)

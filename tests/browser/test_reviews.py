@@ -79,6 +79,7 @@ def test_a_draft_is_reviewed_and_published(enter: Enter, newsroom: str, api_of: 
     expect(paula.page.get_by_text("Is that too friendly?")).to_be_visible()
     field = paula.page.locator("#field-content")
     paula.click(field.locator(".diff-no:visible").last)
+    expect(field.locator("textarea:focus")).to_be_visible()
     paula.page.keyboard.type("Is anybody dear to us?")
     paula.click(field.get_by_role("button", name="Comment", exact=True))
     expect(field.locator(".thread")).to_contain_text("Is anybody dear to us?")
