@@ -12,13 +12,13 @@ from django.utils.crypto import constant_time_compare
 from rest_framework.authentication import get_authorization_header
 from rest_framework.request import Request
 
-from versioning.api.authentication import bearer_key
 from versioning.capabilities import session_store
 from versioning.domain.access import Caller, Via
 from versioning.models import ApiKey, caller_for, events
 from versioning.models.accounts import accounts
 from versioning.models.followers import Follower
 from versioning.models.keys import digest_of
+from versioning.serving.followed_keys import bearer_key
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

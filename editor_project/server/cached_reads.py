@@ -26,7 +26,7 @@ from versioning.api.cached_answers import Asked, CachedResponse, CacheEntry
 from versioning.api.request_log import TRACE_HEADERS, RequestLine, log_requests, request_id_for
 from versioning.conf import get_editor
 from versioning.domain import telemetry
-from versioning.serving.followed_keys import TimedKey
+from versioning.serving.followed_keys import TimedKey, keys
 from versioning.serving.followed_log import Moment, log
 
 logger = logging.getLogger(__name__)
@@ -101,7 +101,7 @@ class CachedReads:
         # A repeated header, or a body, takes the ordinary path.
         if authorization is None or len(headers) != len(scope["headers"]):
             return None
-        key = cached_answers.timed_key(authorization.decode("latin-1"))
+        key = keys.timed_of(authorization.decode("latin-1"))
         if key is None or not _UNUSUAL.isdisjoint(headers):
             return None
         path = scope["raw_path"]
@@ -172,6 +172,8 @@ class CachedReads:
         try:
             now = _now()
             response = cached_answers.render(self._cache, read.asked, read.key, now) if now else None
+            if response is None and now is not None:
+                read.scope[cached_answers.UNANSWERED] = (read.asked, now)
             if response is not None:
                 _log([(read, response)])
                 telemetry.count("editor_answer_cache_total", result="made")

@@ -23,6 +23,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
+from versioning.api.cached_answers import UNANSWERED
 from versioning.api.middleware import declared_length
 from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
 from versioning.api.request_bodies import (
@@ -271,6 +272,7 @@ def environ_of(scope: dict[str, Any]) -> Environ:
         "wsgi.url_scheme": scope["scheme"],
         "wsgi.errors": sys.stderr,
         "wsgi.input": io.BytesIO(),
+        UNANSWERED: scope.get(UNANSWERED),
     }
     for name, value in scope["headers"]:
         if b"_" in name:  # it would pass for the header with a hyphen, which a proxy may have written

@@ -24,7 +24,7 @@ from versioning.domain.registering import require_callable
 from versioning.models import caller_for, storage
 from versioning.models.keys import refusal
 from versioning.models.throttle import ThrottleWindow, parse_rate
-from versioning.serving.followed_keys import keys
+from versioning.serving.followed_keys import bearer_key, keys
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -48,7 +48,8 @@ class ApiKeyAuthentication(BaseAuthentication):
         text = bearer_key(get_authorization_header(request).decode("latin-1"))
         if text is None:
             return None
-        key = keys.find(text)
+        miss = getattr(request._request, "cache_miss", None)  # noqa: SLF001  what the middleware sees
+        key = keys.find(text, miss and miss.now)
         if key is None:
             raise refusal(text)
         return KeyOwner(key.caller.username), key.caller
@@ -65,12 +66,6 @@ class PersonAuthentication(SessionAuthentication):
         """Return the person and the caller, or None without a session."""
         found = super().authenticate(request)
         return (found[0], caller_for(found[0], Via.API)) if found else None
-
-
-def bearer_key(authorization: str) -> str | None:
-    """Return the key of the header `Authorization: Bearer ek_…`; None without one or with another scheme."""
-    scheme, _, text = authorization.partition(" ")
-    return text.strip() or None if scheme.lower() == "bearer" else None
 
 
 RATE_LIMIT: Final = "editor.rate_limit"

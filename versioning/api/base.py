@@ -32,7 +32,13 @@ from versioning.api.authentication import (
     PersonAuthentication,
     confirm,
 )
-from versioning.api.cached_answers import depends_on, evaluate_in_context, leave_template
+from versioning.api.cached_answers import (
+    Make,
+    Template,
+    depends_on,
+    evaluate_in_context,
+    leave_template,
+)
 from versioning.api.middleware import set_private
 from versioning.api.openapi.operations import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
@@ -45,7 +51,6 @@ from versioning.api.schemas.base import (
     RequestSchema,
     ResponseSchema,
 )
-from versioning.api.similar_answers import Make, Template
 from versioning.domain.access import Action, Caller, Via
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.models import caller_for, replica

@@ -2,49 +2,57 @@
 
 A view declares the dependencies of its answer (`depends_on`), and the finished answer is cached, including
 headers. The next identical request with the same rights costs one statement, which reads the position of the
-log. Anything unusual takes the ordinary path: so every answer, every refusal and every header is made in only
-one place.
+log. Anything unusual takes the ordinary path: so every refusal and every header is made in only one place.
+
+Requests that differ only in the id at the end of the path, by callers with the same rights, get the same
+headers, and content that one function makes. So the ordinary path answers one of them a minute and leaves a
+template (`leave_template`); for the others only the content is made (`render`). Failures take the ordinary
+path.
 
 The request context is no part of a request's identity. The answer to a request with one is cached only in
 parts, before evaluation, once for all contexts (`evaluate_in_context`).
+
+`manage.py serve` asks here before Django does (`editor_project.server.cached_reads`), with the same
+functions, and what it could not answer is not asked for again.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from http import HTTPStatus
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import unquote_plus
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.http import HttpRequest, HttpResponse
 from editor_client.shared import canonical
+from editor_client.shared.request_contexts import PARAMETER, read_context
 
-from versioning.api import similar_answers
 from versioning.api.addresses import has_encoded_end
-from versioning.api.authentication import bearer_key
-from versioning.api.contexts import split_context
 from versioning.api.middleware import GetResponse
 from versioning.api.rendering import is_known, rendered
 from versioning.api.request_log import log_request, request_id_for, trace_of
-from versioning.api.similar_answers import Template
 from versioning.conf import get_editor
 from versioning.domain import telemetry
 from versioning.domain.access import Caller
+from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Invalid
 from versioning.serving import replica_reads
 from versioning.serving.answer_cache import AnswerCache, CachedAnswer, PendingAnswer
-from versioning.serving.followed_keys import RIGHTS_HEADER, TimedKey, keys, rights_digest, rights_name
+from versioning.serving.followed_keys import RIGHTS_HEADER, TimedKey, keys, rights_digest
 from versioning.serving.followed_log import Dependency, Moment, log
 from versioning.serving.parts import answer_in
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
 REQUEST_ID: Final = "X-Request-ID"  # the only header that differs for each answer
+UNANSWERED: Final = "editor.unanswered"
+"""In the environment of a request: what it asks, and the moment at which the server had no answer to it."""
 
 _ASKED: Final = (b"host", b"accept", b"if-none-match")
 _ABSENT: Final = b"\n"  # occurs in no header
@@ -59,9 +67,36 @@ _QUICK_PARTS: Final = 1 << 15
 _SMALL_QUERY: Final = 1 << 12
 """Parts and queries of up to so many bytes take well under a millisecond to evaluate."""
 
+_CONTEXT: Final = f"{PARAMETER}=".encode()
+
 MAX_USUAL_HEADERS: Final = 64
+MAX_TEMPLATES: Final = 256
 _usual_headers: Final[list[Headers]] = []
 _numbering: Final = Lock()
+
+
+class Make(Protocol):
+    """Makes the answer for a resource; raises as the verbs do."""
+
+    def __call__(self, resource_id: str, caller: Caller, depends_on: Callable[..., None]) -> dict[str, Any]:
+        """Return the answer and its dependencies."""
+
+
+class Template(NamedTuple):
+    """A view's answer for any resource."""
+
+    resource_id: str
+    """The resource of the original request."""
+    make: Make
+    media_type: str
+    """The negotiated media type."""
+    is_in_parts: bool = False
+    """Whether `make` returns the parts of an agent, which are evaluated in the context of each request."""
+
+
+_templates: Final[BoundedCache[bytes, tuple[Moment, int, Template]]] = BoundedCache(MAX_TEMPLATES)
+"""Each with the moment since when it is right, and the number of its answers' set of headers, by digests of
+the request without the id, and of the caller's rights."""
 
 
 class CachedResponse(NamedTuple):
@@ -105,12 +140,7 @@ class Parts(NamedTuple):
         if is_known(asked.known_etags, etag):
             own = [("ETag", f'"{etag}"'), (RIGHTS_HEADER, self.rights)]
             return HTTPStatus.NOT_MODIFIED.value, self.path, self.usual, _as_bytes(own), b""
-        own = [
-            ("Content-Type", self.media_type),
-            ("ETag", f'"{etag}"'),
-            ("Content-Length", str(len(content))),
-            (RIGHTS_HEADER, self.rights),
-        ]
+        own = [("Content-Type", self.media_type), *_headers_of(content, etag, self.rights)]
         return HTTPStatus.OK.value, self.path, self.usual, _as_bytes(own), content
 
 
@@ -131,14 +161,22 @@ class Asked(NamedTuple):
         cls, scheme: bytes, root: bytes, query: bytes, headers: Iterable[bytes | None], path: bytes
     ) -> Asked:
         """Return the request's identity; `headers` are the values of `asked_headers`."""
-        host, accept, known, *proxy = (_ABSENT if value is None else value for value in headers)
-        split = split_context(query)
-        if split is None:
-            return cls(b"\0".join([scheme, root, query, host, accept, known, *proxy]), path)
-        rest, context = split
-        others = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
-        known_etags = "" if known == _ABSENT else known.decode("latin-1")
-        return cls(others, path, context, len(query) <= _SMALL_QUERY, known_etags)
+        host, accept, known, *proxy = [_ABSENT if value is None else value for value in headers]
+        pairs = query.split(b"&") if _CONTEXT in query else []
+        sent = [pair for pair in pairs if pair.startswith(_CONTEXT)]
+        if len(sent) == 1:
+            value = sent[0][len(_CONTEXT) :].decode("latin-1")
+            try:
+                context = read_context(unquote_plus(value) if "%" in value or "+" in value else value)
+            except Invalid:
+                pass
+            else:
+                pairs.remove(sent[0])
+                rest = b"&".join(pairs)
+                others = b"\0".join([scheme, root, rest, b"in a context", host, accept, *proxy])
+                known_etags = "" if known == _ABSENT else known.decode("latin-1")
+                return cls(others, path, context, len(query) <= _SMALL_QUERY, known_etags)
+        return cls(b"\0".join([scheme, root, query, host, accept, known, *proxy]), path)
 
     @property
     def digest(self) -> bytes:
@@ -189,6 +227,7 @@ class CacheMiss:
 
     def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
         self.asked = asked
+        self.now = now
         self.asker = b""
         self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
@@ -215,28 +254,28 @@ class CacheMiss:
         self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
-            similar_answers.store(about[0] + self.asker, self.pending.begun, usual, self.template)
+            _templates.put(about[0] + self.asker, (self.now, usual, self.template), 1)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
-    """Middleware that returns valid cached answers, and caches new ones."""
+    """Middleware that returns valid cached answers, makes those that it can, and caches new ones."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        asked = _asked(request)
-        now = log.follow() if asked else None
-        if asked is None or now is None:
-            return get_response(request)
         started = time.perf_counter()
         cache = get_editor().cache
-        key = timed_key(request.META["HTTP_AUTHORIZATION"])
-        entry = cache_entry(cache, asked, key) if key else None
-        cached = entry.response(cache, now) if entry else None
-        if cached is not None:
-            telemetry.count("editor_answer_cache_total", result="hit")
-            if telemetry.is_traced():
-                seconds = time.perf_counter() - started
-                telemetry.answered("GET", cached.path, cached.status, seconds, trace_of(request))
-            return _response(request, cached, started)
+        unanswered: tuple[Asked, Moment] | None = request.META.get(UNANSWERED)
+        asked, now = unanswered or (_asked(request), None)
+        now = now or (log.follow() if asked else None)
+        if asked is None or now is None:
+            return get_response(request)
+        if unanswered is None and (key := keys.timed_of(request.META["HTTP_AUTHORIZATION"])):
+            entry = cache_entry(cache, asked, key)
+            answer, result = entry and entry.response(cache, now), "hit"
+            if answer is None and not telemetry.is_traced():  # its spans are those of the ordinary path
+                answer, result = render(cache, asked, key, now), "made"
+            if answer is not None:
+                telemetry.count("editor_answer_cache_total", result=result)
+                return _response(request, answer, started)
         telemetry.count("editor_answer_cache_total", result="miss")
         miss = request.cache_miss = CacheMiss(cache, asked, now)  # type: ignore[attr-defined]
         response = get_response(request)
@@ -255,12 +294,6 @@ def asked_headers() -> tuple[bytes, ...]:
     """Return the headers that an answer can depend on, in lower case."""
     proxy = settings.SECURE_PROXY_SSL_HEADER
     return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
-
-
-def timed_key(authorization: str) -> TimedKey | None:
-    """Return the key of a request if the process has it cached, usable or not."""
-    text = bearer_key(authorization)
-    return keys.timed(text) if text else None
 
 
 def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
@@ -283,50 +316,40 @@ def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry
 
 def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> CachedResponse | None:
     """Return an answer made from a template, and cache it; None if there is no template, or it fails."""
-    about = asked.about
+    about, (key, _) = asked.about, timed
     if about is None or not keys.is_right(timed, now):
         return None
-    (about_digest, resource_id), (key, _) = about, timed
+    question, resource_id = about
     for asker in (key.rights, key.person):
-        if found := similar_answers.find(about_digest + asker, now):
-            usual, template = found
-            pending = PendingAnswer(cache, now)
+        since, usual, template = _templates.get(question + asker) or (None, 0, None)
+        if since is None or template is None or not log.is_right(since, (), now):
+            continue
+        pending = PendingAnswer(cache, now)
+
+        def depends_on(*dependencies: Dependency, to: PendingAnswer = pending) -> None:
+            to.depends_on(*dependencies)
+            replica_reads.depends_on(*dependencies)
+
+        try:
+            made = replica_reads.read(partial(template.make, resource_id, key.caller, depends_on))
             path = asked.path.decode()
-            try:
-                made = _made(template, resource_id, key.caller, pending)
-                if template.is_in_parts:
-                    size = _size_of(made)
-                    if size > _MAX_PARTS:
-                        return None
-                    is_quick = _is_quick(made, size)
-                    parts = Parts(path, usual, template.media_type, rights_name(key.caller), is_quick, made)
-                    answer = parts.response(asked)
-                else:
-                    parts = None
-                    content, etag = rendered(made, template.media_type)
-                    own = _as_bytes(
-                        [
-                            ("ETag", f'"{etag}"'),
-                            ("Content-Length", str(len(content))),
-                            (RIGHTS_HEADER, rights_name(key.caller)),
-                        ]
-                    )
-                    answer = (HTTPStatus.OK.value, path, usual, own, content)
-            except Exception:  # noqa: BLE001  the ordinary way fails likewise, and says what has to be said
-                return None
-            if answer is None:
-                return None
-            pending.finish(asked.digest + asker, tuple(parts or answer))
-            return CachedResponse._make(answer)
+            if not template.is_in_parts:
+                content, etag = rendered(made, template.media_type)
+                own = _as_bytes(_headers_of(content, etag, key.rights_name))
+                answer: tuple[Any, ...] | None = (HTTPStatus.OK.value, path, usual, own, content)
+                pending.finish(asked.digest + asker, answer)
+            elif (size := _size_of(made)) <= _MAX_PARTS:
+                is_quick = _is_quick(made, size)
+                parts = Parts(path, usual, template.media_type, key.rights_name, is_quick, made)
+                answer = parts.response(asked)
+                if answer is not None:
+                    pending.finish(asked.digest + asker, tuple(parts))
+            else:
+                answer = None
+        except Exception:  # noqa: BLE001  the ordinary path fails likewise, and says what has to be said
+            return None
+        return None if answer is None else CachedResponse._make(answer)
     return None
-
-
-def _made(template: Template, resource_id: str, caller: Caller, pending: PendingAnswer) -> dict[str, Any]:
-    def depends_on(*dependencies: Dependency) -> None:
-        pending.depends_on(*dependencies)
-        replica_reads.depends_on(*dependencies)
-
-    return replica_reads.read(lambda: template.make(resource_id, caller, depends_on))
 
 
 def depends_on(
@@ -431,12 +454,20 @@ def _number_of(usual: Headers) -> int | None:
         return len(_usual_headers) - 1
 
 
+def _headers_of(content: bytes, etag: str, rights: str) -> list[tuple[str, str]]:
+    """Return those of `_OF_ONE_ANSWER`."""
+    return [("ETag", f'"{etag}"'), ("Content-Length", str(len(content))), (RIGHTS_HEADER, rights)]
+
+
 def _as_bytes(headers: Iterable[tuple[str, str]]) -> Headers:
     return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
 
 
 def _response(request: HttpRequest, cached: CachedResponse, started: float) -> HttpResponse:
     request_id = request_id_for(request.headers.get(REQUEST_ID, ""))
+    if telemetry.is_traced():
+        seconds = time.perf_counter() - started
+        telemetry.answered("GET", cached.path, cached.status, seconds, trace_of(request))
     log_request("GET", cached.path, cached.status, started, requestId=request_id)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
     response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})

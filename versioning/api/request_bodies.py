@@ -19,8 +19,7 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.db import Error, close_old_connections
 from django.http import HttpRequest, HttpResponse
 
-from versioning.api.authentication import bearer_key
-from versioning.serving.followed_keys import keys
+from versioning.serving.followed_keys import bearer_key, keys
 
 REFUSAL: Final = "editor.body_refusal"
 """The key of the reason for a refusal, in a WSGI environment or an ASGI scope."""

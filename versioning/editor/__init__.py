@@ -48,8 +48,7 @@ from versioning.models import LockKey
 from versioning.models.connections import give_back
 from versioning.serving import grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
-from versioning.serving.consistent import consistently
-from versioning.serving.followed_log import Dependency
+from versioning.serving.followed_log import Dependency, consistently
 from versioning.serving.parts import AgentParts
 from versioning.sources.overrides import OverrideSource
 

@@ -26,9 +26,9 @@ from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
 from versioning.models.text_keys import contains
+from versioning.serving.assembly import Texts, find_blocks
 from versioning.serving.assembly import context_notices as notices_of
-from versioning.serving.blocks import Texts, find_blocks
-from versioning.serving.candidates import Blocks
+from versioning.serving.resolution import Blocks
 
 # Only the numbers of the versions are needed, not their texts.
 _TEXTS: Final = [

@@ -17,10 +17,8 @@ from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.backends.rows import with_versions
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, Visibility
-from versioning.serving.assembly import build
-from versioning.serving.blocks import pinned_texts
-from versioning.serving.candidates import Candidate
-from versioning.serving.resolution import Resolved, find_version
+from versioning.serving.assembly import build, pinned_texts
+from versioning.serving.resolution import Candidate, Resolved, find_version
 
 
 def serve_locked(

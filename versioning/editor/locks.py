@@ -23,12 +23,10 @@ from versioning.editor.resources import Resources
 from versioning.editor.serving import candidate_for
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
 from versioning.serving import choice
-from versioning.serving.assembly import require_instructions
-from versioning.serving.blocks import find_blocks, shown_texts
-from versioning.serving.candidates import Candidate
+from versioning.serving.assembly import find_blocks, require_instructions, shown_texts
 from versioning.serving.grants import granted, granted_to_code
 from versioning.serving.overlays import read_overlay
-from versioning.serving.resolution import select
+from versioning.serving.resolution import Candidate, select
 
 _CHOOSES: Final = partial(choice.chosen, context={})
 """A lock holds what a request without a context gets."""

@@ -27,12 +27,10 @@ from versioning.models import Agent
 from versioning.serving import choice
 from versioning.serving.answer_cache import dependencies_of
 from versioning.serving.assembly import all_assembled, assembled, require_instructions, texts_for
-from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.choice import Chooses
-from versioning.serving.consistent import consistently
-from versioning.serving.followed_log import Dependency
+from versioning.serving.followed_log import Dependency, consistently
 from versioning.serving.parts import AgentParts, parts_for_clients, parts_of
-from versioning.serving.resolution import select
+from versioning.serving.resolution import Blocks, Candidate, select
 
 
 def serve(

@@ -1,30 +1,65 @@
-"""Assemble a candidate into the agent that is served: choose conditional fields, join the instructions."""
+"""Assemble a candidate into the agent that is served.
+
+Finds the prompt blocks that it shows: which version of each, and which blocks it may show. Then chooses
+conditional fields, and joins the instructions.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import Any, Final, cast
+from uuid import UUID
 
 from editor_client.shared.agents import evaluated, left_out, unresolved
 from editor_client.shared.evaluation import Evaluation
-from editor_client.shared.instructions import referenced_blocks
+from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
-from versioning.domain.errors import Invalid, Message, NoInstructions
+from versioning.domain.errors import Forbidden, Invalid, Message, NoInstructions, NotFound
+from versioning.domain.locks import Lock, LockBroken
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
-from versioning.domain.selectors import Status
+from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
+from versioning.domain.snapshots import Snapshot
+from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.serving import choice
-from versioning.serving.blocks import Found, Texts, find_blocks, shown_texts
-from versioning.serving.candidates import Blocks, Candidate
 from versioning.serving.choice import Choice, Chooses
+from versioning.serving.grants import granted
+from versioning.serving.overlays import Overlay
+from versioning.serving.resolution import Blocks, Candidate, select
 
 logger = logging.getLogger(__name__)
+
+READ_AT_ONCE: Final = 100
+"""How many prompt blocks one statement reads; each can be a megabyte."""
+
+STEPS_OF_A_SELECTION: Final = 64 * 1024
+"""The evaluation steps charged for the selected version of a prompt block: a query or two."""
+
+
+@dataclass(frozen=True)
+class FoundBlock:
+    """A prompt block that may be shown: its text, or the reason why there is none, and its workspace."""
+
+    text: BlockText | str
+    workspace_id: str
+    uuid: UUID
+    is_live: bool
+    """Whether every caller gets the version; False for drafts and for versions that the request selects."""
+    is_unresolved: bool = False
+    """Whether the request selects a version that does not exist or is not readable."""
+
+
+Found = Mapping[str, FoundBlock]
+Texts = Mapping[str, BlockText | str]
 
 
 def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
@@ -195,3 +230,170 @@ def context_notices(schema: Any, evaluation: Evaluation) -> list[Notice]:
     finally:
         evaluation.seconds_checking += time.thread_time() - began
     return [Notice(CONTEXT_INVALID, issue.message, issue.field) for issue in issues]
+
+
+def find_blocks(
+    wanted: Iterable[str],
+    policy: Blocks,
+    caller: Caller,
+    evaluation: Evaluation,
+    *,
+    is_paid: bool = True,
+    selected: SelectedBlocks = NO_BLOCKS,
+    overlay: Overlay | None = None,
+    chooses: Chooses | None = None,
+) -> dict[str, FoundBlock]:
+    """Return, by block id, the text to show or the reason why there is none.
+
+    Ids that are not in the result are missing or not readable. Reading is charged to the evaluation unless
+    `is_paid` is false; its context chooses the published version of each block unless `chooses` does. Blocks
+    of an `overlay` count as if they were live. For a block in `selected`, that version is shown instead, if
+    the caller who selected it may read it. A selection never makes a block readable.
+    """
+    blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
+    # One statement for blocks and versions: a version could be deleted before a second query.
+    with_latest = policy is Blocks.DRAFTS or bool(selected)
+    pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
+    rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
+    found: dict[str, FoundBlock] = {}
+    choose = chooses or partial(choice.chosen, context=evaluation.context)
+    ids = iter(sorted(wanted))
+    while some := list(islice(ids, READ_AT_ONCE)):
+        found_rows = list(rows.filter(pk__in=some))
+        chosen = {} if policy is Blocks.DRAFTS else choose(found_rows)
+        overlaid = _overlaid(found_rows, overlay)
+        served: dict[str, Snapshot | None] = {**chosen, **overlaid}
+        for block in found_rows:
+            if is_paid:
+                versions = _versions(block, with_latest=with_latest)
+                evaluation.read(sum(len(version.config_json) for version in versions))
+            live = served.get(block.pk, block.active)
+            usual = _usual(block, policy, caller, live, is_overlaid=block.pk in overlaid)
+            one = selected.get(block.pk)
+            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation, choose)
+    return found
+
+
+def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockVersion]:
+    """Yield the versions that are read together with a block."""
+    if block.active_version is not None:
+        yield block.active_version
+    if with_latest:
+        yield block.latest_version
+
+
+def _overlaid(blocks: Iterable[PromptBlock], overlay: Overlay | None) -> dict[str, Snapshot | None]:
+    """Return the versions of the blocks in an overlay, by id; None for one that would not be live."""
+    if overlay is None:
+        return {}
+    wanted = {block.pk: one.version_id for block in blocks if (one := overlay.of(block)) is not None}
+    rows = PromptBlockVersion.objects.defer("search_text").filter(pk__in=[pk for pk in wanted.values() if pk])
+    versions = {version.version_id: version for version in rows}
+    return {block_id: versions.get(version_id or "") for block_id, version_id in wanted.items()}
+
+
+def _usual(
+    block: PromptBlock, policy: Blocks, caller: Caller, served: Snapshot | None, *, is_overlaid: bool
+) -> FoundBlock:
+    """Return the block in the version that is shown if the request selects none."""
+    if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
+        return _found(block, block.latest, is_live=block.latest_id == block.active_id)
+    is_live = not is_overlaid or (served is not None and served.version_id == block.active_id)
+    return _found(block, served, is_live=is_live)
+
+
+def _selected(
+    block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
+) -> FoundBlock:
+    """Return the block in the selected version, or in the usual one if the selection cannot be resolved."""
+    if one.selector == PUBLISHED:
+        return _found(block, choose([block]).get(block.pk) or block.active, is_live=True)
+    if one.selector.version_id is not None and one.selector.version_id == block.active_id:
+        return _found(block, block.active, is_live=True)
+    evaluation.spend(STEPS_OF_A_SELECTION)
+    version = _named(block, one)
+    if version is None:
+        return replace(usual, is_unresolved=True)
+    evaluation.read(len(cast("PromptBlockVersion", version).config_json))
+    return _found(block, version, is_live=False)
+
+
+def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
+    """Return the version that a selector names; None if there is none that the caller may read."""
+    if not one.by.may(Right.READ, block.workspace_id) or not one.by.covers(block.pk):
+        return None
+    with suppress(NotFound, Forbidden):
+        return select(block, one.selector, one.by).version
+    return None
+
+
+def _found(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:
+    text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
+    return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid, is_live=is_live)
+
+
+def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:
+    """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
+    blocks_of = [found.get(one.policy, {}) for one in candidates]
+    asking = {
+        one.granted_to
+        for one, blocks in zip(candidates, blocks_of, strict=True)
+        if _is_stored_version(one.granted_to) and any(_needs_grant(one, block) for block in blocks.values())
+    }
+    grants = granted(BlockReference, asking) if asking else {}
+    for one, blocks in zip(candidates, blocks_of, strict=True):
+        own = grants.get(one.granted_to, {})
+        yield {
+            block_id: block.text
+            for block_id, block in blocks.items()
+            if not _needs_grant(one, block) or own.get(block_id) == block.uuid
+        }
+
+
+def _is_stored_version(version_id: str | None) -> bool:
+    """Return whether the version is in a row; a version in a file or a commit has no grants."""
+    return version_id is not None and not version_id.startswith(("git-", "file-"))
+
+
+def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:
+    """Return whether the block is shown only because the publisher of this version could read it."""
+    return candidate.policy is Blocks.LIVE and block.workspace_id != candidate.workspace_id
+
+
+def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evaluation) -> Texts:
+    """Return the prompt blocks that a candidate shows by a lock.
+
+    Blocks that were not shown when the lock was made are left out. Raises `LockBroken` naming every block
+    whose version is gone, or not readable for the caller: a published agent still shows its blocks to
+    everyone who may run it; a draft shows those that the caller may read; and a block's draft requires the
+    right to read drafts, unless it has been published since.
+    """
+    evaluation.field = "instructions"
+    named = iter(
+        lock.blocks(candidate.id, sorted({target for _, target in referenced_blocks(candidate.config)}))
+    )
+    as_part = candidate.id not in lock.terms.draft_agents
+    texts: dict[str, BlockText | str] = {}
+    broken: list[str] = []
+    while some := list(islice(named, READ_AT_ONCE)):
+        pins = {block_id: lock.prompt_blocks[block_id] for block_id in some}
+        rows = PromptBlockVersion.objects.select_related("resource").defer("search_text")
+        found = {str(row.pk): row for row in rows.filter(pk__in=[pin.version_id for pin in pins.values()])}
+        evaluation.read(sum(len(row.config_json) for row in found.values()))
+        for block_id, pin in pins.items():
+            version = found.get(str(pin.version_id))
+            is_same = version is not None and version.resource_id == block_id and version.digest == pin.digest
+            if version is None or not is_same or not _is_readable(version, lock, by, as_part=as_part):
+                broken.append(block_id)
+            else:
+                texts[block_id] = BlockText(version_id=version.version_id, config=version.config)
+    if broken:
+        raise LockBroken(prompt_blocks=broken)
+    return texts
+
+
+def _is_readable(version: PromptBlockVersion, lock: Lock, by: Caller, *, as_part: bool) -> bool:
+    block = version.resource
+    if block.pk in lock.terms.draft_blocks and block.active_id != version.version_id:
+        return by.may(Right.READ_DRAFTS, block.workspace_id) and by.covers(block.pk)
+    return as_part or (by.may(Right.READ, block.workspace_id) and by.covers(block.pk))

@@ -32,6 +32,8 @@ class KnownKey:
     """A digest of the caller's rights, equal for callers with the same rights."""
     person: bytes
     """A digest of the rights and the person."""
+    rights_name: str
+    """The name of the rights (`rights_name`)."""
 
 
 TimedKey = tuple[KnownKey, Moment]
@@ -45,34 +47,30 @@ class FollowedKeys:
         self._log = followed
         self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
-    def timed(self, text: str) -> TimedKey | None:
-        """Return the key with this secret as last read, still usable or not."""
-        return self._known.get(digest_of(text))
+    def timed_of(self, authorization: str) -> TimedKey | None:
+        """Return the key in the header `Authorization` as last read, still usable or not."""
+        text = bearer_key(authorization)
+        return self._known.get(digest_of(text)) if text else None
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
         """Return whether a key is still usable, with the rights that it was read with."""
         key, made = timed
         return self._log.is_right(made, (RIGHTS,), now) and time.time() < key.good_until
 
-    def known(self, text: str, now: Moment) -> KnownKey | None:
-        """Return the usable key with this secret if it is cached; takes no statement."""
-        timed = self.timed(text)
-        return timed[0] if timed is not None and self.is_right(timed, now) else None
-
     def was_usable(self, text: str) -> bool:
         """Return whether the key was usable within the last minute; takes no statement."""
         known = self._known.get(digest_of(text))
         return known is not None and time.time() < known[0].good_until
 
-    def find(self, text: str) -> KnownKey | None:
+    def find(self, text: str, now: Moment | None = None) -> KnownKey | None:
         """Return the usable key with this secret, or None; record that it is used.
 
-        The use is recorded once a minute, so that reads seldom write.
+        `now` is a moment since the request has arrived, if one is known. The use is recorded once a minute,
+        so that reads seldom write.
         """
-        now = self._log.follow()
-        known = self.known(text, now) if now else None
-        if known is not None:
-            return known
+        now, timed = now or self._log.follow(), self._known.get(digest_of(text))
+        if now is not None and timed is not None and self.is_right(timed, now):
+            return timed[0]
         row = ApiKey.objects.holding(text)
         if row is None:
             return None
@@ -96,7 +94,14 @@ def _read(row: ApiKey) -> KnownKey:
         good_until=good_until.timestamp(),
         rights=rights_digest(caller),
         person=rights_digest(caller, caller.user_id),
+        rights_name=rights_name(caller),
     )
+
+
+def bearer_key(authorization: str) -> str | None:
+    """Return the key of the header `Authorization: Bearer ek_…`; None without one or with another scheme."""
+    scheme, _, text = authorization.partition(" ")
+    return text.strip() or None if scheme.lower() == "bearer" else None
 
 
 def rights_digest(caller: Caller, *person: int | None) -> bytes:

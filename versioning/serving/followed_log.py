@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from django.db import connection
+from django.db import connection, transaction
 
+from versioning.domain.errors import VersioningError
 from versioning.models import log_position
 from versioning.models.events import Change, changes
 
@@ -32,6 +33,9 @@ RIGHTS: Final[Dependency] = ("rights", None)
 
 HOLD_SECONDS: Final = 60.0
 """How long anything is cached: manual SQL and bulk updates change rows without a log entry."""
+
+ATTEMPTS: Final = 3
+"""How often to read something before a transaction is opened, so that all of it is of one moment."""
 
 _MAX_ENTRIES: Final = 1000
 _MAX_CHANGES: Final = 10_000
@@ -231,3 +235,38 @@ class FollowedValue(Generic[T]):
     def _read_now(self) -> T:
         with log_position.primary():
             return self._read()
+
+
+def consistently(
+    read: Callable[[], T], about: Callable[[T], Iterable[Dependency]], *, followed: FollowedLog = log
+) -> T:
+    """Return the result of `read`, with everything in it read as of one moment.
+
+    A release publishes an agent and its blocks in one transaction, and each statement sees everything
+    committed before it: what read the agent before that commit and a block after it would serve half of the
+    release. A transaction around every read would prevent that at the price of two round trips. The log needs
+    one: if nothing that the result depends on was committed since this process last followed it, all
+    statements have seen the same state.
+
+    `read` may be called several times. `about` returns the dependencies of its result; an error depends on
+    everything. Within a transaction of the caller, `read` is called once.
+    """
+    if connection.in_atomic_block:
+        return read()
+    for _ in range(ATTEMPTS):
+        begun = followed.reached
+        try:
+            found = read()
+        except VersioningError:
+            ended = followed.follow()
+            if ended is None or ended.step == begun.step:
+                raise
+            continue
+        ended = followed.follow()
+        if ended is None or followed.is_right(begun, about(found), ended):
+            return found
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        return read()

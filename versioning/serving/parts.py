@@ -31,11 +31,17 @@ from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, PromptBlock
 from versioning.serving import choice
-from versioning.serving.assembly import build, context_notices, name_of, require_instructions, texts_for
-from versioning.serving.blocks import Texts
-from versioning.serving.candidates import Blocks, Candidate
+from versioning.serving.assembly import (
+    Texts,
+    build,
+    context_notices,
+    name_of,
+    require_instructions,
+    texts_for,
+)
 from versioning.serving.choice import Chooses
 from versioning.serving.followed_log import Dependency
+from versioning.serving.resolution import Blocks, Candidate
 
 T = TypeVar("T")
 
