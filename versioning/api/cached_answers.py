@@ -411,7 +411,8 @@ def _asked(request: HttpRequest) -> Asked | None:
     # Django has already changed a path that is not UTF-8.
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
     environ = request.META
-    exact = exact and not has_encoded_end(request, "parts")  # an older id, not the route
+    if request.path_info.endswith("/parts") and has_encoded_end(request, "parts"):
+        return None  # an older id, not the route
     if request.method != "GET" or not exact or not is_caching():
         return None
     has_body = environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import Any
 
 from versioning.domain.errors import Forbidden, KeyScope, Message, WorkspaceId
@@ -18,17 +19,15 @@ class Role(StrEnum):
     PUBLISHER = "publisher"
     ADMIN = "admin"
 
-    @property
-    def rank(self) -> int:
-        """The position in the order of roles; 0 for a viewer."""
-        return _RANKS[self]
+    rank: int
+    """The position in the order of roles; 0 for a viewer."""
+
+    def __init__(self, _value: str) -> None:
+        self.rank = len(type(self).__members__)
 
     def at_most(self, limit: Role | None) -> Role:
         """Return the lower of this role and the limit."""
         return self if limit is None or self.rank <= limit.rank else limit
-
-
-_RANKS: Mapping[Role, int] = {role: rank for rank, role in enumerate(Role)}
 
 
 class Right(Enum):
@@ -140,8 +139,8 @@ class Caller:
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Return whether the caller has the right in the workspace."""
-        roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
-        return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
+        scope = self.scope(right)
+        return scope is None or workspace_id in scope
 
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
@@ -173,10 +172,16 @@ class Caller:
 
     def scope(self, right: Right) -> frozenset[str] | None:
         """Return the workspaces in which the caller has the right; None stands for all of them."""
-        least = LEAST_ROLE[right].rank
-        if self.everywhere is not None and self.everywhere.rank >= least:
-            return None
-        return frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least)
+        return self._scopes[right]
+
+    @cached_property
+    def _scopes(self) -> Mapping[Right, frozenset[str] | None]:
+        return {
+            right: None
+            if self.everywhere is not None and self.everywhere.rank >= least.rank
+            else frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least.rank)
+            for right, least in LEAST_ROLE.items()
+        }
 
 
 class RightsChanged(Forbidden):

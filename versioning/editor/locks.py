@@ -112,7 +112,8 @@ class _Maker:
 
     def add_block(self, block_id: str, prompts: Resources[PromptBlock]) -> None:
         """Add a named prompt block."""
-        block = prompts.backend.find(block_id, self._by, label=self._selector.label, authors=False)
+        versions = ("active_version", "latest_version")
+        block = prompts.backend.find(block_id, self._by, label=self._selector.label, only=versions)
         found = select(block, self._selector, self._by)
         pin = Pin(version_id=found.version.version_id, digest=found.version.digest)
         self._blocks[block_id] = _Block(pin=pin, is_live=found.is_live and not found.is_of_overlay_only)

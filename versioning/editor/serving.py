@@ -59,7 +59,7 @@ def serve(
         evaluation = Evaluation.of(context or {})
         chooses = partial(choice.chosen, context=evaluation.context)
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
-        return assembled(replace(candidate, selected_blocks=blocks), evaluation, by)
+        return assembled(replace(candidate, selected_blocks=blocks) if blocks else candidate, evaluation, by)
 
     with telemetry.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
         # An evaluation is shared by a caller that reads several agents, and ensures it.
@@ -216,7 +216,10 @@ def candidate_for(
     if resources.code.get(agent_id) is not None:
         return _code_candidate(resources, agent_id, selector, by, chooses, identity=identity)
     if identity is None:
-        row = resources.backend.find(agent_id, by, label=selector.label, authors=False)
+        pointer = "latest_version" if selector.asks_for_draft else "active_version"
+        row = resources.backend.find(agent_id, by, label=selector.label, only=(pointer,))
+        if selector.status is Status.PUBLISHED and row.active_id is None:  # the latest may stand in for it
+            row = resources.backend.find(agent_id, by, only=("active_version", "latest_version"))
     else:
         rows = resources.all.select_related("active_version", "latest_version")
         granted = rows.filter(pk=agent_id, uuid=identity).first()

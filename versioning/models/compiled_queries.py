@@ -23,7 +23,7 @@ Q = TypeVar("Q")
 MAX_QUERIES: Final = 256
 """The maximum number of compiled queries to keep, one for each set of rights and further arguments."""
 
-MAX_KEYS: Final = 64
+MAX_KEYS: Final = 128
 """The number of keys in one statement."""
 
 

@@ -119,7 +119,7 @@ class Version(Guarded):
     def __str__(self) -> str:
         return f"{self.resource_id} version {self.number}"
 
-    @property
+    @cached_property
     def version_id(self) -> str:
         """The id in its external form."""
         return str(self.pk)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from typing import Any, Final, cast
 from uuid import UUID
@@ -30,6 +30,8 @@ from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAg
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
+from versioning.models.compiled_queries import RowsByKeys
+from versioning.models.querysets import VersionedQuerySet
 from versioning.serving import choice
 from versioning.serving.choice import Choice, Chooses
 from versioning.serving.grants import granted
@@ -66,10 +68,12 @@ def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> R
     """Return the served agent for a candidate; raises `Invalid` if it takes too much to evaluate."""
     found = _blocks_for(candidate, evaluation, caller)
     texts = _shown(candidate, found)
+    agent = build(candidate, evaluation, texts)
+    if not candidate.selected_blocks:
+        return agent
     resolved = {one for one, block in found.items() if one in texts and not block.is_unresolved}
-    wanted = {target for _, target in referenced_blocks(candidate.config)}
-    unresolved = sorted((wanted & candidate.selected_blocks.keys()) - resolved)
-    return replace(build(candidate, evaluation, texts), unresolved_blocks=tuple(unresolved))
+    selected = _blocks_named(candidate) & candidate.selected_blocks.keys()
+    return replace(agent, unresolved_blocks=tuple(sorted(selected - resolved)))
 
 
 def texts_for(
@@ -85,7 +89,7 @@ def texts_for(
 def _blocks_for(
     candidate: Candidate, evaluation: Evaluation, caller: Caller, chooses: Chooses | None = None
 ) -> Found:
-    wanted = {target for _, target in referenced_blocks(candidate.config)}
+    wanted = _blocks_named(candidate)
     evaluation.field = "instructions"
     if not wanted:
         return {}
@@ -100,7 +104,14 @@ def _blocks_for(
     )
 
 
+def _blocks_named(candidate: Candidate) -> set[str]:
+    """Return the ids of the prompt blocks that the instructions refer to."""
+    return {target for _, target in referenced_blocks(candidate.config)}
+
+
 def _shown(candidate: Candidate, found: Found) -> Texts:
+    if not found:
+        return {}
     (texts,) = shown_texts([candidate], {candidate.policy: found})
     return texts
 
@@ -125,7 +136,7 @@ def all_assembled(
     workspace that exceeds the rest is omitted and logged, so that no public agent can make the list fail for
     everyone. For the caller's own agents `Invalid` is raised.
     """
-    wanted = {target for one in candidates for _, target in referenced_blocks(one.config)}
+    wanted = set[str]().union(*map(_blocks_named, candidates))
     policies = {one.policy for one in candidates} if wanted else set()
     found = {policy: find_blocks(wanted, policy, caller, evaluation, is_paid=False) for policy in policies}
     shown = shown_texts(candidates, found)
@@ -250,16 +261,16 @@ def find_blocks(
     of an `overlay` count as if they were live. For a block in `selected`, that version is shown instead, if
     the caller who selected it may read it. A selection never makes a block readable.
     """
-    blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
     # One statement for blocks and versions: a version could be deleted before a second query.
     with_latest = policy is Blocks.DRAFTS or bool(selected)
-    pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
-    rows = blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
+    is_usual = policy is Blocks.LIVE and not with_latest
+    blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
+    rows = _with_versions(blocks, with_latest=with_latest)
     found: dict[str, FoundBlock] = {}
     choose = chooses or partial(choice.chosen, context=evaluation.context)
     ids = iter(sorted(wanted))
     while some := list(islice(ids, READ_AT_ONCE)):
-        found_rows = list(rows.filter(pk__in=some))
+        found_rows = _live_blocks().get(some) if is_usual else list(rows.filter(pk__in=some))
         chosen = {} if policy is Blocks.DRAFTS else choose(found_rows)
         overlaid = _overlaid(found_rows, overlay)
         served: dict[str, Snapshot | None] = {**chosen, **overlaid}
@@ -272,6 +283,19 @@ def find_blocks(
             one = selected.get(block.pk)
             found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation, choose)
     return found
+
+
+@cache
+def _live_blocks() -> RowsByKeys[PromptBlock]:
+    """Return the query of most requests, built once."""
+    return RowsByKeys(_with_versions(PromptBlock.objects.all(), with_latest=False))
+
+
+def _with_versions(
+    blocks: VersionedQuerySet[PromptBlock], *, with_latest: bool
+) -> VersionedQuerySet[PromptBlock]:
+    pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
+    return blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
 
 
 def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockVersion]:
@@ -369,9 +393,7 @@ def pinned_texts(candidate: Candidate, lock: Lock, by: Caller, evaluation: Evalu
     right to read drafts, unless it has been published since.
     """
     evaluation.field = "instructions"
-    named = iter(
-        lock.blocks(candidate.id, sorted({target for _, target in referenced_blocks(candidate.config)}))
-    )
+    named = iter(lock.blocks(candidate.id, sorted(_blocks_named(candidate))))
     as_part = candidate.id not in lock.terms.draft_agents
     texts: dict[str, BlockText | str] = {}
     broken: list[str] = []

@@ -110,15 +110,14 @@ def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) 
 
 def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -> dict[str, Snapshot]:
     """Return, by id, the versions of published resources of one kind that a request gets instead."""
-    published = [one for one in resources if one.active_id is not None] if _choosers else []
-    if not published:
+    if not resources or not speaks_of(resources[0].kind):
         return {}
-    active = {one.pk: one.active_id for one in published}
-    made = choices(published[0].kind, active, context)
+    active = {one.pk: one.active_id for one in resources if one.active_id is not None}
+    made = choices(resources[0].kind, active, context)
     named = {
         (one, choice.version) for one, choice in made.items() if choice.version not in {None, active[one]}
     }
-    return {one: version for (one, _), version in versions(type(published[0]), named).items()}
+    return {one: version for (one, _), version in versions(type(resources[0]), named).items()}
 
 
 def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -23,7 +24,7 @@ from versioning.domain.selectors import PUBLISHED, SelectedBlocks, Selector, Sta
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.models import Agent, VersionedResource, VersionLabel
-from versioning.serving.overlays import OverlaidVersion, Overlay, read_overlay
+from versioning.serving.overlays import Overlay, read_overlay
 
 R = TypeVar("R", bound=VersionedResource)
 
@@ -44,7 +45,7 @@ class Resolved(Generic[R]):
     fallback: Notice | None = None
     warnings: tuple[Notice, ...] = ()
 
-    @property
+    @cached_property
     def is_live(self) -> bool:
         """Whether it is served as published: active, chosen instead, or selected by a released label.
 
@@ -53,7 +54,7 @@ class Resolved(Generic[R]):
         is_released = self.label is not None and self.label.released
         return is_released or self.is_chosen or self.is_overlaid or self.is_active
 
-    @property
+    @cached_property
     def is_active(self) -> bool:
         """Whether it is the active version."""
         return self.version.version_id == self.resource.active_id
@@ -63,19 +64,17 @@ class Resolved(Generic[R]):
         """Whether it would be served if the overlay were live, but is not live yet."""
         return self.overlay is not None and not self.is_active and not self.has_grants
 
-    @property
+    @cached_property
     def is_overlaid(self) -> bool:
         """Whether it is the version of the overlay."""
-        return self._overlaid is not None and self._overlaid.version_id == self.version.version_id
+        overlaid = None if self.overlay is None else self.overlay.of(self.resource)
+        return overlaid is not None and overlaid.version_id == self.version.version_id
 
     @property
     def has_grants(self) -> bool:
         """Whether it is the version of the overlay, with the grants that it has stored."""
-        return self.is_overlaid and self._overlaid is not None and self._overlaid.has_grants
-
-    @property
-    def _overlaid(self) -> OverlaidVersion | None:
-        return None if self.overlay is None else self.overlay.of(self.resource)
+        overlaid = self.overlay.of(self.resource) if self.overlay is not None and self.is_overlaid else None
+        return overlaid is not None and overlaid.has_grants
 
 
 NEVER_PUBLISHED = Notice(

@@ -33,10 +33,13 @@ class Backend(Protocol[R]):
     def unstored(self, by: Caller) -> Sequence[R]:
         """Return, by id, the readable resources whose content does not come from a row."""
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
+    def find(
+        self, resource_id: str, by: Caller, *, label: str | None = None, only: Sequence[str] | None = None
+    ) -> R:
         """Return a resource that the caller may read, with its pointers; raises `NotFound`.
 
-        If it is `gone`, only its history in Git is left.
+        Its two versions and all authors are read too, or `only` the versions in these pointers. If it is
+        `gone`, only its history in Git is left.
         """
 
     def override(self, agent: CodeAgent) -> R | None:

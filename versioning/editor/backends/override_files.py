@@ -55,12 +55,14 @@ class OverrideFiles:
         readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
         return sorted(readable, key=lambda one: one.pk)
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> Agent:
+    def find(
+        self, resource_id: str, by: Caller, *, label: str | None = None, only: Sequence[str] | None = None
+    ) -> Agent:
         """Return an agent; an override is combined from its file, its commits and its row."""
         agent = self.code.get(resource_id)
         override = self.override(agent) if agent else None
         if override is None or not self._is_readable(override, by, label=label):
-            return self.rows.find(resource_id, by, label=label, authors=authors)
+            return self.rows.find(resource_id, by, label=label, only=only)
         return override
 
     def override(self, agent: CodeAgent) -> Agent | None:

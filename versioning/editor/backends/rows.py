@@ -51,14 +51,19 @@ class Rows(Generic[R]):
         """Return nothing: every resource has a row."""
         return ()
 
-    def find(self, resource_id: str, by: Caller, *, label: str | None = None, authors: bool = True) -> R:
-        """Return a resource with its two versions and, if wanted, their authors; raises `NotFound`."""
+    def find(
+        self, resource_id: str, by: Caller, *, label: str | None = None, only: Sequence[str] | None = None
+    ) -> R:
+        """Return a resource with its two versions and all authors, or `only` with the versions of pointers.
+
+        Raises `NotFound`.
+        """
 
         def compile_query() -> OneByKey[R]:
             rows = self.all.readable_by(by, self.code, label=label)
-            return OneByKey(with_authors(rows) if authors else with_versions(rows))
+            return OneByKey(with_authors(rows) if only is None else with_versions(rows, only))
 
-        return one_of(self._queries.get(by, self.code, (label, authors), compile_query), resource_id)
+        return one_of(self._queries.get(by, self.code, (label, only), compile_query), resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""
@@ -123,10 +128,12 @@ class Rows(Generic[R]):
         delete_row(resource)
 
 
-def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
+def with_versions(
+    rows: VersionedQuerySet[R], pointers: Sequence[str] = ("active_version", "latest_version")
+) -> VersionedQuerySet[R]:
     """Select rows together with the versions that they point at."""
-    texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
-    return rows.select_related("active_version", "latest_version").defer(*texts)
+    texts = [f"{pointer}__search_text" for pointer in pointers]  # as long as the versions
+    return rows.select_related(*pointers).defer(*texts)
 
 
 def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
