@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import connection, models
 from django.utils import timezone
+from django.utils.functional import cached_property
 
 from versioning.domain.config import Config
 from versioning.domain.selectors import State

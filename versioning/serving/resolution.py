@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import cached_property
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
+from django.utils.functional import cached_property
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right

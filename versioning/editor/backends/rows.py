@@ -61,7 +61,7 @@ class Rows(Generic[R]):
 
         def compile_query() -> OneByKey[R]:
             rows = self.all.readable_by(by, self.code, label=label)
-            return OneByKey(with_authors(rows) if only is None else with_versions(rows, only))
+            return OneByKey(with_authors(rows) if only is None else as_served(rows, only))
 
         return one_of(self._queries.get(by, self.code, (label, only), compile_query), resource_id)
 
@@ -128,12 +128,18 @@ class Rows(Generic[R]):
         delete_row(resource)
 
 
-def with_versions(
-    rows: VersionedQuerySet[R], pointers: Sequence[str] = ("active_version", "latest_version")
-) -> VersionedQuerySet[R]:
+def as_served(rows: VersionedQuerySet[R], pointers: Sequence[str]) -> VersionedQuerySet[R]:
+    """Select what is served of rows, and of the versions in these pointers."""
+    of_rows = ("uuid", "workspace", "metadata", "was_ever_published", "active_version", "latest_version")
+    of_versions = ("number", "config_json", "digest", "resource")
+    fields = (f"{pointer}__{name}" for pointer in pointers for name in of_versions)
+    return rows.select_related(*pointers).only(*of_rows, *fields)
+
+
+def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
     """Select rows together with the versions that they point at."""
-    texts = [f"{pointer}__search_text" for pointer in pointers]  # as long as the versions
-    return rows.select_related(*pointers).defer(*texts)
+    texts = ("active_version__search_text", "latest_version__search_text")  # as long as the versions
+    return rows.select_related("active_version", "latest_version").defer(*texts)
 
 
 def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
