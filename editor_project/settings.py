@@ -81,13 +81,13 @@ MIDDLEWARE = [
     "versioning.api.middleware.Utf8PathMiddleware",
     "versioning.api.middleware.BodyLimitMiddleware",
     "versioning.api.middleware.Utf8FormMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "editor_project.middleware.Sessions",
     "django.middleware.common.CommonMiddleware",
-    "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "editor_project.middleware.Csrf",
+    "editor_project.middleware.Authentication",
     "company.sign_in.sessions.keep_open",
     "studio.middleware.studio_pages",
-    "django.contrib.messages.middleware.MessageMiddleware",
+    "editor_project.middleware.Messages",
 ]
 
 ROOT_URLCONF = "editor_project.urls"

@@ -1,0 +1,57 @@
+"""Django's middleware about people, which a request to the API with a key passes by.
+
+Such a request has no session and nobody who is signed in, and browsers never send it by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Final
+
+from django.conf import settings
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
+from django.middleware.csrf import CsrfViewMiddleware
+from django.utils.deprecation import MiddlewareMixin
+
+from versioning.serving.followed_keys import bearer_key
+
+_API: Final = f"/{settings.EDITOR_API_PREFIX}/"
+
+
+class _AboutPeople(MiddlewareMixin):
+    """Leads requests with a key past the middleware beside it."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """Return the answer to a request."""
+        return self.get_response(request) if has_key(request) else super().__call__(request)
+
+
+class Sessions(_AboutPeople, SessionMiddleware):
+    """Sessions."""
+
+
+class Csrf(_AboutPeople, CsrfViewMiddleware):
+    """Protection against forged requests, which rely on what browsers send by themselves."""
+
+    def process_view(self, request: HttpRequest, *view: Any) -> Any:
+        """Return a refusal, or None."""
+        return None if has_key(request) else super().process_view(request, *view)
+
+
+class Authentication(_AboutPeople, AuthenticationMiddleware):
+    """Who is signed in."""
+
+
+class Messages(_AboutPeople, MessageMiddleware):
+    """Messages on the next page."""
+
+
+def has_key(request: HttpRequest) -> bool:
+    """Return whether a request is for the API and comes with a key, valid or not."""
+    if not request.path_info.startswith(_API):
+        return False
+    return bearer_key(request.META.get("HTTP_AUTHORIZATION", "")) is not None
