@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 from django.utils import timezone
 
@@ -18,7 +19,13 @@ from releases.rules import Problem, in_order
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import (
+    NO_OPTIONS,
+    GateRequest,
+    Options,
+    PublishRequest,
+    TakeDownRequest,
+)
 from versioning.editor.resources import Who, caller_of
 from versioning.serving.overlays import Versions
 from versioning.verbs import Verbs
@@ -91,10 +98,7 @@ def problems_of(
 
 
 def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
-    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes.
-
-    Items that unpublish take a few more each.
-    """
+    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes."""
     requests = {
         (number, one.item.pk): request
         for number, attempt in enumerate(attempts)
@@ -112,21 +116,22 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
     ]
 
 
-def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, PublishRequest]]:
-    """Yield the requests to the gate: for all items that publish a version."""
+def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, GateRequest]]:
+    """Yield the requests to the gate: for all items that publish a version, or unpublish one."""
     for one in attempt.items:
-        if one.resource is not None and one.version is not None and not one.is_file:
-            yield (
-                one,
-                PublishRequest(
-                    resource=one.resource,
-                    version=one.version,
-                    caller=attempt.by,
-                    together=attempt.together,
-                    options=attempt.options,
-                    at=attempt.at,
-                ),
-            )
+        if one.resource is None or one.is_file:
+            continue
+        move: Any = {
+            "resource": one.resource,
+            "caller": attempt.by,
+            "options": attempt.options,
+            "together": attempt.together,
+            "at": attempt.at,
+        }
+        if one.version is not None:
+            yield one, PublishRequest(version=one.version, **move)
+        elif one.item.action != Action.PUBLISH and one.active_version_id is not None:
+            yield one, TakeDownRequest(**move)
 
 
 def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -> Iterator[Problem]:
@@ -136,34 +141,16 @@ def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -
         yield rules.in_a_file(one)
     elif one.item.action == Action.PUBLISH and one.version is None:
         yield rules.gone(one, is_version=True)
-    elif refusal is not None:
-        if isinstance(refusal, gate.OptionRefused) or refusal.code == Invalid.code:
-            raise refusal  # the request is at fault, not the release
-        yield rules.problem_of(one, refusal)
     else:
-        yield from _problems_of_taking_down(attempt, one)
-        try:
-            attempt.by.require(Right.PUBLISH, attempt.release.workspace_id)
-        except Forbidden as error:
-            yield rules.problem_of(one, error)
-
-
-def _problems_of_taking_down(attempt: Attempt, one: ItemNow) -> Iterator[Problem]:
-    if one.item.action == Action.PUBLISH or one.active_version_id is None:
-        return
-    error = gate.take_down_refusal(
-        TakeDownRequest(
-            resource=one.resource,
-            caller=attempt.by,
-            options=attempt.options,
-            together=attempt.together,
-            at=attempt.at,
-        )
-    )
-    if isinstance(error, gate.OptionRefused) or (error is not None and error.code == Invalid.code):
-        raise error
-    if error is not None:
-        yield rules.problem_of(one, error)
+        if isinstance(refusal, gate.OptionRefused) or (refusal is not None and refusal.code == Invalid.code):
+            raise refusal  # the request is at fault, not the release
+        if refusal is not None:
+            yield rules.problem_of(one, refusal)
+        if refusal is None or one.item.action != Action.PUBLISH:
+            try:
+                attempt.by.require(Right.PUBLISH, attempt.release.workspace_id)
+            except Forbidden as error:
+                yield rules.problem_of(one, error)
 
 
 def _warnings(one: ItemNow) -> Iterator[Problem]:

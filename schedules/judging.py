@@ -49,7 +49,7 @@ def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
 
     Ended schedules have no problems. The number of statements does not depend on the number of schedules,
     with these exceptions: authors with different rights take one more each where versions refer to prompt
-    blocks, keys one where keys need sign-ins, and what is unpublished a few.
+    blocks, and keys one where keys need sign-ins.
     """
     waiting = {one.pk: one for one in some if one.state == State.SCHEDULED}
     if not waiting:
@@ -99,15 +99,8 @@ def _of_the_gate(
     editor: Editor, some: Sequence[Schedule], facts: Facts, outcomes: _Outcomes
 ) -> Iterator[tuple[UUID, list[Problem]]]:
     """Yield the gate's refusals of the versions, and of the items of releases."""
-    requests = {}
-    for one in some:
-        request = _request(one, facts, outcomes) if one.release_id is None else None
-        if isinstance(request, PublishRequest):
-            requests[one.pk] = request
-        elif request is not None:
-            error = gate.take_down_refusal(request)
-            if error is not None:
-                yield one.pk, [_of_error(error)]
+    alone = {one.pk: _request(one, facts, outcomes) for one in some if one.release_id is None}
+    requests = {pk: request for pk, request in alone.items() if request is not None}
     for pk, error in zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True):
         if error is not None:
             yield pk, [_of_error(error)]

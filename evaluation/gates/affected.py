@@ -23,7 +23,13 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.uuids import is_uuid
-from versioning.editor.publish_requests import ALONE, PublishRequest, TakeDownRequest, VisibilityRequest
+from versioning.editor.publish_requests import (
+    ALONE,
+    GateRequest,
+    PublishRequest,
+    TakeDownRequest,
+    VisibilityRequest,
+)
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
@@ -57,7 +63,7 @@ class Move:
     """Who would be able to read the resource; None if that does not change."""
 
     @classmethod
-    def of(cls, request: PublishRequest | TakeDownRequest | VisibilityRequest) -> Move:
+    def of(cls, request: GateRequest) -> Move:
         """Return what a request to the gate would change."""
         resource = request.resource
         if isinstance(request, VisibilityRequest):

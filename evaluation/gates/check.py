@@ -12,17 +12,16 @@ from editor_client.shared.gates import Rule, State
 from pydantic import Field
 
 from evaluation.experiments.models import public_id
-from evaluation.gates.affected import Move, concerned_by
-from evaluation.gates.judging import Judgement, Request, judged, known_to
+from evaluation.gates.judging import Judgement, judged, known_to
 from evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
 from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Message, ResourceId, VersioningError
+from versioning.domain.errors import Forbidden, Message, ResourceId
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.editor.publish_requests import GateRequest, PublishRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 
@@ -122,31 +121,62 @@ class BypassEvaluation(RequestSchema):
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
 
-def check(request: Request) -> gate.Then | None:
-    """Raise `EvaluationRequired` unless every gate has its evidence; see `versioning.editor.gate`.
+def decide(requests: Sequence[GateRequest]) -> list[gate.Decision]:
+    """Refuse changes with `EvaluationRequired` unless every gate has its evidence.
 
-    Changes are judged one after the other, so that each sees what the others make live: the gates stay locked
-    until the transaction ends, and so do the datasets of those that are asked. Raises `OptionRefused` for a
-    bypass that the caller may not use, needed or not, and `Invalid` for one without a reason.
+    Changes are made one after the other, so that each sees what the others make live: all gates stay locked
+    until the transaction ends, and so do the datasets of those that are asked. Refuses a bypass that the
+    caller may not use with `OptionRefused`, needed or not, and one without a reason with `Invalid`. Where
+    there is a gate, the number of statements rises with the agents.
     """
-    _require_bypass(request)
-    known = {gate.pk for gate in Gate.objects.enabled().in_turn()}
+    gates = Gate.objects.enabled()
+    gates = gates.in_turn() if any(request.for_update for request in requests) else gates.only("pk")
+    return gate.each(partial(_judge, enabled=gates))(requests)
+
+
+def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
+    """Raise the refusal of the enabled gates; return the step to run if there is none."""
+    if _OPTION in request.options:
+        gate.require_reason(
+            request,
+            _OPTION,
+            member=_MEMBER,
+            refusal=Message("Only admins of the workspace may publish without evidence."),
+        )
+    failing = [one for one in judged(request) if not one.ok] if enabled else []
+    if failing and _OPTION not in request.options:
+        visible = [one for one in failing if known_to(request.caller, one)]
+        hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
+        raise EvaluationRequired(visible, len(hidden))
+    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
+        raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
+    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
+        raise gate.OptionRefused(
+            "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
+        )
+    return partial(_pass, request, {one.pk for one in enabled}, failing)
+
+
+def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
+    """Record which gates are bypassed, by whom and why; make sure that the commit finds no others."""
     events.at_commit(partial(_refuse_new_gates, request, known))
-    if not known:
-        return None
-    concerned = concerned_by(Move.of(request))
-    if not concerned or not list(Gate.objects.asking(concerned).locked().only("id", "dataset__id")):
-        return None
-    failing = [one for one in judged(request, concerned) if not one.ok]
-    if not failing:
-        return None
-    if _OPTION not in request.options:
-        raise _required(request, failing)
-    _refuse_where_the_caller_may_not(request, failing)
-    return partial(_record_bypass, request, failing)
+    target = target_of(request.resource, get_editor().code)
+    publishes = request if isinstance(request, PublishRequest) else None
+    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
+        events.record(
+            "gate.bypassed",
+            by=request.caller,
+            workspace_id=target.workspace_id,
+            resource=target,
+            version=None if publishes is None else publishes.version,
+            label=None if publishes is None else publishes.label,
+            gateId=str(one.pk),
+            dataset=one.dataset.name,
+            reason=gate.reason_of(request, _OPTION),
+        )
 
 
-def _refuse_new_gates(request: Request, known: Collection[UUID], rights_position: int) -> None:
+def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_position: int) -> None:
     """Raise `RightsChanged` if there is a gate that was not asked; then the verb begins again.
 
     The gates that were asked are locked until the commit, and another one can be made meanwhile.
@@ -157,86 +187,14 @@ def _refuse_new_gates(request: Request, known: Collection[UUID], rights_position
         raise RightsChanged(request.caller)
 
 
-def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
-    """Return for each request the error that `check` would raise, or None.
-
-    Takes one statement where there is no gate; where there is one, a number that rises with the agents.
-    """
-    has_gates = bool(requests) and Gate.objects.enabled().exists()
-    return [_refusal(request, has_gates=has_gates) for request in requests]
-
-
-def _take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
-    return _refusal(request, has_gates=Gate.objects.enabled().exists())
-
-
-def _refusal(request: Request, *, has_gates: bool) -> VersioningError | None:
-    try:
-        _require_bypass(request)
-        failing = [one for one in judged(request) if not one.ok] if has_gates else []
-        if failing and _OPTION in request.options:
-            _refuse_where_the_caller_may_not(request, failing)
-        elif failing:
-            return _required(request, failing)
-    except VersioningError as error:
-        return error
-    return None
-
-
-def _required(request: Request, failing: Sequence[Judgement]) -> EvaluationRequired:
-    """Return the error, which names no agent that the caller may not read, or their key does not reach."""
-    known = [one for one in failing if known_to(request.caller, one)]
-    hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
-    return EvaluationRequired(known, len(hidden))
-
-
-def _require_bypass(request: Request) -> None:
-    if _OPTION in request.options:
-        gate.require_reason(
-            request,
-            _OPTION,
-            member=_MEMBER,
-            refusal=Message("Only admins of the workspace may publish without evidence."),
-        )
-
-
-def _refuse_where_the_caller_may_not(request: Request, failing: Sequence[Judgement]) -> None:
-    """Raise `OptionRefused` unless the caller is an admin wherever the gates are, and these let admins."""
-    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
-        raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
-    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
-        raise gate.OptionRefused(
-            "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
-        )
-
-
-def _record_bypass(request: Request, failing: Sequence[Judgement]) -> None:
-    """Record who published a version without evidence, or took one down, and why."""
-    target = target_of(request.resource, get_editor().code)
-    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
-        events.record(
-            "gate.bypassed",
-            by=request.caller,
-            workspace_id=target.workspace_id,
-            resource=target,
-            version=request.version if isinstance(request, PublishRequest) else None,
-            label=request.label if isinstance(request, PublishRequest) else None,
-            gateId=str(one.pk),
-            dataset=one.dataset.name,
-            reason=gate.reason_of(request, _OPTION),
-        )
-
-
 def _reason(member: Any) -> object:
     return member["reason"]
 
 
 EVIDENCE: Final = gate.Check(
-    check=check,
-    refusals=refusals,
-    take_down=check,
-    visibility=check,
-    take_down_refusal=_take_down_refusal,
+    decide=decide,
+    decide_take_down=decide,
+    decide_visibility=decide,
     needed_by=Gate.objects.enabled,
     is_needed_anywhere=True,
     options={

@@ -11,13 +11,13 @@ from editor_client.shared.gates import State
 from evaluation.experiments.starting import PUBLISHED_BASELINE
 from evaluation.experiments.verbs import Experiments
 from evaluation.gates.affected import Affected, requests_of
-from evaluation.gates.judging import Judgement, Request, judged, known_to
+from evaluation.gates.judging import Judgement, judged, known_to
 from versioning.domain.access import APPLICATION, Action, Caller, Right
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.selectors import DRAFT, Selector
 from versioning.editor import Editor
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.publish_requests import GateRequest, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Agent
 from versioning.serving.overlays import read_overlay
@@ -68,7 +68,7 @@ def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Checked:
     return Checked(gates=known, hidden_gates=len(hidden))
 
 
-def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[Request]:
+def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[GateRequest]:
     kind, resource_id, version_id, release_id, _ = change
     named = [kind is not None or resource_id is not None, release_id is not None]
     if named == [False, True]:
@@ -85,14 +85,14 @@ def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[Request]:
     return [PublishRequest(resource=found.resource, version=found.version, caller=by)]
 
 
-def _requests_of_release(release_id: str, by: Caller) -> Sequence[Request]:
+def _requests_of_release(release_id: str, by: Caller) -> Sequence[GateRequest]:
     selector = Selector.parse({"release": release_id})
     if selector.overlay is None:
         raise Invalid.field("release", Message("this installation has no releases"))
     return list(requests_of(read_overlay(selector.overlay, by).versions, by))
 
 
-def _judgements(requests: Sequence[Request]) -> Iterator[Judgement]:
+def _judgements(requests: Sequence[GateRequest]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
     seen = set()
     for request in requests:

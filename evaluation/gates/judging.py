@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,11 +11,11 @@ from editor_client.shared import gates
 from editor_client.shared.gates import Evidence, State
 
 from evaluation.experiments.models import Experiment
-from evaluation.gates.affected import Affected, Concerned, Move, affected_by, concerned_by
+from evaluation.gates.affected import Affected, Move, affected_by, concerned_by
 from evaluation.gates.evidence import Present
 from evaluation.gates.models import Gate, Rule, TooFew
 from versioning.domain.access import Caller, Right
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest, VisibilityRequest
+from versioning.editor.publish_requests import GateRequest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,20 +44,17 @@ class Judgement:
         return self.state is None or self.is_allowed
 
 
-Request = PublishRequest | TakeDownRequest | VisibilityRequest
-"""What the gate of the editor is asked: may a version go live, a resource be taken down, or be shown?"""
-
-
-def judged(request: Request, concerned: Sequence[Concerned] | None = None) -> Iterator[Judgement]:
+def judged(request: GateRequest) -> Iterator[Judgement]:
     """Yield what each gate says of each agent that a request affects, in whatever workspace that is.
 
-    Of a configuration that was live before, no gate says that it may not be live again. `concerned` are the
-    agents that `concerned_by` finds, if they are known already.
+    Of a configuration that was live before, no gate says that it may not be live again. The gates are locked
+    with their datasets if the change is made now.
     """
     move = Move.of(request)
-    if concerned is None:
-        concerned = concerned_by(move)
-    gates = Gate.objects.asking(concerned).select_related("dataset") if concerned else ()
+    concerned = concerned_by(move)
+    gates = Gate.objects.asking(concerned).select_related("dataset")
+    if request.for_update:
+        gates = gates.locked()
     memory: dict[Any, Any] = {}
     present = {gate.pk: Present(gate, memory) for gate in gates}
     for one in concerned:

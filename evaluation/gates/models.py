@@ -115,8 +115,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def locked(self) -> Self:
         """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
-        found = self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
-        return found.order_by("pk")
+        return self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
 
 
 class Gate(models.Model):

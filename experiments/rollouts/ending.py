@@ -8,11 +8,9 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Q
-
 from experiments.rollouts.models import Rollout, State
 from versioning.conf import get_editor
-from versioning.domain.errors import Conflict, Message, NotFound, VersioningError
+from versioning.domain.errors import Conflict, Message, NotFound
 from versioning.domain.events import Target
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
@@ -54,39 +52,27 @@ def refuse_running(resource: VersionedResource) -> None:
         raise RolloutRunning
 
 
-def _check_publication(request: PublishRequest) -> gate.Then | None:
+def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.Decision]:
+    """Refuse to move the active version of resources with a running rollout, unless that is to end."""
+    targets = {number: target(one.resource) for number, one in enumerate(requests) if _moves_active(one)}
+    running = Rollout.objects.running_by_resource(targets.values()) if targets else {}
+    decisions = [gate.Decision()] * len(requests)
+    for number, resource in targets.items():
+        request, rollout = requests[number], running.get((resource.kind, resource.id, resource.identity))
+        if rollout is None:
+            continue
+        if request.options.get(END_ROLLOUT):
+            end = partial(rollout.end, State.STOPPED, request.caller, resource)
+            decisions[number] = gate.Decision(then=end)
+        else:
+            publishing = isinstance(request, PublishRequest)
+            decisions[number] = gate.Decision(RolloutRunning(publishing=publishing))
+    return decisions
+
+
+def _moves_active(request: PublishRequest | TakeDownRequest) -> bool:
     # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
-    return None if request.label is not None or request.keeps_active else _check_end(request)
-
-
-def _check_end(request: PublishRequest | TakeDownRequest) -> gate.Then | None:
-    running = running_of(request.resource)
-    if running is None:
-        return None
-    if not request.options.get(END_ROLLOUT):
-        raise RolloutRunning(publishing=isinstance(request, PublishRequest))
-    return partial(running.end, State.STOPPED, request.caller, target(request.resource))
-
-
-def _refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
-    """Return what `_check_publication` would raise for many requests, in one statement."""
-    moves = [
-        one
-        for one in requests
-        if one.label is None and not one.keeps_active and not one.options.get(END_ROLLOUT)
-    ]
-    targets = {id(one): target(one.resource) for one in moves}
-    wanted = Q(pk=None)
-    for about in targets.values():
-        wanted |= Q(kind=about.kind, resource_id=about.id, identity=about.identity)
-    rows = Rollout.objects.running().filter(wanted).values_list("kind", "identity", "resource_id")
-    running = set(rows) if moves else set()
-    found: list[VersioningError | None] = []
-    for one in requests:
-        moved = targets.get(id(one))
-        is_running = moved is not None and (moved.kind, moved.identity, moved.id) in running
-        found.append(RolloutRunning(publishing=True) if is_running else None)
-    return found
+    return isinstance(request, TakeDownRequest) or (request.label is None and not request.keeps_active)
 
 
 def _as_given(member: Any) -> object:
@@ -94,10 +80,9 @@ def _as_given(member: Any) -> object:
 
 
 WHILE_ONE_RUNS: Final = gate.Check(
-    check=_check_publication,
-    take_down=_check_end,
+    decide=_decide,
+    decide_take_down=_decide,
     needed_by=Rollout.objects.running,
-    refusals=_refusals,
     options={
         END_ROLLOUT: gate.Option(
             member="endRollout",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, Final, Self
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.apps import apps
 from django.conf import settings
@@ -42,6 +42,13 @@ class RolloutQuerySet(models.QuerySet["Rollout"]):
     def about(self, resource: Target) -> Self:
         """Filter by resource: a later one with the same id does not inherit rollouts."""
         return self.filter(kind=resource.kind, resource_id=resource.id, identity=resource.identity)
+
+    def running_by_resource(self, resources: Collection[Target]) -> Mapping[tuple[str, str, UUID], Rollout]:
+        """Return the running rollouts of resources, by kind, id and identity; in one statement."""
+        rows = self.running().filter(
+            resource_id__in={one.id for one in resources}, identity__in={one.identity for one in resources}
+        )
+        return {(one.kind, one.resource_id, one.identity): one for one in rows}
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field
 
-from review.models import Bypass, Review, ReviewPolicy
+from review.models import Bypass
 from review.policy import recording
 from review.policy.administration import policy_of
 from review.policy.judged_versions import JudgedVersion, judged_version
-from review.policy.outcomes import outcome_of, outcomes_of
-from review.policy.recording import Requirement, requirement_of, requires_review
+from review.policy.outcomes import outcomes_of
+from review.policy.recording import Requirement, requirements_of, requires_review
 from review.policy.rules import Outcome
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import RightsChanged
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Message, Usernames, VersioningError
+from versioning.domain.errors import Forbidden, Message, Usernames
 from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.editor.publish_requests import PublishRequest
@@ -93,98 +94,93 @@ class BypassReview(RequestSchema):
     reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
 
 
-def check(request: PublishRequest) -> gate.Then:
-    """Raise `ReviewRequired` unless the version may go live; see `versioning.editor.gate`.
+def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
+    """Refuse versions that lack approvals with `ReviewRequired`.
 
-    Raises `OptionRefused` for a bypass that the caller may not use, needed or not, and `Invalid` for one
-    without a reason.
-    """
-    target = target_of(request.resource, get_editor().code)
-    requirement = requirement_of(target, request.version.digest)
-    if _OPTION in request.options:
-        _require_bypass(request, requirement.bypass)
-    asked, is_bypassed = None, False
-    if requirement.required and not requirement.was_live(recording.named_by_request(request)):
-        named = recording.named_by_request(request)
-        asked = judged_version(request.resource, request.version, target, named=named)
-        outcome = outcome_of(asked)
-        is_bypassed = not outcome.is_allowed
-        if is_bypassed and _OPTION not in request.options:
-            raise ReviewRequired(outcome, requirement.review_id, request.version.version_id)
-        asked = None if outcome.was_live else asked
-    return _Decision(request, target, requirement, asked, is_bypassed).carry_out
-
-
-def refusals(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
-    """Return for each request the error that `check` would raise, or None; see `versioning.editor.gate`.
-
-    Takes one statement if no approvals are required, and otherwise a handful for any number of versions.
+    Refuses a bypass that the caller may not use with `OptionRefused`, needed or not, and one without a reason
+    with `Invalid`. Takes one statement if no approvals are required, and otherwise a handful for any number
+    of versions.
     """
     code = get_editor().code
-    policies = ReviewPolicy.objects.in_bulk({one.resource.workspace_id for one in requests})
-    found: dict[int, VersioningError] = {}
-    asked: dict[int, JudgedVersion] = {}
-    for number, request in enumerate(requests):
-        policy = policies.get(request.resource.workspace_id) or ReviewPolicy()
-        try:
-            if _OPTION in request.options:
-                _require_bypass(request, policy.bypass)
-            elif policy.required:
-                target = target_of(request.resource, code)
-                asked[number] = judged_version(request.resource, request.version, target)
-        except VersioningError as error:
-            found[number] = error
-    required = {workspace_id: policy.required for workspace_id, policy in policies.items()}
-    outcomes = zip(asked, outcomes_of(list(asked.values()), required=required), strict=True)
-    refused = {number: outcome for number, outcome in outcomes if not outcome.is_allowed}
-    reviews = Review.objects.open_about([asked[number].target for number in refused]) if refused else {}
-    for number, outcome in refused.items():
-        about = asked[number].target
-        review_id = reviews.get((about.kind, about.id, about.identity))
-        found[number] = ReviewRequired(outcome, review_id, requests[number].version.version_id)
-    return [found.get(number) for number in range(len(requests))]
+    targets = [target_of(request.resource, code) for request in requests]
+    digests = [request.version.digest for request in requests]
+    requirements = requirements_of(list(zip(targets, digests, strict=True)))
+    publications = [_Publication(*facts) for facts in zip(requests, targets, requirements, strict=True)]
+    decisions = gate.each(_Publication.judge_without_review)(publications)
+    judged = {
+        number: version
+        for number, publication in enumerate(publications)
+        if decisions[number].error is None and (version := publication.judged_version()) is not None
+    }
+    required = {one.target.workspace_id: one.requirement.required for one in publications}
+    outcomes = outcomes_of(list(judged.values()), required=required)
+    for (number, version), outcome in zip(judged.items(), outcomes, strict=True):
+        decisions[number] = publications[number].decide(version, outcome)
+    return decisions
 
 
 @dataclass(frozen=True)
-class _Decision:
-    """The decision that a version may go live, with its facts."""
+class _Publication:
+    """A version that is about to go live, with the facts for the decision."""
 
     request: PublishRequest
     target: Target
     requirement: Requirement
-    asked: JudgedVersion | None
-    """The judged version; None if it needs no approvals."""
-    is_bypassed: bool
 
-    def carry_out(self) -> None:
+    def judge_without_review(self) -> gate.Then:
+        """Raise for a bypass that the caller may not use; return the step if no approvals are needed."""
+        if _OPTION in self.request.options:
+            refusal = Message("Only admins of the workspace may bypass the review.")
+            gate.require_reason(self.request, _OPTION, member=_MEMBER, refusal=refusal)
+            if self.requirement.bypass != Bypass.ADMIN:
+                raise gate.OptionRefused(
+                    "Under the review policy of this workspace, no one may bypass the review."
+                )
+        return partial(self._carry_out, None, is_bypassed=False)
+
+    def judged_version(self) -> JudgedVersion | None:
+        """Return the version as it is judged; None if it needs no approvals."""
+        request, named = self.request, None
+        if not self.requirement.required:
+            return None
+        if request.for_update:  # the gate has locked and read what the version names
+            named = recording.named_by_request(request)
+            if self.requirement.was_live(named):
+                return None
+        return judged_version(request.resource, request.version, self.target, named=named)
+
+    def decide(self, judged: JudgedVersion, outcome: Outcome) -> gate.Decision:
+        """Return the decision by the outcome of the review."""
+        if not outcome.is_allowed and _OPTION not in self.request.options:
+            version_id = self.request.version.version_id
+            return gate.Decision(ReviewRequired(outcome, self.requirement.review_id, version_id))
+        asked = None if outcome.was_live else judged
+        return gate.Decision(then=partial(self._carry_out, asked, is_bypassed=not outcome.is_allowed))
+
+    def _carry_out(self, judged: JudgedVersion | None, *, is_bypassed: bool) -> None:
         """Record the consequences, and check again before the commit."""
-        events.at_commit(self._stands)
+        events.at_commit(partial(self._refuse_if_changed, judged, is_bypassed=is_bypassed))
         # An arm of a rollout is not active: having been one exempts no version from review.
         if self.request.label is None and not self.request.keeps_active:
             recording.record_publication(self.request, self.target, self.requirement)
-        if self.is_bypassed:
+        if is_bypassed:
             recording.record_bypass(self.request, self.target, self.requirement)
 
-    def _stands(self, rights_position: int) -> None:
+    def _refuse_if_changed(
+        self, judged: JudgedVersion | None, rights_position: int, *, is_bypassed: bool
+    ) -> None:
         """Raise `RightsChanged` if the decision would now differ: then the verb begins again."""
-        if rights_position != self.requirement.rights_position and not self._is_still_right():
-            raise RightsChanged(self.request.caller)
-
-    def _is_still_right(self) -> bool:
+        if rights_position == self.requirement.rights_position:
+            return
         policy = policy_of(self.target.workspace_id)
-        if self.is_bypassed:
-            return policy.bypass == Bypass.ADMIN
-        if policy.required == 0 or (self.requirement.required and self.asked is None):
-            return True
-        return self.asked is not None and outcomes_of([self.asked], was_live=False)[0].is_allowed
-
-
-def _require_bypass(request: PublishRequest, bypass: str) -> None:
-    """Raise unless the caller may bypass approvals, and gives a reason."""
-    refusal = Message("Only admins of the workspace may bypass the review.")
-    gate.require_reason(request, _OPTION, member=_MEMBER, refusal=refusal)
-    if bypass != Bypass.ADMIN:
-        raise gate.OptionRefused("Under the review policy of this workspace, no one may bypass the review.")
+        if is_bypassed:
+            is_still_right = policy.bypass == Bypass.ADMIN
+        elif policy.required == 0 or (self.requirement.required and judged is None):
+            is_still_right = True
+        else:
+            is_still_right = judged is not None and outcomes_of([judged], was_live=False)[0].is_allowed
+        if not is_still_right:
+            raise RightsChanged(self.request.caller)
 
 
 def _reason(member: Any) -> object:
@@ -192,8 +188,7 @@ def _reason(member: Any) -> object:
 
 
 APPROVALS: Final = gate.Check(
-    check=check,
-    refusals=refusals,
+    decide=decide,
     drafts_by_default=requires_review,
     options={
         _OPTION: gate.Option(

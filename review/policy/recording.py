@@ -6,8 +6,8 @@ and then this is the whole cost of publishing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import cache, partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -45,16 +45,16 @@ def are_the_same(named: Iterable[Named], then: str) -> bool:
     return all(one.identity.hex in known for one in named)
 
 
-# Only names of tables are inserted.
-_POLICY_FOR: Final = (
-    "SELECT log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
+# Only names of tables are inserted, and the numbers and placeholders of the rows that are asked about.
+_POLICIES_FOR: Final = (
+    "SELECT asked.column1, log.rights_position, policy.required, policy.bypass, review.id, review.digest,"
     " live.number, live.named"
-    " FROM (SELECT 1 AS one) AS asked LEFT JOIN {log} AS log ON log.id = 1"
-    " LEFT JOIN {policy} AS policy ON policy.workspace_id = %s"
-    " LEFT JOIN {review} AS review ON review.identity = %s AND review.resource_id = %s AND review.kind = %s"
-    " AND review.published_at IS NULL AND review.closed_at IS NULL"
-    " LEFT JOIN {published} AS live ON live.identity = %s AND live.resource_id = %s AND live.kind = %s"
-    " AND live.digest = %s"
+    " FROM (VALUES {rows}) AS asked LEFT JOIN {log} AS log ON log.id = 1"
+    " LEFT JOIN {policy} AS policy ON policy.workspace_id = asked.column2"
+    " LEFT JOIN {review} AS review ON review.identity = asked.column3 AND review.resource_id = asked.column4"
+    " AND review.kind = asked.column5 AND review.published_at IS NULL AND review.closed_at IS NULL"
+    " LEFT JOIN {published} AS live ON live.identity = asked.column3 AND live.resource_id = asked.column4"
+    " AND live.kind = asked.column5 AND live.digest = asked.column6"
 )
 _REQUIRED: Final = "SELECT 1 FROM {policy} WHERE workspace_id = %s AND required > 0"
 
@@ -70,7 +70,7 @@ class Requirement(NamedTuple):
     """The open review of the resource, if any."""
     reviewed: str | None
     """The digest of the configuration under review."""
-    published: Mapping[int, str]
+    published: dict[int, str]
     """The resources that the configuration named when it was published, by the numbers of its versions."""
 
     def was_live(self, named: Iterable[Named]) -> bool:
@@ -78,21 +78,33 @@ class Requirement(NamedTuple):
         return any(are_the_same(named, then) for then in self.published.values())
 
 
-def requirement_of(target: Target, digest: str) -> Requirement:
-    """Return the policy for a configuration of a resource; in one statement."""
-    about = [_stored(target.identity), target.id, target.kind]
+def requirements_of(configurations: Sequence[tuple[Target, str]]) -> list[Requirement]:
+    """Return the policy for each configuration, a resource and a digest, in order; in one statement."""
+    values = [
+        value
+        for target, digest in configurations
+        for value in (target.workspace_id, _stored(target.identity), target.id, target.kind, digest)
+    ]
+    asked = ", ".join(f"({number}, %s, %s, %s, %s, %s)" for number in range(len(configurations)))
     with prepared_cursor() as cursor:
-        cursor.execute(_statement(_POLICY_FOR), [target.workspace_id, *about, *about, digest])
+        cursor.execute(_statement(_POLICIES_FOR, rows=asked), values)
         rows = cursor.fetchall()
-    position, required, bypass, review_id, reviewed, *_ = rows[0]
-    return Requirement(
-        rights_position=position or 0,
-        required=required or 0,
-        bypass=bypass or Bypass.ADMIN,
-        review_id=UUID(review_id) if isinstance(review_id, str) else review_id,
-        reviewed=reviewed,
-        published={number: named for *_, number, named in rows if number is not None},
-    )
+    found: dict[int, Requirement] = {}
+    for number, position, required, bypass, review_id, reviewed, live_number, named in rows:
+        requirement = found.setdefault(
+            number,
+            Requirement(
+                rights_position=position or 0,
+                required=required or 0,
+                bypass=bypass or Bypass.ADMIN,
+                review_id=UUID(review_id) if isinstance(review_id, str) else review_id,
+                reviewed=reviewed,
+                published={},
+            ),
+        )
+        if live_number is not None:
+            requirement.published[live_number] = named
+    return [found[number] for number in range(len(configurations))]
 
 
 def requires_review(workspace_id: str) -> bool:
@@ -107,15 +119,15 @@ def _stored(identity: UUID) -> Any:
     return field.get_db_prep_value(identity, connection)
 
 
-@cache
-def _statement(text: str) -> str:
+@lru_cache(maxsize=32)
+def _statement(text: str, **more: str) -> str:
     tables = {
         "log": LogPosition,
         "policy": ReviewPolicy,
         "published": PublishedConfiguration,
         "review": Review,
     }
-    return text.format(**{name: table_of(model) for name, model in tables.items()})
+    return text.format(**more, **{name: table_of(model) for name, model in tables.items()})
 
 
 def named_by_request(request: PublishRequest) -> frozenset[Named]:

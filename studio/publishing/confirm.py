@@ -88,7 +88,7 @@ class ConfirmPage(DependentsPage, ABC):
         """Why the gate refuses to take the resource down, such as because a rollout is running."""
         if not self.takes_down:
             return None
-        return gate.take_down_refusal(TakeDownRequest(resource=self.record, caller=self.caller))
+        return gate.refusal(TakeDownRequest(resource=self.record, caller=self.caller), self.editor.code)
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
         """Return the page that asks for confirmation."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,19 @@ from django.contrib.auth.models import User
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
-from tests.support.doors import IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft
+from tests.support.doors import IN_PYTHON, IN_THE_STUDIO, OVER_HTTP, make_draft, verbs
 from tests.support.override_files import Folder, define
 from tests.support.people import command
 from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.publish_requests import (
+    GateRequest,
+    PublishRequest,
+    TakeDownRequest,
+    VisibilityRequest,
+)
 from versioning.models import Agent, AgentLabel, Event, PromptBlock, PromptBlockLabel, caller_for, events
 
 pytestmark = pytest.mark.both_kinds
@@ -44,7 +51,7 @@ def asked() -> Iterator[list[PublishRequest]]:
         requests.append(request)
         raise Closed("The gate is closed.")
 
-    closed = gate.Check(check=refuse)
+    closed = gate.Check(decide=gate.each(refuse))
     gate.register(closed)
     yield requests
     gate.unregister(closed)
@@ -150,6 +157,63 @@ def test_the_gate_asks_for_rights_then_blocks_then_the_checks(
     pass_as("paula")  # the version is live already
     with pytest.raises(Closed):
         pass_as("paula", label="beta")
+
+
+def test_checks_lock_only_for_a_change_and_decide_lists_at_once(
+    cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[list[bool]] = []
+
+    def decide(requests: Sequence[GateRequest]) -> list[gate.Decision]:
+        asked.append([one.for_update for one in requests])
+        closed = Closed("The gate is closed.")
+        return [gate.Decision(closed if one.resource.pk == "closed" else None) for one in requests]
+
+    for name in ("closed", "open", "other"):
+        kind.make(cast.alice, name)
+    check = gate.Check(decide=decide, decide_take_down=decide, decide_visibility=decide)
+    monkeypatch.setattr(gate, "_registered", [check])
+    closed, opened, other = verbs(kind).model.objects.order_by("pk")
+    code = get_editor().code
+    publishing = [
+        PublishRequest(resource=one, version=one.latest, caller=APPLICATION) for one in (closed, opened)
+    ]
+    taking_down = [TakeDownRequest(resource=one, caller=APPLICATION) for one in (other, closed)]
+    mixed = [taking_down[0], *publishing, taking_down[1]]
+    errors = gate.refusals(mixed, code)
+    assert [isinstance(one, Closed) for one in errors] == [False, True, False, True]
+    assert asked == [[False, False], [False, False]]  # those to publish, and those to take down
+
+    asked.clear()
+    with events.transaction():
+        assert gate.check(publishing[1], code)
+        gate.check_take_down(taking_down[0])
+        gate.check_visibility(VisibilityRequest(resource=other, caller=APPLICATION, visibility="public"))
+        for act, request in (
+            (partial(gate.check, code=code), publishing[0]),
+            (gate.check_take_down, taking_down[1]),
+        ):
+            with pytest.raises(Closed):
+                act(request)
+    assert asked == [[True]] * 5
+
+
+def test_steps_run_only_when_all_checks_let_a_version_pass(
+    cast: Cast, kind: Kind, draft: Draft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def note(name: str) -> gate.Check:
+        return gate.Check(decide=gate.each(lambda request: partial(done.append, name)))
+
+    def refuse(request: PublishRequest) -> None:
+        raise Closed("The gate is closed.")
+
+    url = kind.url("writer", "versions", draft, "activate")
+    monkeypatch.setattr(gate, "_registered", [note("first"), gate.Check(decide=gate.each(refuse))])
+    assert (cast.alice.post(url).code, done) == ("closed", [])
+    monkeypatch.setattr(gate, "_registered", [note("first"), note("second")])
+    assert (cast.alice.post(url).status, done) == (200, ["first", "second"])
 
 
 # Code that bypasses the gate

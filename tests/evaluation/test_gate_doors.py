@@ -15,6 +15,7 @@ from evaluation.datasets.verbs import Datasets
 from evaluation.experiments.asking import context_digest
 from evaluation.experiments.models import Cell, Experiment, ExperimentScorer
 from evaluation.gates import check as gate_check
+from evaluation.gates import judging as gate_judging
 from evaluation.models import Dataset, Gate, Revision, Scorer
 from evaluation.scoring.kind import SCORER
 from tests.conftest import Cast
@@ -501,7 +502,7 @@ def test_no_item_is_added_between_the_check_and_the_change(
     cast: Cast, draft: str, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_gate(cast.alice, dataset)
-    judged = gate_check.judged
+    affected_by = gate_judging.affected_by
     outcomes = []
 
     def add_meanwhile() -> None:
@@ -518,9 +519,9 @@ def test_no_item_is_added_between_the_check_and_the_change(
         thread = Thread(target=add_meanwhile)
         thread.start()
         thread.join()
-        return judged(*arguments)
+        return affected_by(*arguments)
 
-    monkeypatch.setattr(gate_check, "judged", judge)
+    monkeypatch.setattr(gate_judging, "affected_by", judge)
     assert cast.alice.post(AGENTS.url("writer", "versions", draft, "activate")).status == 403
     assert outcomes and set(outcomes) == {"waits"}
 

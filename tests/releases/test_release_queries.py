@@ -49,6 +49,24 @@ def test_pinning_versions_takes_as_many_statements_for_many_items_as_for_two(cas
     assert counts[0] == counts[1] > 0, counts
 
 
+def test_checking_takes_as_many_statements_for_many_items_that_unpublish_as_for_two(
+    cast: Cast, pair: Pair
+) -> None:
+    items: list[dict[str, object]] = []
+    counts = []
+    for more in (range(2), range(2, 8)):
+        for number in more:
+            AGENTS.make(cast.alice, f"agent-{number}", autoPublish=True)
+            items.append(item(AGENTS, f"agent-{number}", action="unpublish"))
+        release = make(cast.alice, *items)
+        url = f"/releases/{release['id']}/check"
+        cast.alice.get(url)
+        with CaptureQueriesContext(connection) as asked:
+            assert cast.alice.get(url).body["ok"] is True
+        counts.append(len(asked.captured_queries))
+    assert counts[0] == counts[1] > 0, counts
+
+
 def test_configurations_are_read_once_per_kind_and_before_any_lock(cast: Cast, pair: Pair) -> None:
     release = make(cast.alice, *pair.items())
     rights = LogPosition.objects.get().rights_position

@@ -114,7 +114,7 @@ def asked() -> Iterator[list[PublishRequest]]:
         if request.resource.pk != "tone":
             raise Forbidden("The gate is closed.", code="closed")
 
-    closed = gate.Check(check=refuse)
+    closed = gate.Check(decide=gate.each(refuse))
     gate.register(closed)
     yield requests
     gate.unregister(closed)

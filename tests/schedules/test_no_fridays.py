@@ -30,7 +30,8 @@ def no_fridays(request: PublishRequest | TakeDownRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gate, "_registered", [gate.Check(check=no_fridays, take_down=no_fridays)])
+    decide = gate.each(no_fridays)
+    monkeypatch.setattr(gate, "_registered", [gate.Check(decide=decide, decide_take_down=decide)])
 
 
 def on(api: Api, kind: Kind, moment: datetime.datetime, version: str | None, **more: Any) -> Answer:
@@ -83,7 +84,8 @@ def test_what_runs_within_its_minute_is_judged_by_its_time(
     def note(request: PublishRequest | TakeDownRequest) -> None:
         judged.append(request.at)
 
-    monkeypatch.setattr(gate, "_registered", [gate.Check(check=note, take_down=note)])
+    decide = gate.each(note)
+    monkeypatch.setattr(gate, "_registered", [gate.Check(decide=decide, decide_take_down=decide)])
     for version, more in ((draft, {}), (None, {"action": "unpublish"})):
         made = on(cast.paula, kind, ON_MONDAY, version, **more)
         pass_time(made.body, late)

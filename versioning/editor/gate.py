@@ -5,16 +5,17 @@ activate, `autoPublish`, publishing in Python and in the studio, releasing a lab
 its file, and `import_overrides`. `tests/editor/test_gate.py` tests each of them and finds code that bypasses
 the gate.
 
-An application declares its check (`EditorApp.checks`). To refuse, a check raises an error of
-`versioning.domain.errors`, which the API and the studio answer with; then nothing is changed.
+An application declares its check (`EditorApp.checks`): one function that decides a list of requests. Pages
+show the errors for many versions (`refusals`). A change of one version raises the first error, with which the
+API and the studio answer, or runs the steps that the checks return (`check`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from django.db.models import Exists, OuterRef, QuerySet
 from editor_client.shared.configurations import MAX_MESSAGE
@@ -24,11 +25,19 @@ from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.domain.registering import require_callable, require_instance
 from versioning.domain.texts import checked_text
-from versioning.editor.publish_requests import Options, PublishRequest, TakeDownRequest, VisibilityRequest
+from versioning.editor.publish_requests import (
+    GateRequest,
+    Options,
+    PublishRequest,
+    TakeDownRequest,
+    VisibilityRequest,
+)
 from versioning.models import Workspace, events
 from versioning.models.compiled_queries import ValuesByKeys
 from versioning.serving.grants import keep_targets, store_grants
-from versioning.serving.reference_checks import refuse_unpublished_blocks, unpublished_blocks
+from versioning.serving.reference_checks import unpublished_blocks
+
+R = TypeVar("R")
 
 
 class OptionRefused(Forbidden):
@@ -58,36 +67,51 @@ class Option:
 
 Then = Callable[[], object]
 """A step to run in the transaction after all checks have passed."""
-CheckFunction = Callable[[PublishRequest], Then | None]
-"""Raises where a version may not pass. It changes nothing, because pages ask it too: what is to be done when
-the version passes is what it returns."""
-TakeDownFunction = Callable[[TakeDownRequest], Then | None]
-"""Like a `CheckFunction`, for a resource that is unpublished or deleted."""
-VisibilityFunction = Callable[[VisibilityRequest], Then | None]
-"""Like a `CheckFunction`, for a resource that is shown to other workspaces, or hidden from them."""
-RefusalsFunction = Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]
-"""Returns for each request the error that a check would raise, or None.
 
-The number of statements does not depend on the number of requests.
-"""
+
+@dataclass(frozen=True)
+class Decision:
+    """What a check decides about a request; by default it passes."""
+
+    error: VersioningError | None = None
+    """The refusal; None if the request passes."""
+    then: Then | None = None
+    """The step to run if the request passes all checks and the change is made."""
+
+
+def each(judge: Callable[[R], Then | None]) -> Callable[[Sequence[R]], list[Decision]]:
+    """Return a `decide` function that judges one request at a time.
+
+    `judge` raises to refuse a request, and may return a step to run if it passes. A check that queries the
+    database needs its own `decide`, so that a list does not take a query for every request.
+    """
+
+    def decide(requests: Sequence[R]) -> list[Decision]:
+        decisions = []
+        for request in requests:
+            try:
+                decisions.append(Decision(then=judge(request)))
+            except VersioningError as error:
+                decisions.append(Decision(error))
+        return decisions
+
+    return decide
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """A check that an application adds for versions about to go live."""
+    """A check that an application adds for versions about to go live.
 
-    check: CheckFunction
-    refusals: RefusalsFunction | None = None
-    """Answers like `check` for many versions at once; without it, `check` is called for each."""
-    take_down: TakeDownFunction | None = None
-    """Checks whether a resource may be unpublished or deleted."""
-    take_down_refusal: Callable[[TakeDownRequest], VersioningError | None] | None = None
-    """Returns the error that `take_down` would raise, or None, and locks nothing.
-
-    Without it, `take_down` is called, and must lock nothing either.
+    Its functions receive one or more requests and return a decision for each, in order. They change nothing.
+    The number of statements should not depend on the number of requests. A request that is `for_update` comes
+    alone: only then may a check lock rows.
     """
-    visibility: VisibilityFunction | None = None
-    """Checks whether the visibility of a resource may change."""
+
+    decide: Callable[[Sequence[PublishRequest]], Sequence[Decision]]
+    decide_take_down: Callable[[Sequence[TakeDownRequest]], Sequence[Decision]] | None = None
+    """Decides whether resources may be unpublished or deleted."""
+    decide_visibility: Callable[[Sequence[VisibilityRequest]], Sequence[Decision]] | None = None
+    """Decides whether resources may be shown to other workspaces, or hidden from them."""
     needed_by: Callable[[], QuerySet[Any]] | None = None
     """Returns the rows, each with a `workspace`, that make the check necessary.
 
@@ -100,7 +124,23 @@ class Check:
     drafts_by_default: Callable[[str], bool] | None = None
     """Returns whether new resources of a workspace are drafts, unless the caller asks to publish them."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """The options of a `PublishRequest` that the check reads, by their argument names in Python."""
+    """The options of requests that the check reads, by their argument names in Python."""
+
+    def decisions(self, requests: Sequence[GateRequest]) -> list[Decision]:
+        """Return a decision for each request, in order; a kind of request without a function passes."""
+        decisions = [Decision()] * len(requests)
+        functions: Any = {
+            PublishRequest: self.decide,
+            TakeDownRequest: self.decide_take_down,
+            VisibilityRequest: self.decide_visibility,
+        }
+        for kind, decide in functions.items():
+            numbers = [number for number, request in enumerate(requests) if isinstance(request, kind)]
+            if decide is not None and numbers:
+                decided = decide([requests[number] for number in numbers])
+                for number, decision in zip(numbers, decided, strict=True):
+                    decisions[number] = decision
+        return decisions
 
 
 _registered: list[Check] = []
@@ -109,8 +149,8 @@ _registered: list[Check] = []
 def register(check: Check) -> None:
     """Add a check, after those already registered; raises `ValueError` for an option that is taken."""
     require_instance(check, Check, by="checks")
-    require_callable(check.check, by="Check(check=…)")
-    optional = ("refusals", "take_down", "take_down_refusal", "visibility", "needed_by", "drafts_by_default")
+    require_callable(check.decide, by="Check(decide=…)")
+    optional = ("decide_take_down", "decide_visibility", "needed_by", "drafts_by_default")
     for name in optional:
         if getattr(check, name) is not None:
             require_callable(getattr(check, name), by=f"Check({name}=…)")
@@ -163,9 +203,7 @@ def only_options(named: Mapping[str, Any]) -> Options:
     return given
 
 
-def require_reason(
-    request: PublishRequest | TakeDownRequest | VisibilityRequest, option: str, *, member: str, refusal: str
-) -> None:
+def require_reason(request: GateRequest, option: str, *, member: str, refusal: str) -> None:
     """Raise unless the caller may overrule a check with a reason, and the option is one.
 
     Raises `OptionRefused` with the `refusal` for callers who are no admins, and `Invalid` naming the member.
@@ -178,7 +216,7 @@ def require_reason(
     checked_text(f"{member}.reason", reason, MAX_MESSAGE)
 
 
-def reason_of(request: PublishRequest | TakeDownRequest | VisibilityRequest, option: str) -> str:
+def reason_of(request: GateRequest, option: str) -> str:
     """Return the reason that an option holds, without the white space around it."""
     return str(request.options[option] or "").strip()
 
@@ -188,51 +226,47 @@ def drafts_by_default(workspace_id: str) -> bool:
     return any(one.drafts_by_default and one.drafts_by_default(workspace_id) for one in _registered)
 
 
-def refusal(request: PublishRequest, code: Registry) -> VersioningError | None:
-    """Return the error with which the gate would refuse the version now, or None.
+def refusal(request: GateRequest, code: Registry) -> VersioningError | None:
+    """Return the error with which the gate would refuse the change now, or None.
 
     Nothing is locked or changed, so the answer may differ a moment later.
     """
-    [found] = refusals([request], code)
-    return found
+    [error] = refusals([request], code)
+    return error
 
 
-def refusals(requests: Sequence[PublishRequest], code: Registry) -> list[VersioningError | None]:
-    """Return what `refusal` returns for each version, in order.
+def refusals(requests: Sequence[GateRequest], code: Registry) -> list[VersioningError | None]:
+    """Return what `refusal` returns for each request, in order.
 
-    The number of statements does not depend on the number of versions, except that callers with different
+    The number of statements does not depend on the number of requests, except that callers with different
     rights take one more each where versions refer to prompt blocks, and versions that are already live a few
     each.
     """
-    found: list[VersioningError | None] = [_without_right(one) for one in requests]
-    moves = [not one.is_live_already or bool(one.grants(code)) for one in requests]
-    for ask in _askers():
-        left = [number for number, error in enumerate(found) if error is None and moves[number]]
-        if left:
-            for number, error in zip(left, ask([requests[one] for one in left]), strict=True):
-                found[number] = error
-    return found
+    errors = [decision.error for decision in _RIGHTS.decisions(requests)]
+    pending = [
+        number
+        for number, request in enumerate(requests)
+        if errors[number] is None and not _is_without_effect(request, code)
+    ]
+    for check in (_BLOCKS, *_needed([requests[number] for number in pending])):
+        decisions = check.decisions([requests[number] for number in pending])
+        for number, decision in zip(pending, decisions, strict=True):
+            errors[number] = decision.error
+        pending = [number for number in pending if errors[number] is None]
+    return errors
 
 
 def further_refusals(request: PublishRequest, first: VersioningError) -> list[VersioningError]:
     """Return with which errors checks after the one with the `first` error would refuse the version, too."""
-    found: list[VersioningError] = []
-    for ask in reversed(_askers()):
-        [error] = ask([request])
-        if error is None:
+    errors: list[VersioningError] = []
+    for check in reversed((_BLOCKS, *_needed([request]))):
+        [decision] = check.decisions([request])
+        if decision.error is None:
             continue
-        if error.code == first.code:
-            return found
-        found.insert(0, error)
+        if decision.error.code == first.code:
+            return errors
+        errors.insert(0, decision.error)
     return []  # the first error is about the caller's rights, which come before all checks
-
-
-def _askers() -> Sequence[Callable[[Sequence[PublishRequest]], Sequence[VersioningError | None]]]:
-    """Return the checks in order, as functions that return the refusals of several versions."""
-    return (
-        _refusals_of_blocks,
-        *(one.refusals or partial(_one_by_one, one.check) for one in _registered),
-    )
 
 
 def check(request: PublishRequest, code: Registry) -> bool:
@@ -240,17 +274,18 @@ def check(request: PublishRequest, code: Registry) -> bool:
 
     First checks the right to publish, then whether every prompt block that the version refers to is
     published, then the registered checks in order. Raises `Forbidden`, `Invalid` with the code
-    `unpublished_blocks`, and what a check raises. A version that is already live is checked only if it would
+    `unpublished_blocks`, and the errors of checks. A version that is already live is checked only if it would
     gain grants.
     """
+    request = replace(request, for_update=True)
     resource, version = request.resource, request.version
     request.caller.require_publish(resource.workspace_id)  # before locking
     keep_targets(type(resource), version.config)  # before it is found out what they are
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False
-    needed = _needed(request)
-    steps = _steps(request, needed)
+    needed = _needed([request])
+    steps = _steps(request, (_BLOCKS, *needed))
     events.at_commit(partial(_refuse_what_is_needed_by_now, request, needed))
     store_grants(version, grants)
     for step in steps:
@@ -258,41 +293,28 @@ def check(request: PublishRequest, code: Registry) -> bool:
     return True
 
 
-def take_down_refusal(request: TakeDownRequest) -> VersioningError | None:
-    """Return the error that `check_take_down` would raise now, or None; nothing is locked or changed."""
-    try:
-        for one in _registered:
-            if one.take_down_refusal is not None:
-                found = one.take_down_refusal(request)
-                if found is not None:
-                    return found
-            elif one.take_down is not None:
-                one.take_down(request)
-    except VersioningError as error:
-        return error
-    return None
-
-
 def check_take_down(request: TakeDownRequest) -> None:
-    """Raise what a check raises unless a resource may be unpublished or deleted."""
-    _act(one.take_down(request) for one in _registered if one.take_down is not None)
-
-
-def check_visibility(request: VisibilityRequest) -> None:
-    """Raise what a check raises unless the visibility of a resource may change."""
-    _act(one.visibility(request) for one in _registered if one.visibility is not None)
-
-
-def _act(asked: Iterable[Then | None]) -> None:
-    for step in [step for step in asked if step is not None]:
+    """Raise the error of a check unless a resource may be unpublished or deleted."""
+    for step in _steps(replace(request, for_update=True), _registered):
         step()
 
 
-def _steps(request: PublishRequest, needed: Sequence[Check]) -> list[Then]:
-    """Raise unless the version may go live; return the steps of the needed checks, in order."""
-    refuse_unpublished_blocks(request.version.config, request.caller, request.blocks)
-    steps = (one.check(request) for one in needed)
-    return [step for step in steps if step is not None]
+def check_visibility(request: VisibilityRequest) -> None:
+    """Raise the error of a check unless the visibility of a resource may change."""
+    for step in _steps(replace(request, for_update=True), _registered):
+        step()
+
+
+def _steps(request: GateRequest, checks: Sequence[Check]) -> list[Then]:
+    """Raise the first error of the checks; return the steps to run if there is none."""
+    steps = []
+    for check in checks:
+        [decision] = check.decisions([request])
+        if decision.error is not None:
+            raise decision.error
+        if decision.then is not None:
+            steps.append(decision.then)
+    return steps
 
 
 def _refuse_what_is_needed_by_now(
@@ -304,23 +326,24 @@ def _refuse_what_is_needed_by_now(
     makes a check necessary in one workspace alone, this transaction may have made itself, such as a rollout.
     """
     if rights_position != request.caller.rights_position and any(
-        one.is_needed_anywhere and one not in needed for one in _needed(request)
+        check.is_needed_anywhere and check not in needed for check in _needed([request])
     ):
         raise RightsChanged(request.caller)
 
 
-def _needed(request: PublishRequest) -> Sequence[Check]:
-    """Return the checks that a version has to pass, in order; takes at most one statement."""
-    asked = [one for one in _registered if one.needed_by and not one.options.keys() & request.options]
-    if not asked:
+def _needed(requests: Sequence[GateRequest]) -> Sequence[Check]:
+    """Return the checks that one of the requests has to pass, in order; takes at most one statement."""
+    options = {name for request in requests for name in request.options}
+    optional = [check for check in _registered if check.needed_by and not check.options.keys() & options]
+    if not optional or not requests:
         return _registered
-    rows = _workspaces(tuple((one.needed_by, one.is_needed_anywhere) for one in asked)).get(
-        [request.resource.workspace_id]
+    rows = _workspaces(tuple((check.needed_by, check.is_needed_anywhere) for check in optional)).get(
+        {request.resource.workspace_id for request in requests}
     )
     if not rows:  # the workspace has been deleted meanwhile, and the commit will be refused
         return _registered
-    needless = [one for one, is_needed in zip(asked, rows[0], strict=True) if not is_needed]
-    return [one for one in _registered if one not in needless]
+    needless = [check for check, *is_needed in zip(optional, *rows, strict=True) if not any(is_needed)]
+    return [check for check in _registered if check not in needless]
 
 
 @lru_cache(maxsize=32)
@@ -333,26 +356,19 @@ def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...])
     return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
 
 
-def _without_right(request: PublishRequest) -> VersioningError | None:
-    try:
-        request.caller.require_publish(request.resource.workspace_id)
-    except VersioningError as error:
-        return error
-    return None
+def _is_without_effect(request: GateRequest, code: Registry) -> bool:
+    """Return whether the version is live already, and would gain no grants."""
+    return isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code)
 
 
-def _refusals_of_blocks(requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
-    asked = [(one.version.config, one.caller, one.blocks) for one in requests]
-    return list(unpublished_blocks(asked))
+def _require_right(request: PublishRequest) -> None:
+    request.caller.require_publish(request.resource.workspace_id)
 
 
-def _one_by_one(check: CheckFunction, requests: Sequence[PublishRequest]) -> list[VersioningError | None]:
-    found: list[VersioningError | None] = []
-    for request in requests:
-        try:
-            check(request)
-        except VersioningError as error:
-            found.append(error)
-        else:
-            found.append(None)
-    return found
+def _decide_blocks(requests: Sequence[PublishRequest]) -> list[Decision]:
+    references = [(request.version.config, request.caller, request.blocks) for request in requests]
+    return [Decision(error) for error in unpublished_blocks(references)]
+
+
+_RIGHTS: Final = Check(decide=each(_require_right))
+_BLOCKS: Final = Check(decide=_decide_blocks)

@@ -27,25 +27,36 @@ ALONE: Final[Versions] = MappingProxyType({})
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishRequest:
-    """A version that is about to go live."""
+class GateRequest:
+    """A change about which the gate decides."""
 
     resource: VersionedResource
-    """The resource, locked for this transaction, in its state before the change."""
-    version: Snapshot
+    """The resource in its state before the change."""
     caller: Caller
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """The options that the caller has sent, by name; each check reads its own."""
+    at: datetime.datetime = field(default_factory=timezone.now)
+    """When it changes: now, or the time of its schedule, in UTC."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """What goes live in the same transaction, or is taken down."""
+    before: Versions = field(default_factory=lambda: ALONE)
+    """What was live before the transaction of the resources that move in it."""
+    for_update: bool = False
+    """Whether the change is made in this transaction, which has locked the resource; the gate sets it.
+
+    A check then locks the rows that it reads if they could change before the commit.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishRequest(GateRequest):
+    """A version that is about to go live."""
+
+    version: Snapshot
     label: str | None = None
     """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
     keeps_active: bool = False
     """Whether the active version stays, because only a part of the requests gets this one."""
-    options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """The options that the caller has sent, by name; each check reads its own."""
-    together: Versions = field(default_factory=lambda: ALONE)
-    """What goes live in the same transaction, or is taken down."""
-    at: datetime.datetime = field(default_factory=timezone.now)
-    """When it goes live: now, or the time of its schedule, in UTC."""
-    before: Versions = field(default_factory=lambda: ALONE)
-    """What was live before the transaction of the resources that move in it."""
 
     @property
     def blocks(self) -> Mapping[str, bool]:
@@ -73,30 +84,13 @@ class PublishRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TakeDownRequest:
+class TakeDownRequest(GateRequest):
     """A resource that is about to be unpublished or deleted, so that none of its versions is served."""
-
-    resource: VersionedResource
-    """The resource, locked for this transaction, in its state before the change."""
-    caller: Caller
-    options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """As in a `PublishRequest`."""
-    at: datetime.datetime = field(default_factory=timezone.now)
-    """As in a `PublishRequest`."""
-    together: Versions = field(default_factory=lambda: ALONE)
-    """As in a `PublishRequest`."""
-    before: Versions = field(default_factory=lambda: ALONE)
-    """As in a `PublishRequest`."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class VisibilityRequest:
+class VisibilityRequest(GateRequest):
     """A resource whose live version is about to be shown to other workspaces, or hidden from them."""
 
-    resource: VersionedResource
-    """As in a `TakeDownRequest`."""
-    caller: Caller
     visibility: str
     """Who may read it then: a value of `versioning.models.Visibility`."""
-    options: Options = field(default_factory=lambda: NO_OPTIONS)
-    """As in a `PublishRequest`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from django.db.models import Q
@@ -25,9 +24,6 @@ from versioning.models.statements import prepared_cursor
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""
 
-NO_BLOCKS: Final[Mapping[str, bool]] = MappingProxyType({})
-"""No block is published or unpublished in the same transaction."""
-
 _readable: Final[QueriesForCallers[ValuesByKeys]] = QueriesForCallers()
 """For the ids of the agents that callers may read; every save asks for its sub-agents."""
 
@@ -44,22 +40,14 @@ class UnpublishedBlocks(Invalid):
         """Their ids, without duplicates."""
 
 
-def refuse_unpublished_blocks(config: Config, caller: Caller, moving: Mapping[str, bool] = NO_BLOCKS) -> None:
-    """Raise `UnpublishedBlocks` naming every referenced block that is unpublished or not readable.
-
-    `moving` are blocks that are published (True) or unpublished (False) in the same transaction, by id.
-    """
-    for error in unpublished_blocks([(config, caller, moving)]):
-        if error is not None:
-            raise error
-
-
 def unpublished_blocks(
     asked: Sequence[tuple[Config, Caller, Mapping[str, bool]]],
 ) -> Iterator[UnpublishedBlocks | None]:
-    """Yield the error of `refuse_unpublished_blocks`, or None, for each configuration, caller and `moving`.
+    """Yield an error that names every referenced block that is unpublished or not readable, or None.
 
-    Takes one statement for all callers with the same rights; none if no configuration refers to a block.
+    Each configuration comes with its caller, and with the blocks that are published (True) or unpublished
+    (False) in the same transaction, by id. Takes one statement for all callers with the same rights; none if
+    no configuration refers to a block.
     """
     references = [list(referenced_blocks(config)) for config, _caller, _moving in asked]
     wanted: defaultdict[Rights, set[str]] = defaultdict(set)
