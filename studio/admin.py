@@ -184,11 +184,7 @@ class WorkspaceAdmin(EditorAdmin):
             page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
             page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
             redirect("<str:workspace>/audit/", "versioning_workspace_activity"),
-            *(
-                path("<str:workspace>/", include(added.urls))
-                for added in extensions.registered()
-                if added.urls
-            ),
+            *(path("<str:workspace>/", include(added.urls)) for added in extensions.REGISTERED if added.urls),
         ]
 
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -46,6 +46,8 @@ class VersionOnPage:
     request: HttpRequest
     caller: Caller
     """The caller, who may at least read the version."""
+    rights: frozenset[Right]
+    """The caller's rights on the resource."""
     kind: StudioKind
     resource: VersionedResource
     version: Snapshot

@@ -9,13 +9,14 @@ from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from releases.studio.choosing import can_be_released
+from releases.items import is_file
 from releases.studio.links import of_adding, of_publishing_together
 from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.rows import etag_field, value_of
 from studio.resources.summaries import Summary
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -30,9 +31,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     Blocks of other workspaces cannot be in the release; without any others there is no button.
     """
     resource = shown.resource
-    if not shown.unpublished_blocks or not shown.caller.may(Right.PUBLISH, resource.workspace_id):
-        return
-    if not can_be_released(resource):
+    if not shown.unpublished_blocks or is_file(get_editor(), resource):
         return
     found = [
         (block, entry)
@@ -65,7 +64,7 @@ def actions(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[Action]:
     """Yield the menu entries on a resource and its versions for people who may create releases."""
-    if caller.may(Right.SAVE, resource.workspace_id) and can_be_released(resource):
+    if caller.may(Right.SAVE, resource.workspace_id) and not is_file(get_editor(), resource):
         address = of_adding(kind, resource.pk, version.version_id)
         yield Action(title=_("Add to release…"), address=address)
 

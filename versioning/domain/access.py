@@ -143,6 +143,12 @@ class Caller:
         roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
         return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
 
+    def rights_in(self, workspace_id: str) -> frozenset[Right]:
+        """Return all rights that the caller has in the workspace."""
+        roles = (self.everywhere, self.roles.get(workspace_id))
+        rank = max((_RANKS[role] for role in roles if role is not None), default=-1)
+        return frozenset(right for right, role in LEAST_ROLE.items() if _RANKS[role] <= rank)
+
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
         if not self.may(right, workspace_id):

@@ -48,12 +48,17 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
     On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
-    workspace_id = shown.resource.workspace_id
-    if shown.page not in PAGES or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
-        return
     seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
     page = seen.page(target_of(shown.resource, get_editor().code), page_number(shown.request))
-    common = _context(shown, may_save=shown.caller.may(Right.SAVE, workspace_id))
+    common = {
+        "version": shown.version,
+        "may_save": Right.SAVE in shown.rights,
+        "is_editing": shown.page == EDIT,
+        "add_address": shown.kind.address("comments", shown.resource.pk),
+        "next": shown.request.get_full_path(),
+        "max_body": MAX_BODY,
+        "max_quote": MAX_QUOTE,
+    }
     fields = shown.fields if shown.page != EDIT else ()
     for name in shown.fields:
         own = [thread for thread in page.threads if thread.field == name]
@@ -74,7 +79,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         "threads": page,
         "commentable": commentable(shown.version),
         "beside": _open_in(beside),
-        "people_address": people_address(workspace_id, persons=True),
+        "people_address": people_address(shown.resource.workspace_id, persons=True),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
     yield Panel(slot=Slot.VERSION, html=html, **FILES)
@@ -133,18 +138,6 @@ def page_number(request: HttpRequest) -> int:
     """Return the requested page of the threads, from 1."""
     given = request.GET.get(PARAMETER, "")
     return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else 1
-
-
-def _context(shown: VersionOnPage, *, may_save: bool) -> dict[str, Any]:
-    return {
-        "version": shown.version,
-        "may_save": may_save,
-        "is_editing": shown.page == EDIT,
-        "add_address": shown.kind.address("comments", shown.resource.pk),
-        "next": shown.request.get_full_path(),
-        "max_body": MAX_BODY,
-        "max_quote": MAX_QUOTE,
-    }
 
 
 def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:

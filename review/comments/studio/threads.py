@@ -150,10 +150,12 @@ class Viewpoint:
         """Return a page of the threads that concern the version; takes five queries."""
         rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
         counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
-        pages = max(-(-counted["all"] // THREADS), 1)
+        if not counted["all"]:
+            return ThreadPage(threads=(), number=1, pages=1, open=0, resolved=0)
+        pages = -(-counted["all"] // THREADS)
         number = min(max(number, 1), pages)
         ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
-        found = list(ordered[(number - 1) * THREADS : number * THREADS]) if counted["all"] else []
+        found = list(ordered[(number - 1) * THREADS : number * THREADS])
         replies = _newest_replies(found)
         prefetch_related_objects([*found, *chain.from_iterable(replies.values())], "mentioned")
         stored, content = self._stored(found), Content(self.version.config if self.version else {})
