@@ -31,7 +31,7 @@ from studio.accounts.login_page import LoginPage
 from studio.activity.notifications import MOST, unread
 from studio.error_pages import error_page
 from studio.navigation import MAX_MAIN, Link, Row
-from studio.permissions import caller_of, may_enter
+from studio.permissions import EditorAdmin, caller_of, may_enter
 from studio.preferences.language import catalog_address
 from studio.preferences.stored import preferences_of
 from studio.views import StudioPage
@@ -208,9 +208,10 @@ class StudioSite(AdminSite):
             is_current = here.startswith(address) or section in page.sections
             added.append(Link(title=page.title, address=address + query, is_current=is_current, count=count))
         for model, model_admin in self._registry.items():
-            if not model_admin.has_module_permission(request):
-                continue
-            if not model_admin.has_view_or_change_permission(request):
+            if not isinstance(model_admin, EditorAdmin) and not (
+                model_admin.has_module_permission(request)
+                and model_admin.has_view_or_change_permission(request)
+            ):  # every user of the studio sees the lists of the editor
                 continue
             meta, title = model._meta, getattr(model_admin, "title", "")
             try:

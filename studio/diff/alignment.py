@@ -165,7 +165,8 @@ def _shortest_edit(
             start = x
             while x < len(old) and y < len(new) and old[x] == new[y]:
                 x, y = x + 1, y + 1
-            if not budget.spend(x - start + 1):
+            budget.steps -= x - start + 1
+            if budget.steps < 0:
                 return []
             furthest[diagonal] = x
             if x >= len(old) and y >= len(new):
