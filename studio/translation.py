@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
-from studio.forms.wording import titles
+from studio.field_words import titles
 from studio.named import resource_name, workspace_name
 from studio.people import Place, people
 from versioning.domain import snapshots

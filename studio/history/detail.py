@@ -16,7 +16,7 @@ from editor_client.shared import canonical, ids
 
 from studio import additions
 from studio.diff.readable import Condition, as_text, is_reference, readable
-from studio.forms.wording import in_reading_order, titles, words_of
+from studio.field_words import in_reading_order, titles, words_of
 from studio.history.live import LiveWords, live_in_words
 from studio.history.views import VersionLinksPage
 from studio.limits import PageBudget

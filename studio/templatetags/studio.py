@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
-from studio.forms.wording import place_of
+from studio.field_words import place_of
 from studio.limits import shortened
 from studio.named import id_if_shared, resource_name, workspace_name
 from studio.panels import Panel

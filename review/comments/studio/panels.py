@@ -22,7 +22,7 @@ from review.comments.studio.threads import (
 from review.comments.verbs import MAX_BODY
 from review.models import Comment
 from review.models.reviews import NOT_IN_A_ROW
-from studio.forms.wording import words_of
+from studio.field_words import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from studio.workspaces.people import people_address
 from versioning.conf import get_editor
@@ -68,7 +68,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
-        marks = _marks(shown, own) if shown.page == EDIT else ()
+        marks = _marks(shown, own) if own and shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
     beside = [thread for thread in page.threads if thread.field in fields]

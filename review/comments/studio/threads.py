@@ -21,7 +21,7 @@ from review.comments.verbs import is_own
 from review.models import Comment
 from review.models.reviews import NOT_IN_A_ROW
 from studio.diff.spans import moved
-from studio.forms.wording import in_reading_order, words_of
+from studio.field_words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
 from studio.people import Place, person_name
