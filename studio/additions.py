@@ -32,7 +32,6 @@ from studio.kinds import StudioKind
 from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller
-from versioning.domain.agents import Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
@@ -116,7 +115,7 @@ def address_of(kind: StudioKind, event: Event) -> str:
     return next(filter(None, (one.event_address(kind, event) for one in REGISTERED)), "")
 
 
-def panels(shown: VersionOnPage, code: Registry) -> list[Panel]:
+def panels(shown: VersionOnPage) -> list[Panel]:
     """Return the panels and buttons of the applications that the version concerns."""
     resource, version = shown.resource, shown.version
     on_page = [
@@ -127,7 +126,7 @@ def panels(shown: VersionOnPage, code: Registry) -> list[Panel]:
         and (shown.page in one.panels_on or not one.panels_on)
     ]
     conditional = tuple(one.concerns for one in on_page if one.concerns is not None)
-    concerned = _concerned(conditional, resource, code) if conditional else ()
+    concerned = _concerned(conditional, shown) if conditional else ()
     is_live = version.version_id == resource.active_id
     found: list[Panel] = []
     for one in on_page:
@@ -154,20 +153,15 @@ def panels(shown: VersionOnPage, code: Registry) -> list[Panel]:
     return found
 
 
-def _concerned(
-    functions: tuple[Concerns, ...], resource: VersionedResource, code: Registry
-) -> list[Concerns]:
-    """Return the functions that have rows about a resource; takes one statement, compiled once."""
-    model = type(resource)
-    in_code = resource.kind.in_code and code.overridden_by(resource.pk, resource.workspace_id) is not None
-    rows = _having(model, in_code, functions).get([resource.pk]) if resource.is_stored else []
+def _concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
+    """Return the functions that have rows about the resource; takes one statement, compiled once."""
+    resource, target = shown.resource, shown.target
+    rows = []
+    if resource.is_stored:
+        rows = _having(type(resource), target.identity == IN_CODE, functions).get([resource.pk])
     if rows:
         return [of for of, has_rows in zip(functions, rows[0], strict=True) if has_rows]
-    about = {
-        "kind": resource.kind.slug,
-        "resource_id": resource.pk,
-        "identity": IN_CODE if in_code else resource.uuid,
-    }
+    about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
     return [of for of in functions if any(found.exists() for found in of(about))]
 
 

@@ -28,7 +28,7 @@ def framed(
     frame = {
         **site.each_context(request),
         "page_address": _address_behind(request),
-        "copy": unsaved.copy_of(request),
+        "copy": unsaved.copy_of(request) if request.method == "POST" else "",
     }
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
 

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
 from versioning.domain.access import Caller, Right
+from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -50,6 +51,8 @@ class VersionOnPage:
     """The caller's rights on the resource."""
     kind: StudioKind
     resource: VersionedResource
+    target: Target
+    """The resource, as rows about it identify it."""
     version: Snapshot
     unpublished_blocks: Sequence[str] = ()
     """The ids of the prompt blocks whose changes the page reports as unpublished."""

@@ -16,7 +16,7 @@ from studio.activity.views import ActivityPage
 from studio.bulk.label import LabelChosenPage, TagChosenPage
 from studio.bulk.publish import PublishChosenPage
 from studio.home.views import HomePage
-from studio.preferences.language import ScriptCatalog, translated_packages
+from studio.preferences.stored import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, PreferencesPage, TourPage
 from studio.preview.answers import AnswersPage
 from studio.publishing.waiting import WaitingPage

@@ -23,7 +23,7 @@ from studio.field_words import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
 from studio.people import Place
-from studio.resources.summaries import VISIBILITIES
+from studio.resources.rows import VISIBILITIES
 from versioning.domain.access import Via
 from versioning.domain.events import declared
 from versioning.models import Event

@@ -20,7 +20,7 @@ from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.people import Place, person_name
 from studio.resources.base import IN_CODE, ResourcePage
-from studio.resources.blocks import BlockOnPage, blocks_on_page
+from studio.resources.rows import BlockOnPage, blocks_on_page
 from studio.translation import changes_of, message_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config

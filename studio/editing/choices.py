@@ -14,7 +14,7 @@ from studio.forms.context import ContextControl
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
 from studio.limits import shortened
 from studio.resources.base import ResourcePage
-from studio.resources.summaries import STATES
+from studio.resources.rows import STATES
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import referenced_tools

@@ -22,7 +22,7 @@ from studio.history.views import VersionLinksPage
 from studio.limits import PageBudget
 from studio.publishing.obstacles import obstacle_to, reasons
 from studio.resources.base import ResourcePage
-from studio.resources.blocks import blocks_on_page
+from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound

@@ -13,7 +13,7 @@ from editor_client.shared.instructions import Origin, Piece, placeholders
 
 from studio.field_words import REASONS
 from studio.limits import PageBudget
-from studio.resources.blocks import BlockOnPage
+from studio.resources.rows import BlockOnPage
 from versioning.editor import Explanation
 
 MAX_BLOCKS: Final = 300

@@ -15,8 +15,7 @@ from studio.extensions import Extension
 from studio.field_words import in_reading_order, titles
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
-from studio.resources.rows import Row, etag_field, value_of
-from studio.resources.summaries import Summary
+from studio.resources.rows import Row, Summary, etag_field, value_of
 from studio.translation import message_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

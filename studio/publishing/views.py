@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.instructions import referenced_blocks
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
@@ -23,7 +24,6 @@ from studio.publishing.obstacles import (
     reasons,
 )
 from studio.publishing.usage import DependentsPage
-from studio.resources.blocks import blocks_on_page
 from studio.translation import reference_to, title_of, translated
 from studio.views import with_undo
 from versioning.domain.access import Right
@@ -163,7 +163,9 @@ class PublishPage(DifferencesPage, DependentsPage):
         self.parameters = {"version": version.version_id}
         fields = self.effects(live, version)
         after = self.effective(version)
-        blocks = [block for block in blocks_on_page(after, caller) if block.draft is not None]
+        referenced = dict.fromkeys(block_id for _place, block_id in referenced_blocks(after))
+        readable = [self.blocks[block_id] for block_id in referenced if block_id in self.blocks]
+        blocks = [block for block in readable if block.draft is not None]
         address = self.address("publish")
         return self.page(
             "studio/publishing/publish.html",

@@ -28,9 +28,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.stored import note_opened
-from studio.resources.blocks import blocks_on_page, unpublished
-from studio.resources.rows import stars_of
-from studio.resources.summaries import Summary
+from studio.resources.rows import Summary, blocks_on_page, stars_of, unpublished
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -255,11 +253,12 @@ class ResourcePage(StudioPage):
             rights=self.caller.rights_in(resource.workspace_id) | {Right.READ},
             kind=self.kind,
             resource=resource,
+            target=target_of(resource, self.editor.code),
             version=version,
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.panels(shown, self.editor.code)
+        return additions.panels(shown)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
         """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""

@@ -18,8 +18,7 @@ from studio.limits import shortened
 from studio.named import id_if_shared, resource_name, workspace_name
 from studio.panels import Panel
 from studio.people import Place, display_name, face, people, person, person_name
-from studio.resources.rows import Star
-from studio.resources.summaries import StateWords
+from studio.resources.rows import Star, StateWords
 from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
 from versioning.domain.snapshots import Snapshot, subject_of
 

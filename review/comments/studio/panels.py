@@ -25,11 +25,9 @@ from review.models.reviews import NOT_IN_A_ROW
 from studio.field_words import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from studio.workspaces.people import people_address
-from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
-from versioning.serving.grants import target_of
 
 PAGES: Final = frozenset({"version", "compare", "edit", "publish", "review"})
 EDIT: Final = "edit"
@@ -49,7 +47,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
     seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
-    page = seen.page(target_of(shown.resource, get_editor().code), page_number(shown.request))
+    page = seen.page(shown.target, page_number(shown.request))
     common = {
         "version": shown.version,
         "may_save": Right.SAVE in shown.rights,
