@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -88,18 +89,13 @@ class PublishPage(DifferencesPage, DependentsPage):
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             self.tell(warning)
         message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        return self.back("history", self._with_undo(message, done.resource, before))
-
-    def _with_undo(self, message: str, resource: VersionedResource, before: str | None) -> str:
-        """Return the message with a button that makes live again what was before, if that is still stored."""
-        if before == resource.active_id:
-            return message
+        is_stored = before is None
         if before is not None:
-            try:
-                find_version(resource, before)
-            except NotFound:
-                return message
-        return with_undo(message, self.address("publish"), f"{before or ''}|{resource.etag}")
+            with suppress(NotFound):
+                is_stored = bool(find_version(done.resource, before))
+        if is_stored and before != done.resource.active_id:
+            message = with_undo(message, self.address("publish"), f"{before or ''}|{done.resource.etag}")
+        return self.back("history", message)
 
     def _undone(self, undo: str) -> HttpResponse:
         """Make live again what was before, unless the resource has changed since."""

@@ -28,7 +28,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.stored import note_opened
-from studio.resources.rows import Summary, blocks_on_page, stars_of, unpublished
+from studio.resources.rows import Summary, blocks_on_page, stars_of
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -265,7 +265,8 @@ class ResourcePage(StudioPage):
         if obstacle is None or self.kind.is_shown or self.resource is None:
             return []
         blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
-        return [block.id for block in unpublished(blocks)] if any(one.live is None for one in blocks) else []
+        is_any_missing = any(block.live is None for block in blocks)
+        return [block.id for block in blocks if is_any_missing and block.draft is not None]
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
@@ -274,15 +275,26 @@ class ResourcePage(StudioPage):
         return message
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return a page with the head and the tabs of the resource."""
+        """Return a page with the head and the tabs of the resource, which the person has opened."""
+        resource, personal = self.resource, {}
+        if resource is not None:
+            is_opened = self.request.method == "GET" and status == HTTPStatus.OK
+            if is_opened and "X-Live" not in self.request.headers:
+                note_opened(self.request, self.kind.slug, resource.pk)
+            copies = Right.SAVE in self.rights
+            personal = {
+                "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
+                "duplicate": self.address("duplicate") if copies else "",
+                "proposed_copy": proposed_copy(resource.pk) if copies else "",
+            }
         return super().page(
             template,
             title=title,
             status=status,
             **{
-                **self._personal(status),
+                **personal,
                 "kind": self.kind,
-                "resource": self.resource,
+                "resource": resource,
                 "summary": self.summary,
                 "tabs": self.tabs(),
                 **self._actions(),
@@ -296,21 +308,6 @@ class ResourcePage(StudioPage):
                 **context,
             },
         )
-
-    def _personal(self, status: int) -> dict[str, Any]:
-        """Return the head's personal parts; record that the person opened the resource."""
-        resource = self.resource
-        if resource is None:
-            return {}
-        is_opened = self.request.method == "GET" and status == HTTPStatus.OK
-        if is_opened and "X-Live" not in self.request.headers:
-            note_opened(self.request, self.kind.slug, resource.pk)
-        copies = self.may(Right.SAVE)
-        return {
-            "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
-            "duplicate": self.address("duplicate") if copies else "",
-            "proposed_copy": proposed_copy(resource.pk) if copies else "",
-        }
 
     def tabs(self) -> Row:
         """Return the tabs that the caller may open."""

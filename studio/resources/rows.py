@@ -263,8 +263,3 @@ class BlockOnPage:
 def blocks_on_page(config: Config, caller: Caller) -> list[BlockOnPage]:
     """Return the prompt blocks that a configuration refers to and that the caller may read."""
     return [BlockOnPage.of(block) for block in get_editor().prompt.used_in(config, by=caller)]
-
-
-def unpublished(blocks: list[BlockOnPage]) -> list[BlockOnPage]:
-    """Return the blocks with unpublished changes."""
-    return [block for block in blocks if block.draft is not None]

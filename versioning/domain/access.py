@@ -62,6 +62,15 @@ LEAST_ROLE: Mapping[Right, Role] = {
 }
 
 
+_RIGHTS_WITH: Mapping[Role | None, frozenset[Right]] = {
+    None: frozenset(),
+    **{
+        role: frozenset(right for right, least in LEAST_ROLE.items() if _RANKS[least] <= _RANKS[role])
+        for role in Role
+    },
+}
+
+
 class Action(StrEnum):
     """Something that an API key can be limited to, in addition to the role of its owner."""
 
@@ -78,7 +87,7 @@ class Action(StrEnum):
 
 def roles_with(right: Right) -> list[str]:
     """Return the roles that have a right, by their stored values."""
-    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
+    return [role.value for role in Role if right in _RIGHTS_WITH[role]]
 
 
 class Via(StrEnum):
@@ -140,14 +149,12 @@ class Caller:
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Return whether the caller has the right in the workspace."""
-        roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
-        return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
+        return right in self.rights_in(workspace_id)
 
     def rights_in(self, workspace_id: str) -> frozenset[Right]:
         """Return all rights that the caller has in the workspace."""
-        roles = (self.everywhere, self.roles.get(workspace_id))
-        rank = max((_RANKS[role] for role in roles if role is not None), default=-1)
-        return frozenset(right for right, role in LEAST_ROLE.items() if _RANKS[role] <= rank)
+        everywhere, here = self.everywhere, self.roles.get(workspace_id)
+        return _RIGHTS_WITH[everywhere] | _RIGHTS_WITH[here]
 
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
@@ -179,10 +186,9 @@ class Caller:
 
     def scope(self, right: Right) -> frozenset[str] | None:
         """Return the workspaces in which the caller has the right; None stands for all of them."""
-        least = LEAST_ROLE[right].rank
-        if self.everywhere is not None and self.everywhere.rank >= least:
+        if right in _RIGHTS_WITH[self.everywhere]:
             return None
-        return frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least)
+        return frozenset(workspace for workspace, role in self.roles.items() if right in _RIGHTS_WITH[role])
 
 
 class RightsChanged(Forbidden):

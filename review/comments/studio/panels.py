@@ -47,7 +47,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
     seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
-    page = seen.page(shown.target, page_number(shown.request))
+    requested = shown.request.GET.get(PARAMETER, "")
+    is_number = requested.isascii() and requested.isdecimal() and len(requested) < len("1000000")
+    page = seen.page(shown.target, int(requested) if is_number else 1)
     common = {
         "version": shown.version,
         "may_save": Right.SAVE in shown.rights,
@@ -73,7 +75,8 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     context = {
         **common,
         **_sorted(others),
-        **_pager(shown.request, page),
+        "earlier_address": _page_address(shown.request, page, page.number - 1),
+        "later_address": _page_address(shown.request, page, page.number + 1),
         "threads": page,
         "commentable": commentable(shown.version),
         "beside": _open_in(beside),
@@ -132,12 +135,6 @@ def _in_script(text: str, position: int) -> int:
     return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def page_number(request: HttpRequest) -> int:
-    """Return the requested page of the threads, from 1."""
-    given = request.GET.get(PARAMETER, "")
-    return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else 1
-
-
 def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
     return {
         "open": [thread for thread in threads if not thread.is_resolved],
@@ -149,14 +146,10 @@ def _open_in(threads: list[Thread]) -> int:
     return sum(not thread.is_resolved for thread in threads)
 
 
-def _pager(request: HttpRequest, page: ThreadPage) -> dict[str, str]:
-    """Return the URLs of the previous and the next page; empty if there is none."""
-
-    def address(number: int) -> str:
-        if not 1 <= number <= page.pages:
-            return ""
-        query = request.GET.copy()
-        query[PARAMETER] = str(number)
-        return f"?{query.urlencode()}#comments"
-
-    return {"earlier_address": address(page.number - 1), "later_address": address(page.number + 1)}
+def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
+    """Return the address of another page of the threads; empty if there is none."""
+    if not 1 <= number <= page.pages:
+        return ""
+    query = request.GET.copy()
+    query[PARAMETER] = str(number)
+    return f"?{query.urlencode()}#comments"

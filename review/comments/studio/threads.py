@@ -147,8 +147,19 @@ class Viewpoint:
     caller: Caller
 
     def page(self, target: Target, number: int = 1) -> ThreadPage:
-        """Return a page of the threads that concern the version; takes five queries."""
-        rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
+        """Return a page of the threads that concern the version; takes five queries.
+
+        These are the threads on it, and open ones on earlier versions; of the latest version, all.
+        """
+        resource, version = self.resource, self.version
+        rows = Comment.objects.about(target).filter(parent=None)
+        if resource is not None and version is not None and version.version_id != resource.latest_id:
+            concerning = Q(version_id=version.version_id)
+            if version.source == "database":
+                in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
+                earlier = Q(resolved_at=None, version_number__lt=version.number)
+                concerning |= earlier & ~(in_files | in_git)
+            rows = rows.filter(concerning)
         counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
         if not counted["all"]:
             return ThreadPage(threads=(), number=1, pages=1, open=0, resolved=0)
@@ -170,21 +181,6 @@ class Viewpoint:
     def whole(self, first: Comment) -> Thread:
         """Return one thread without its replies."""
         return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
-
-    def _concerning(self) -> Q:
-        """Return the condition for threads on the version, and open ones on earlier versions.
-
-        The latest version includes all threads on the resource.
-        """
-        resource, version = self.resource, self.version
-        if resource is None or version is None or version.version_id == resource.latest_id:
-            return Q()
-        own = Q(version_id=version.version_id)
-        if version.source != "database":
-            return own
-        in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
-        elsewhere = in_files | in_git
-        return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
     def _stored(self, comments: Sequence[Comment]) -> set[str]:
         """Return which versions with comments still exist; takes one query."""
