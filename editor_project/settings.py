@@ -147,7 +147,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-# Only the studio is translated: `studio.preferences.language`.
+# Only the studio is translated: `studio.preferences.stored`.
 USE_I18N = True
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_TZ = True

@@ -25,7 +25,7 @@ class EvaluationConfig(EditorApp):
     notifications = "evaluation.notifications.OF_EXPERIMENTS"
     topics = "evaluation.notifications.TOPIC"
     api = "evaluation.api_urls"
-    studio = "evaluation.studio.extension.STUDIO"
+    studio = ("evaluation.studio.extension.STUDIO", "evaluation.studio.extension.EVIDENCE")
     error_members = (
         "evaluation.datasets.schemas.DatasetErrorMembers",
         "evaluation.gates.schemas.EvaluationErrorMembers",

@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial, reduce
+from operator import attrgetter, or_
 from typing import TypeVar
+from urllib.parse import urlencode
 
-from django.urls import URLPattern
+from django.contrib.admin.utils import quote
+from django.db.models import Exists, OuterRef
+from django.template.loader import render_to_string
+from django.urls import URLPattern, reverse
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 from django.utils.safestring import SafeString
 
 from studio.extensions import (
+    REGISTERED,
     Action,
     AfterSaving,
+    Concerns,
     Extension,
     NamedInEvent,
     OverlayWords,
     WorkspaceTab,
-    registered,
 )
 from studio.for_you import TaskGroup, in_order
 from studio.kinds import StudioKind
 from studio.navigation import MainPage
+from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller
 from versioning.domain.errors import VersioningError
+from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
+from versioning.models.compiled_queries import ValuesByKeys
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -34,48 +44,48 @@ T = TypeVar("T")
 
 def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
     """Return what all extensions add of a sort, in the order of the applications."""
-    return [one for extension in registered() for one in of(extension)]
+    return [one for extension in REGISTERED for one in of(extension)]
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
     """Return the added URLs below those of the resources of a kind."""
-    found = (import_string(one.resource_urls) for one in registered() if one.resource_urls)
+    found = (import_string(one.resource_urls) for one in REGISTERED if one.resource_urls)
     return [url for urls in found for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
     """Return the added pages at the top of the studio."""
-    return sorted(added(lambda one: one.pages), key=lambda page: page.place)
+    return sorted((page for one in REGISTERED for page in one.pages), key=attrgetter("place"))
 
 
 def account_pages() -> list[MainPage]:
     """Return the added pages in the menu of the signed-in person."""
-    return sorted(added(lambda one: one.account_pages), key=lambda page: page.place)
+    return sorted((page for one in REGISTERED for page in one.account_pages), key=attrgetter("place"))
 
 
 def sends_invitations() -> bool:
     """Return whether the link of an invitation can be sent by mail."""
-    return any(one.sends_invitations() for one in registered())
+    return any(one.sends_invitations() for one in REGISTERED)
 
 
 def tabs() -> list[WorkspaceTab]:
     """Return the added tabs of workspaces."""
-    return sorted(added(lambda one: one.tabs), key=lambda tab: tab.place)
+    return sorted((tab for one in REGISTERED for tab in one.tabs), key=attrgetter("place"))
 
 
 def reasons() -> dict[str, str | Promise]:
     """Return what an admin does by overruling a refusal with a reason, by the code of the refusal."""
-    return {code: words for one in registered() for code, words in one.reasons.items()}
+    return {code: words for one in REGISTERED for code, words in one.reasons.items()}
 
 
 def overlays() -> dict[str, OverlayWords]:
     """Return the overlays that can be previewed and tried, by the names of their selectors."""
-    return {name: words for one in registered() for name, words in one.overlays.items()}
+    return {name: words for one in REGISTERED for name, words in one.overlays.items()}
 
 
 def after_saving(then: str) -> AfterSaving | None:
     """Return the next address after this button of the edit page; None for the page's own buttons."""
-    return next((one.after_saving[then] for one in registered() if then in one.after_saving), None)
+    return next((one.after_saving[then] for one in REGISTERED if then in one.after_saving), None)
 
 
 def for_you(caller: Caller) -> list[TaskGroup]:
@@ -87,44 +97,106 @@ def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> dict[str, list[SafeString]]:
     """Return the further notes of the history on versions, by their ids."""
-    return _together(one.notes(caller, kind, resource, versions) for one in registered())
+    return _together(one.notes(caller, kind, resource, versions) for one in REGISTERED)
 
 
 def list_notes(caller: Caller, kind: StudioKind, resources: Mapping[str, str]) -> dict[str, list[SafeString]]:
     """Return the further notes of a kind's list, by resource id; `resources` maps ids to workspaces."""
-    return _together(one.list_notes(caller, kind, resources) for one in registered() if resources)
+    return _together(one.list_notes(caller, kind, resources) for one in REGISTERED if resources)
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
     """Return the reasons for which newest versions would be refused; the first application's comes first."""
-    return dict(ChainMap(*(dict(one.publish_blockers(caller, resources)) for one in registered())))
+    return dict(ChainMap(*(dict(one.publish_blockers(caller, resources)) for one in REGISTERED)))
 
 
 def address_of(kind: StudioKind, event: Event) -> str:
     """Return the address of what an event is about besides its resource, or empty."""
-    return next(filter(None, (one.event_address(kind, event) for one in registered())), "")
+    return next(filter(None, (one.event_address(kind, event) for one in REGISTERED)), "")
+
+
+def panels(shown: VersionOnPage) -> list[Panel]:
+    """Return the panels and buttons of the applications that the version concerns."""
+    resource, version = shown.resource, shown.version
+    on_page = [
+        one
+        for one in REGISTERED
+        if (one.panels is not None or one.buttons)
+        and one.panels_need in shown.rights
+        and (shown.page in one.panels_on or not one.panels_on)
+    ]
+    conditional = tuple(one.concerns for one in on_page if one.concerns is not None)
+    concerned = _concerned(conditional, shown) if conditional else ()
+    is_live = version.version_id == resource.active_id
+    found: list[Panel] = []
+    for one in on_page:
+        of_version = one.panels if one.concerns is None or one.concerns in concerned else None
+        if of_version is not None:
+            found += of_version(shown)
+        for button in one.buttons:
+            if button.right not in shown.rights or shown.page in button.off:
+                continue
+            if button.on and shown.page not in button.on:
+                continue
+            if (is_live and not button.for_live) or (of_version and not button.with_panels):
+                continue
+            if button.applies is not None and not button.applies(shown):
+                continue
+            address = reverse(shown.kind.url_prefix + button.page, args=[quote(resource.pk)])
+            context = {
+                "address": f"{address}?{urlencode({'version': version.version_id})}",
+                "page": shown.page,
+                "state": partial(resource.state_of, version),
+            }
+            html = render_to_string(button.template, context)
+            found.append(Panel(slot=Slot.ACTIONS, html=html, stylesheets=button.stylesheets))
+    return found
+
+
+def _concerned(functions: tuple[Concerns, ...], shown: VersionOnPage) -> list[Concerns]:
+    """Return the functions that have rows about the resource; takes one statement, compiled once."""
+    resource, target = shown.resource, shown.target
+    rows = []
+    if resource.is_stored:
+        rows = _having(type(resource), target.identity == IN_CODE, functions).get([resource.pk])
+    if rows:
+        return [of for of, has_rows in zip(functions, rows[0], strict=True) if has_rows]
+    about = {"kind": target.kind, "resource_id": target.id, "identity": target.identity}
+    return [of for of in functions if any(found.exists() for found in of(about))]
+
+
+@lru_cache(maxsize=64)
+def _having(model: type[VersionedResource], in_code: bool, functions: tuple[Concerns, ...]) -> ValuesByKeys:  # noqa: FBT001
+    about = {
+        "kind": model.kind.slug,
+        "resource_id": OuterRef("pk"),
+        "identity": IN_CODE if in_code else OuterRef("uuid"),
+    }
+    has = {f"has_{number}": reduce(or_, map(Exists, of(about))) for number, of in enumerate(functions)}
+    return ValuesByKeys(model._default_manager.order_by().annotate(**has).values_list(*has))
 
 
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
     """Return the added actions on a version."""
-    return added(lambda one: one.actions(caller, kind, resource, version))
+    functions = [one.actions for one in REGISTERED if one.actions is not None]
+    return [action for of in functions for action in of(caller, kind, resource, version)]
 
 
 def links(
     caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
 ) -> dict[tuple[str, str], list[Action]]:
     """Return the links next to versions of several resources, by the slug of the kind and the id."""
-    return _together(one.links(caller, versions) for one in registered())
+    return _together(one.links(caller, versions) for one in REGISTERED)
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
     """Return the objects besides resources that events name, by position and ordinal."""
-    return dict(ChainMap(*(dict(one.named_in_events(caller, events)) for one in registered())))
+    return dict(ChainMap(*(dict(one.named_in_events(caller, events)) for one in REGISTERED)))
 
 
 def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address of a page that can resolve an application's error, or None."""
-    found = (one.way_out(kind, resource_id, error) for one in registered())
+    found = (one.way_out(kind, resource_id, error) for one in REGISTERED)
     return next((one for one in found if one is not None), None)
 
 

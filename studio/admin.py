@@ -11,7 +11,7 @@ slashes.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.auth import get_user_model
@@ -53,6 +53,9 @@ from versioning.domain.access import Role
 from versioning.domain.errors import NotFound
 from versioning.models import Workspace
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 
 @admin.register(*(kind.model for kind in KINDS), site=site)
 class ResourceAdmin(EditorAdmin):
@@ -63,10 +66,10 @@ class ResourceAdmin(EditorAdmin):
         """The kind that the model holds."""
         return next(kind for kind in KINDS if kind.model is self.model)
 
-    @property
-    def title(self) -> str:  # type: ignore[override]
+    @cached_property
+    def title(self) -> StrOrPromise:  # type: ignore[override]
         """The title of its list."""
-        return self.kind.title
+        return self.kind.words.title
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether the caller may read it; public resources need no role in their workspace."""
@@ -184,11 +187,7 @@ class WorkspaceAdmin(EditorAdmin):
             page("<str:workspace>/keys/<str:prefix>/revoke/", RevokePage, "revoke"),
             page("<str:workspace>/activity/", WorkspaceActivityPage, "activity"),
             redirect("<str:workspace>/audit/", "versioning_workspace_activity"),
-            *(
-                path("<str:workspace>/", include(added.urls))
-                for added in extensions.registered()
-                if added.urls
-            ),
+            *(path("<str:workspace>/", include(added.urls)) for added in extensions.REGISTERED if added.urls),
         ]
 
 

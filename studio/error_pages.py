@@ -25,25 +25,14 @@ def framed(
     request: HttpRequest, template: str, *, title: str, status: int = 200, **context: Any
 ) -> TemplateResponse:
     """Return a page in the frame of the studio."""
-    frame = {
-        **site.each_context(request),
-        "page_address": _address_behind(request),
-        "copy": unsaved.copy_of(request),
-    }
+    frame = {**site.each_context(request), "page_address": "", "copy": ""}
+    if request.method == "POST":
+        # The page to go back to: where the form was sent to, or was sent from if that accepts only forms.
+        view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
+        is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
+        frame["page_address"] = request.get_full_path() if is_page else came_from(request)
+        frame["copy"] = unsaved.copy_of(request)
     return TemplateResponse(request, template, {**frame, "title": title, **context}, status=status)
-
-
-def _address_behind(request: HttpRequest) -> str:
-    """Return the page to go back to after this answer to a form; empty for a page.
-
-    It is the address that the form was sent to, or the page that it was sent from if that address accepts
-    only forms.
-    """
-    if request.method != "POST":
-        return ""
-    view = getattr(request.resolver_match.func, "view_class", None) if request.resolver_match else None
-    is_page = hasattr(view, "get") and "get" in getattr(view, "http_method_names", ())
-    return request.get_full_path() if is_page else came_from(request)
 
 
 def wants_json(request: HttpRequest) -> bool:

@@ -7,10 +7,12 @@ draw the frame.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 
@@ -52,8 +54,8 @@ class ResourceTab:
     """The title for people who may not save; empty for the same."""
     right: Right | None = None
     """The right required to open it; None requires only reading the resource."""
-    kinds: Callable[[StudioKind], bool] = lambda _kind: True
-    """Which kinds have the page."""
+    kinds: Callable[[StudioKind], bool] | None = None
+    """Which kinds have the page; None for all."""
     needs_record: bool = False
     """Whether it is hidden for an agent that only code defines."""
 
@@ -75,8 +77,37 @@ Notices = Callable[[Caller, str | None], Iterable[Notice]]
 
 Panels = Callable[[VersionOnPage], Iterable[Panel]]
 """Returns an application's panels on a page about a version."""
+Concerns = Callable[[Mapping[str, Any]], Sequence[QuerySet[Any]]]
+"""Returns the rows of an application about a resource.
+
+It receives the values of the columns that identify the resource, by their usual names: `kind`, `resource_id`
+and `identity`. They are expressions, because the rows of all applications are looked for in one statement,
+which is compiled once.
+"""
 SubjectPanels = Callable[[SubjectOnPage], Iterable[Panel]]
 """Returns an application's panels on another application's page that is not about a version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VersionButton:
+    """A link next to the buttons of pages about a version, to a page of the resource about this version."""
+
+    page: str
+    """The page, like that of a `ResourceTab`; its address has the query `version`."""
+    template: str
+    """The template of the button, with the `address`, the `page` on which it stands, and the `state`."""
+    right: Right
+    on: Collection[str] = ()
+    """The pages on which it stands (`VersionOnPage.page`), if not all."""
+    off: Collection[str] = ()
+    """The pages on which it does not."""
+    stylesheets: Sequence[str] = ()
+    for_live: bool = False
+    """Whether it also stands on pages about the live version."""
+    with_panels: bool = False
+    """Whether it also stands on pages on which the application's panels were asked."""
+    applies: Callable[[VersionOnPage], bool] | None = None
+    """Returns whether the version can have it; None if any can."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +241,14 @@ class Extension:
     tabs: Sequence[WorkspaceTab] = ()
     resource_tabs: Sequence[ResourceTab] = ()
     notices: Notices = lambda _caller, _workspace_id: ()
-    panels: Panels = lambda _shown: ()
+    panels: Panels | None = None
+    panels_on: Collection[str] = ()
+    """The pages with panels of it (`VersionOnPage.page`), if not all."""
+    panels_need: Right = Right.READ
+    """The right that its panels and buttons require."""
+    concerns: Concerns | None = None
+    """The rows that make its panels necessary: they are not asked about a resource without such a row."""
+    buttons: Sequence[VersionButton] = ()
     subject_panels: SubjectPanels = lambda _shown: ()
     next_steps: NextSteps = lambda _caller, _kind, _resource, _version: ()
     after_saving: Mapping[str, AfterSaving] = field(default_factory=dict)
@@ -219,7 +257,7 @@ class Extension:
     notes: Notes = lambda _caller, _kind, _resource, _versions: {}
     list_notes: ListNotes = lambda _caller, _kind, _resources: {}
     publish_blockers: PublishBlockers = lambda _caller, _resources: {}
-    actions: Actions = lambda _caller, _kind, _resource, _version: ()
+    actions: Actions | None = None
     chosen: ChosenActions = lambda _caller, _page: ()
     answer_actions: AnswerActions = lambda _caller: ()
     links: Links = lambda _caller, _versions: {}
@@ -241,15 +279,11 @@ class Extension:
     """The overlays that can be previewed and tried, by the names of their selectors."""
 
 
-_registered: list[Extension] = []
+REGISTERED: Final[list[Extension]] = []
+"""The extensions, in the order of the applications."""
 
 
 def register(extension: Extension) -> None:
     """Add an application's extension, before the first request."""
     require_instance(extension, Extension, by="extensions.register()")
-    _registered.append(extension)
-
-
-def registered() -> Sequence[Extension]:
-    """Return the extensions, in the order of the applications."""
-    return _registered
+    REGISTERED.append(extension)

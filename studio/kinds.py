@@ -67,11 +67,16 @@ class StudioKind(ResourceKind):
     def address(self, page: str, resource_id: str | None = None, *rest: str) -> str:
         """Return the address of a page: of a resource, or of the kind (`changelist`, `add`)."""
         arguments = rest if resource_id is None else (quote(resource_id), *rest)
-        return reverse(f"studio:{self.url_name(page)}", args=arguments)
+        return reverse(self.url_prefix + page, args=arguments)
+
+    @cached_property
+    def url_prefix(self) -> str:
+        """The full URL name of a page, up to the page, in the form of `ModelAdmin` pages."""
+        return f"studio:{self.model._meta.app_label}_{self.model._meta.model_name}_"
 
     def url_name(self, page: str) -> str:
-        """Return the URL name of a page, in the form of `ModelAdmin` pages."""
-        return f"{self.model._meta.app_label}_{self.model._meta.model_name}_{page}"
+        """Return the URL name of a page, for its route."""
+        return f"{self.url_prefix}{page}".removeprefix("studio:")
 
 
 KINDS_BY_SLUG: Final = {kind.slug: StudioKind.of(kind) for kind in kinds.KINDS}

@@ -47,7 +47,7 @@ class PageBudget:
 
     def take(self, text: str) -> str:
         """Charge a text; return it, or as much of its beginning as the budget allows."""
-        shown = clipped(text, max(self.characters, 0))
+        shown = text if len(text) <= self.characters else clipped(text, max(self.characters, 0))
         self.characters -= len(shown)
         return shown
 

@@ -14,8 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 
 from studio.marks import with_names
-from studio.preferences.language import language_of
-from studio.preferences.stored import zone_of_pages
+from studio.preferences.stored import language_of, zone_of_pages
 
 POLICY = "; ".join(
     f"{directive} {sources}"
@@ -60,7 +59,7 @@ def studio_pages(
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not is_studio(request):
+        if not request.path.startswith(_home(get_script_prefix(), get_urlconf())):
             answer = get_response(request)
             answer["Permissions-Policy"] = PERMISSIONS
             return answer
@@ -74,11 +73,6 @@ def studio_pages(
         return response
 
     return middleware
-
-
-def is_studio(request: HttpRequest) -> bool:
-    """Return whether a request is for the studio."""
-    return request.path.startswith(_home(get_script_prefix(), get_urlconf()))
 
 
 @lru_cache(maxsize=16)

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from studio.kinds import StudioKind
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
+from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 
@@ -46,8 +47,12 @@ class VersionOnPage:
     request: HttpRequest
     caller: Caller
     """The caller, who may at least read the version."""
+    rights: frozenset[Right]
+    """The caller's rights on the resource."""
     kind: StudioKind
     resource: VersionedResource
+    target: Target
+    """The resource, as rows about it identify it."""
     version: Snapshot
     unpublished_blocks: Sequence[str] = ()
     """The ids of the prompt blocks whose changes the page reports as unpublished."""

@@ -66,7 +66,10 @@ class PersonMention:
     def shown(cls, mentions: Sequence[Self], request: HttpRequest) -> list[Shown]:
         """Return the people by their names; one query, and none if all accounts are known."""
         users = _accounts(mentions, request)
-        names = {(one.username, one.is_account): _name_among(users, one) for one in mentions}
+        names: dict[tuple[str, bool], str] = {}
+        for one in mentions:
+            user = users.get(one.username) if one.is_account else None
+            names[one.username, one.is_account] = one.username if user is None else display_name(user)
         shared = Counter(map(_comparable, names.values()))
         own_name = request.user.get_username()
         return [
@@ -148,14 +151,11 @@ def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mappin
     return found | known
 
 
-def _name_among(users: Mapping[str, Any], mention: PersonMention) -> str:
-    user = users.get(mention.username) if mention.is_account else None
-    return mention.username if user is None else display_name(user)
-
-
 def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) -> Shown:
     called = _you(name, mention.place) if is_you else name
-    is_mistakable = is_shared or _is_like_another(name, mention.username)
+    # A display name of one word could be taken for the user name of another person.
+    is_like_another = " " not in name and _comparable(name) != _comparable(mention.username)
+    is_mistakable = is_shared or is_like_another
     told_apart = mention.username if is_mistakable and called == name else ""
     text = f"{called} ({told_apart})" if told_apart else called
     if not mention.has_face:
@@ -173,11 +173,6 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 def _comparable(name: str) -> str:
     """Return a name for comparisons, as people would take it for another."""
     return caseless(unicodedata.normalize("NFKC", name))
-
-
-def _is_like_another(name: str, username: str) -> bool:
-    """Return whether a display name could be taken for the user name of another person: it is one word."""
-    return " " not in name and _comparable(name) != _comparable(username)
 
 
 def reserved_names() -> set[str]:

@@ -5,8 +5,7 @@ Pages call them to decide what to show and whether to open. The editor's verbs, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.http import HttpRequest
@@ -16,14 +15,6 @@ from versioning.models import VersionedResource, Workspace, caller_for
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
-
-_PERMISSIONS: Final[Mapping[Right, str]] = {
-    Right.READ: "view",
-    Right.READ_DRAFTS: "view_drafts",
-    Right.SAVE: "change",
-    Right.PUBLISH: "publish",
-    Right.ADMINISTER: "administer",
-}
 
 
 def caller_of(request: HttpRequest) -> Caller:
@@ -50,11 +41,6 @@ class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
     title: StrOrPromise = ""
     """The title of the list in the navigation."""
 
-    def may(self, request: HttpRequest, right: Right, obj: Any = None) -> bool:
-        """Return whether the caller has the permission for a right, on an object or on any."""
-        allowed: bool = getattr(self, f"has_{_PERMISSIONS[right]}_permission")(request, obj)
-        return allowed
-
     def has_module_permission(self, request: HttpRequest) -> bool:
         """Return whether to show the list: every user of the studio sees it."""
         return may_enter(caller_of(request))
@@ -62,10 +48,6 @@ class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether an object may be read; without an object, True for every user of the studio."""
         return may_enter(caller_of(request)) if obj is None else self._has_right(request, Right.READ, obj)
-
-    def has_view_drafts_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether drafts and history may be read."""
-        return self._has_right(request, Right.READ_DRAFTS, obj)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether drafts may be saved."""

@@ -20,7 +20,7 @@ METHOD = "sign_in_method"
 
 def added() -> list[SignInExtension]:
     """Return the parts of all applications."""
-    return [one.sign_in for one in extensions.registered() if one.sign_in is not None]
+    return [one.sign_in for one in extensions.REGISTERED if one.sign_in is not None]
 
 
 def takes_passwords() -> bool:

@@ -18,9 +18,10 @@ from django.http.response import HttpResponseBase
 from django.template import engines
 from django.template.backends.django import DjangoTemplates, Template
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, include, path, reverse
+from django.urls import NoReverseMatch, URLPattern, URLResolver, include, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.functional import SimpleLazyObject
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
@@ -29,10 +30,9 @@ from studio.accounts.forms import ChangePasswordForm, with_retry_after
 from studio.accounts.login_page import LoginPage
 from studio.activity.notifications import MOST, unread
 from studio.error_pages import error_page
-from studio.navigation import MAX_MAIN, Link, MainPage, Row
-from studio.permissions import caller_of, may_enter
-from studio.preferences.language import catalog_address
-from studio.preferences.stored import preferences_of
+from studio.navigation import MAX_MAIN, Link, Row
+from studio.permissions import EditorAdmin, caller_of, may_enter
+from studio.preferences.stored import catalog_address, preferences_of
 from studio.views import StudioPage
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -143,14 +143,14 @@ class StudioSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Return the context of every page's frame."""
-        context = super().each_context(request)
+        caller = caller_of(request)
         return {
-            **context,
-            "navigation": self._navigation(request, context["available_apps"]),
+            **super().each_context(request),
+            "navigation": self._navigation(request, caller),
             "bell": {"unread": SimpleLazyObject(lambda: unread(request)), "most": MOST},
             "preferences": preferences_of(request),
             "has_names": bool(name_fields()),
-            "administers": caller_of(request).scope(Right.ADMINISTER) != frozenset(),
+            "administers": caller.scope(Right.ADMINISTER) != frozenset(),
             "account_pages": additions.account_pages(),
             "script_catalog": catalog_address(),
         }
@@ -177,28 +177,54 @@ class StudioSite(AdminSite):
         """Answer for an address without a page."""
         return error_page(request, 404, _("Page not found"), _("No page has this address."))
 
-    def _navigation(self, request: HttpRequest, app_list: list[dict[str, Any]]) -> Row:
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:
+        """Return Django's list of the models, once a template uses it: the studio's pages have their own."""
+        return SimpleLazyObject(lambda: super(StudioSite, self).get_app_list(request, app_label))
+
+    def _navigation(self, request: HttpRequest, caller: Caller) -> Row:
         """Return the links at the top: home, the kinds, the applications' pages, then all other lists."""
-        listed = [one for app in app_list for one in app["models"] if one["admin_url"]]
-        titles = {one["model"]: getattr(self.get_model_admin(one["model"]), "title", "") for one in listed}
-        registered = [*self._registry]
-        listed.sort(key=lambda one: (not titles[one["model"]], registered.index(one["model"])))
-        home, here = reverse("studio:index"), request.path
-        pages, section = _main_links(caller_of(request), here, _route_below_workspace(request))
-
-        def links(*, of_kinds: bool) -> list[Link]:
-            return [
-                Link(
-                    title=titles[one["model"]] or one["name"],
-                    address=one["admin_url"],
-                    is_current=not section and here.startswith(one["admin_url"]),
-                )
-                for one in listed
-                if issubclass(one["model"], VersionedResource) is of_kinds
-            ]
-
-        first = Link(title=_("Home"), address=home, is_current=here == home)
-        return Row.of([first, *links(of_kinds=True), *pages, *links(of_kinds=False)], MAX_MAIN)
+        home, here, match = reverse("studio:index"), request.path, request.resolver_match
+        # The route of a page below a workspace, such as `datasets/<str:dataset>/`.
+        route = match.route.partition("<str:workspace>/")[2] if match is not None else ""
+        pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
+        sections = [one for page in pages for one in page.sections if route.startswith(one)]
+        section = max(sections, key=len, default="")
+        # Every page shows how much waits for the caller, so it is cached until a resource or a person's
+        # rights change. Changes without a resource, such as of a policy, make all cached answers outdated.
+        counts: dict[str, int] = get_editor().cache.remembered(
+            ("waiting", caller.user_id, caller.username, caller.rights),
+            RIGHTS,
+            lambda: {page.page: page.waiting(caller) for page in pages},
+            *_CHANGES,
+        )
+        kinds = [Link(title=_("Home"), address=home, is_current=here == home)]
+        added: list[Link] = []
+        others: list[Link] = []
+        untitled: list[Link] = []
+        for page in pages:
+            address, count = reverse(f"studio:{page.page}"), counts[page.page]
+            query = f"?{page.waiting_query}" if count and page.waiting_query else ""
+            is_current = here.startswith(address) or section in page.sections
+            added.append(Link(title=page.title, address=address + query, is_current=is_current, count=count))
+        for model, model_admin in self._registry.items():
+            if not isinstance(model_admin, EditorAdmin) and not (
+                model_admin.has_module_permission(request)
+                and model_admin.has_view_or_change_permission(request)
+            ):  # every user of the studio sees the lists of the editor
+                continue
+            meta, title = model._meta, getattr(model_admin, "title", "")
+            try:
+                address = reverse(f"studio:{meta.app_label}_{meta.model_name}_changelist")
+            except NoReverseMatch:
+                continue
+            link = Link(
+                title=title or str(capfirst(meta.verbose_name_plural)),
+                address=address,
+                is_current=not section and here.startswith(address),
+            )
+            group = kinds if issubclass(model, VersionedResource) else others if title else untitled
+            group.append(link)
+        return Row.of([*kinds, *added, *others, *untitled], MAX_MAIN)
 
 
 def _in_frame(names: str | Sequence[str]) -> Template:
@@ -221,37 +247,3 @@ def _templates() -> DjangoTemplates:
     return DjangoTemplates(
         {"NAME": "studio", "DIRS": settings["DIRS"], "APP_DIRS": False, "OPTIONS": options}
     )
-
-
-def _route_below_workspace(request: HttpRequest) -> str:
-    """Return the route of a page below a workspace, such as `datasets/<str:dataset>/`; empty elsewhere."""
-    match = request.resolver_match
-    return match.route.partition("<str:workspace>/")[2] if match is not None else ""
-
-
-def _main_links(caller: Caller, here: str, route: str) -> tuple[list[Link], str]:
-    """Return the links that the caller may open, and the section to which the shown page belongs.
-
-    `here` is its path, `route` its route below a workspace.
-    """
-    pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
-    sections = [one for page in pages for one in page.sections if route.startswith(one)]
-    section = max(sections, key=len, default="")
-    return [_link(page, caller, here, section) for page in pages], section
-
-
-def _link(page: MainPage, caller: Caller, here: str, section: str) -> Link:
-    address, count = reverse(page.route), _waiting(page, caller)
-    query = f"?{page.waiting_query}" if count and page.waiting_query else ""
-    is_current = here.startswith(address) or section in page.sections
-    return Link(title=page.title, address=address + query, is_current=is_current, count=count)
-
-
-def _waiting(page: MainPage, caller: Caller) -> int:
-    """Return how much waits for the caller, cached until a resource or a person's rights change.
-
-    Every page shows it. Changes without a resource, such as of a policy, make all cached answers outdated.
-    """
-    key = ("waiting", page.page, caller.user_id, caller.username, caller.rights)
-    count: int = get_editor().cache.remembered(key, RIGHTS, lambda: page.waiting(caller), *_CHANGES)
-    return count

@@ -7,7 +7,7 @@ from typing import Any, Final
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
-from studio.forms.wording import titles
+from studio.field_words import titles
 from studio.named import resource_name, workspace_name
 from studio.people import Place, people
 from versioning.domain import snapshots
@@ -74,11 +74,15 @@ MAX_NAMED_FIELDS = 4
 
 def title_of(version: Snapshot) -> str:
     """Return the name of a version where it stands alone: `Version 3`, `Git 2f7341a` or `File`."""
+    if version.source == "database":
+        return _("Version {number}").format(number=version.number)
     return translated(snapshots.title_of(version))
 
 
 def reference_to(version: Snapshot) -> str:
     """Return the name for use in a sentence: `version 3`, `Git 2f7341a` or `the override file`."""
+    if version.source == "database":
+        return _("version {number}").format(number=version.number)
     return translated(snapshots.reference_to(version))
 
 

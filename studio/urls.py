@@ -16,7 +16,7 @@ from studio.activity.views import ActivityPage
 from studio.bulk.label import LabelChosenPage, TagChosenPage
 from studio.bulk.publish import PublishChosenPage
 from studio.home.views import HomePage
-from studio.preferences.language import ScriptCatalog, translated_packages
+from studio.preferences.stored import ScriptCatalog, translated_packages
 from studio.preferences.views import DensityPage, PreferencesPage, TourPage
 from studio.preview.answers import AnswersPage
 from studio.publishing.waiting import WaitingPage
@@ -32,7 +32,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("publish/", PublishChosenPage.as_view(), name="publish_chosen"),
     path("label/", LabelChosenPage.as_view(), name="label_chosen"),
     path("tag/", TagChosenPage.as_view(), name="tag_chosen"),
-    *(path("", include(added.own_urls)) for added in extensions.registered() if added.own_urls),
+    *(path("", include(added.own_urls)) for added in extensions.REGISTERED if added.own_urls),
     path("access/", AccessPage.as_view(), name="access"),
     path("people/", PeoplePage.as_view(), name="people"),
     path("activity/", ActivityPage.as_view(), name="activity"),

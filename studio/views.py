@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -69,7 +70,7 @@ class StudioPage(View):
         super().setup(request, *args, **kwargs)
         self.caller = caller_of(request)
 
-    @property
+    @cached_property
     def editor(self) -> Editor:
         """The editor of this installation."""
         return get_editor()

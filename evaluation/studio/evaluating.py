@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
@@ -29,7 +29,7 @@ from evaluation.scoring.models import Scorer
 from evaluation.studio.base import address_of_experiment
 from evaluation.studio.comparison import sentences
 from evaluation.studio.experiments import STATES
-from studio.extensions import Action
+from studio.extensions import Action, VersionButton
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.base import ResourcePage
@@ -51,6 +51,17 @@ BUTTON: Final = "evaluate"
 CHOOSING: Final = "choose-dataset"
 """The value of the button in the menu of the edit page."""
 EDITING: Final = frozenset({"edit", "since"})
+PAGES: Final = EDITING | SLOTS.keys()
+BUTTON_OF_VERSIONS: Final = VersionButton(
+    page="evaluate",
+    template="evaluation/choose_button.html",
+    right=Right.SAVE,
+    on=SLOTS,
+    for_live=True,
+    stylesheets=STYLESHEETS,
+    applies=lambda shown: shown.kind.slug == AGENT.slug and not shown.version.read_only,
+)
+"""The button while there is no experiment with the agent."""
 
 
 def address_of(kind: StudioKind, resource_id: str, version_id: str) -> str:
@@ -204,18 +215,20 @@ class Result:
         return sentences(compared(self.row, baseline))[:2]
 
 
+def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return the experiments with an agent, without which there is no panel."""
+    return [Experiment.objects.filter(target_type=about["kind"], target_id=about["resource_id"])]
+
+
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield the result of the last evaluation of a version, and the button that evaluates it.
 
     Where gates ask for evidence, their own panel has the button.
     """
     resource, version, caller = shown.resource, shown.version, shown.caller
-    is_about_agent = shown.kind.slug == AGENT.slug and not version.read_only
-    if not is_about_agent or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
+    if shown.kind.slug != AGENT.slug or version.read_only:
         return
-    if shown.page not in EDITING and shown.page not in SLOTS:
-        return
-    may_save = caller.may(Right.SAVE, resource.workspace_id)
+    may_save = Right.SAVE in shown.rights
     last = last_of(resource, caller) if may_save else None
     if shown.page in EDITING and last is not None:
         html = render_to_string("evaluation/evaluate_button.html", {"button": BUTTON, "last": last})

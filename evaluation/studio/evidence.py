@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.admin.utils import quote
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
@@ -147,19 +148,16 @@ class Line:
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield what the gates say, for people who may read drafts; nothing where no gate is asked."""
+    """Yield what the gates say; nothing where no gate is asked."""
     resource, version, caller = shown.resource, shown.version, shown.caller
-    is_live = version.version_id == resource.active_id
-    if shown.page not in SLOTS or is_live or not caller.may(Right.READ_DRAFTS, resource.workspace_id):
+    if version.version_id == resource.active_id:
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = (
-        [one for one in judged(request) if known_to(caller, one)] if Gate.objects.enabled().exists() else []
-    )
+    found = [one for one in judged(request) if known_to(caller, one)]
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
-        "publish_address": publish if caller.may(Right.PUBLISH, resource.workspace_id) else "",
+        "publish_address": publish if Right.PUBLISH in shown.rights else "",
         "hidden": {
             "kind": shown.kind.slug,
             "resource": resource.pk,
@@ -168,6 +166,11 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         },
     }
     yield from _panel(SLOTS[shown.page], found, shown, resource.workspace_id, context)
+
+
+def enabled_gates(_about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return the gates: one anywhere may be about what names the resource."""
+    return [Gate.objects.enabled()]
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:

@@ -14,14 +14,7 @@ from evaluation.studio import adding, evaluating, evidence, experiments, trying
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.kinds import StudioKind
 from studio.navigation import MainPage
-from studio.panels import Panel, VersionOnPage
 from versioning.domain.access import Right
-
-
-def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield what gates say of a version, and the result of its last evaluation."""
-    yield from evaluating.panels(shown)
-    yield from evidence.panels(shown)
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
@@ -34,14 +27,16 @@ STUDIO: Final = Extension(
     urls="evaluation.studio.urls",
     own_urls="evaluation.studio.own_urls",
     answer_actions=adding.answer_actions,
-    panels=panels,
+    panels=evaluating.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=evaluating.PAGES,
+    concerns=evaluating.experiments_with,
+    buttons=[evaluating.BUTTON_OF_VERSIONS],
     actions=evaluating.actions,
     after_saving={
         evaluating.BUTTON: evaluating.after_saving,
         evaluating.CHOOSING: evaluating.chosen_after_saving,
     },
-    subject_panels=evidence.subject_panels,
-    notes=evidence.notes,
     named_in_events=experiments.named_in_events,
     reasons={EvaluationRequired.code: _("Publish without evidence")},
     resource_urls="evaluation.studio.extension.resource_urls",
@@ -64,3 +59,12 @@ STUDIO: Final = Extension(
         WorkspaceTab(page="gates", title=_("Gates"), right=Right.READ_DRAFTS, place=61),
     ],
 )
+EVIDENCE: Final = Extension(
+    panels=evidence.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=evidence.SLOTS,
+    concerns=evidence.enabled_gates,
+    subject_panels=evidence.subject_panels,
+    notes=evidence.notes,
+)
+"""What gates say."""

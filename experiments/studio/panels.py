@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
@@ -17,8 +18,9 @@ from experiments.rollouts.ending import running_of
 from experiments.rollouts.models import Rollout
 from experiments.studio.charts import DAYS, MAX_DAYS, Chart
 from experiments.studio.forms import percent
-from experiments.studio.links import of_form, of_rollout
+from experiments.studio.links import of_rollout
 from experiments.usage.verbs import runs_of_many
+from studio.extensions import VersionButton
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
@@ -33,31 +35,25 @@ STYLESHEETS: Final = ["experiments/experiments.css"]
 WITH_STRIP: Final = frozenset(
     {"edit", "since", "history", "version", "publish", "schedule", "review", "share"}
 )
-WITH_BUTTON: Final = frozenset({"history", "version", "publish"})
+BUTTON: Final = VersionButton(
+    page="share",
+    template="experiments/button.html",
+    right=Right.PUBLISH,
+    on={"history", "version", "publish"},
+    applies=lambda shown: shown.resource.active_id is not None and shown.resource.pointers is None,
+)
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the running rollout for people who may read drafts, and the button for publishers."""
-    workspace_id = shown.resource.workspace_id
-    if not shown.caller.may(Right.READ_DRAFTS, workspace_id):
-        return
+    """Yield the running rollout."""
     running = running_of(shown.resource)
-    if running is not None and shown.page in WITH_STRIP:
+    if running is not None:
         yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
-    if running is None and shown.page in WITH_BUTTON and _may_start(shown):
-        context = {
-            "address": of_form(shown.kind, shown.resource.pk, shown.version.version_id),
-            "is_wide": shown.page == "version",
-        }
-        yield Panel(slot=Slot.ACTIONS, html=render_to_string("experiments/button.html", context))
 
 
-def _may_start(shown: VersionOnPage) -> bool:
-    """Return whether the caller may start a rollout of the version."""
-    resource = shown.resource
-    is_possible = resource.active_id is not None and resource.pointers is None
-    is_live = shown.version.version_id == resource.active_id
-    return is_possible and not is_live and shown.caller.may(Right.PUBLISH, resource.workspace_id)
+def running(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return the running rollout of a resource, without which there is no panel."""
+    return [Rollout.objects.running().filter(**about)]
 
 
 def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:

@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from releases.automatic import automatic_among, changeable
+from releases.items import is_file
 from releases.models import Release
 from releases.models.releases import MAX_TITLE, State
-from releases.studio.choosing import as_chosen, can_be_released, items_of
+from releases.studio.choosing import as_chosen, items_of
 from releases.studio.links import of_release
 from releases.studio.publish_many import workspace_of
 from releases.studio.wording import title_for
@@ -51,7 +52,7 @@ class AddPage(ChosenPage):
         """Return why a resource cannot be in a release."""
         if not self.caller.may(Right.SAVE, draft.resource.workspace_id):
             return _("You may not prepare releases in its workspace.")
-        if not can_be_released(draft.resource):
+        if is_file(self.editor, draft.resource):
             return _("Its override is kept as a file, which no release can publish.")
         return ""
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from releases.items import is_file
 from studio.publishing.drafts import Draft
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.editor.bulk import Choice
-from versioning.models import VersionedResource
 
 
 def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
@@ -32,8 +30,3 @@ def as_chosen(
             versions = get_editor().collection(choice.kind)
             found[key] = found[key].of(versions.version(choice.id, choice.version_id, by=caller).version)
     return found
-
-
-def can_be_released(resource: VersionedResource) -> bool:
-    """Return whether a release can publish versions of a resource: not for an override stored as a file."""
-    return not is_file(get_editor(), resource)

@@ -28,6 +28,7 @@ STUDIO: Final = Extension(
     tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS, place=20)],
     for_you=for_you.for_you,
     panels=panels.panels,
+    panels_need=Right.PUBLISH,
     actions=panels.actions,
     chosen=panels.chosen,
     named_in_events=links.named_in_events,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
+from urllib.parse import urlencode
 
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from releases.studio.choosing import can_be_released
-from releases.studio.links import of_adding, of_publishing_together
+from releases.items import is_file
+from releases.studio.links import of_publishing_together
 from studio.extensions import Action, ChosenOn
 from studio.kinds import PROMPT_BLOCK, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
-from studio.resources.rows import etag_field, value_of
-from studio.resources.summaries import Summary
+from studio.resources.rows import FIELD, Summary, etag_field, value_of
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -30,9 +32,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     Blocks of other workspaces cannot be in the release; without any others there is no button.
     """
     resource = shown.resource
-    if not shown.unpublished_blocks or not shown.caller.may(Right.PUBLISH, resource.workspace_id):
-        return
-    if not can_be_released(resource):
+    if not shown.unpublished_blocks or is_file(get_editor(), resource):
         return
     found = [
         (block, entry)
@@ -65,9 +65,9 @@ def actions(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[Action]:
     """Yield the menu entries on a resource and its versions for people who may create releases."""
-    if caller.may(Right.SAVE, resource.workspace_id) and can_be_released(resource):
-        address = of_adding(kind, resource.pk, version.version_id)
-        yield Action(title=_("Add to release…"), address=address)
+    if caller.may(Right.SAVE, resource.workspace_id) and not is_file(get_editor(), resource):
+        query = urlencode({FIELD: value_of(kind, resource.pk, version.version_id)})
+        yield Action(title=_("Add to release…"), address=f"{reverse('studio:add_to_release')}?{query}")
 
 
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
@@ -75,4 +75,4 @@ def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
     if page is ChosenOn.WAITING and caller.scope(Right.PUBLISH) != frozenset():
         yield Action(title=_("Publish as one release…"), address=of_publishing_together())
     if caller.scope(Right.SAVE) != frozenset():
-        yield Action(title=_("Add to release…"), address=of_adding())
+        yield Action(title=_("Add to release…"), address=reverse("studio:add_to_release"))

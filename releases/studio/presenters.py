@@ -18,7 +18,7 @@ from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import PageBudget
-from studio.resources.blocks import blocks_on_page
+from studio.resources.rows import blocks_on_page
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.models import Version

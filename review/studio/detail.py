@@ -26,7 +26,7 @@ from studio.forms.inputs import typed_text
 from studio.preview.explained import Preview
 from studio.publishing.obstacles import obstacle_to
 from studio.resources.base import ResourcePage
-from studio.resources.blocks import blocks_on_page
+from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated
 from studio.views import safe_next_url, with_undo
 from versioning.domain.access import Right

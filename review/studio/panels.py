@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from django.db.models import QuerySet
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.html import format_html
@@ -18,7 +19,7 @@ from review.studio import requested_changes
 from review.studio.links import of_asking, of_review
 from review.studio.presenters import has_decided, may_decide, open_review_of, record_of
 from review.studio.wording import STATES, missing_in_words, state_in_words
-from studio.extensions import NextStep
+from studio.extensions import NextStep, VersionButton
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
@@ -61,6 +62,24 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
     return address
 
 
+ASKING: Final = (
+    VersionButton(
+        page="review_ask",
+        template="review/ask_button.html",
+        right=Right.SAVE,
+        off={"edit", "since", "review"},
+        stylesheets=["review/review.css"],
+    ),
+    VersionButton(
+        page="review_ask",
+        template="review/save_and_ask_button.html",
+        right=Right.SAVE,
+        on={"edit", "since"},
+        stylesheets=["review/review.css"],
+        for_live=True,
+    ),
+)
+"""The buttons while there is no open review."""
 DECIDING = frozenset({"publish", "compare"})
 """The pages with the differences of a version, on which the open review of the version can be decided."""
 EDIT: Final = "edit"
@@ -71,39 +90,40 @@ SAYING_WHY = EDITING | {"history", "version", "publish"}
 """The pages that tell publishers why a version cannot be published."""
 
 
+def open_reviews(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return the open review of a resource, without which there is no panel."""
+    return [Review.objects.open().filter(**about)]
+
+
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the buttons, and the state of the open review, for people who may read drafts."""
-    workspace_id = shown.resource.workspace_id
-    if shown.page == OWN_PAGE or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
+    """Yield the buttons, and the state of the open review."""
+    if shown.page == OWN_PAGE:
         return
     review = open_review_of(shown.resource)
-    may_save = shown.caller.may(Right.SAVE, workspace_id)
-    is_live = shown.version.version_id == shown.resource.active_id
-    if review is None and not (may_save and (shown.page in EDITING or not is_live)):
+    if review is None:  # it has just ended
         return
     context = {
         "is_editing": shown.page in EDITING,
-        "may_save": may_save,
+        "may_save": Right.SAVE in shown.rights,
         "button": BUTTON,
         "version": shown.version,
         "csrf_token": get_token(shown.request),
-        "ask_address": of_asking(shown.kind, shown.resource.pk, shown.version.version_id),
-        **(_about(review, shown) if review is not None else {}),
+        **_about(review, shown),
     }
-    if review is not None and shown.page in EDITING:
+    if shown.page in EDITING:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
         if context["missing"]:
             yield Panel(slot=Slot.NOTES, html=format_html('<p class="help">{}</p>', context["missing"]))
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
-    if review is not None and shown.page == EDIT:
+    if shown.page == EDIT:
         yield from requested_changes.panels(shown, context["review"])
-    if context.get("may_decide"):
+    if context["may_decide"]:
         yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
 
 
 def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
-    """Return the panel about the open review; it can be moved to a newer version of the resource."""
+    """Return the context of the panels; the review can be moved to a newer version of the resource."""
     record, caller = record_of(review), shown.caller
     is_newest = shown.version.version_id == shown.resource.latest_id
     return {
@@ -111,7 +131,7 @@ def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
         "state": STATES[record.state],
         "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
         "missing": ""
-        if shown.page in SAYING_WHY and caller.may(Right.PUBLISH, review.workspace_id)
+        if shown.page in SAYING_WHY and Right.PUBLISH in shown.rights
         else missing_in_words(record.missing, record.outcome.changes_requested_by),
         "address": of_review(review.kind, review.resource_id, review.pk),
         "move_address": of_review(review.kind, review.resource_id, review.pk, "review_change"),

@@ -14,8 +14,8 @@ from review.reviews.subjects import MAX_TEXT
 from review.reviews.verbs import Reviews
 from review.studio.links import of_review
 from review.studio.presenters import open_review_of
+from studio.field_words import titles
 from studio.forms.inputs import typed_text
-from studio.forms.wording import titles
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to, translated
 from studio.workspaces.names import role_name

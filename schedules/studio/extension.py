@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from schedules.studio import for_you, links, lists, panels
+from schedules.studio import for_you, links, lists, panels, plan
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
 from versioning.domain.access import Right
@@ -26,6 +26,10 @@ STUDIO: Final = Extension(
     ],
     tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS, place=30)],
     panels=panels.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=panels.WITH_STRIP,
+    concerns=plan.concerns,
+    buttons=[panels.BUTTON],
     subject_panels=panels.subject_panels,
     list_notes=lists.list_notes,
     for_you=for_you.for_you,

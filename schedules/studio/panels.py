@@ -20,12 +20,12 @@ from schedules.studio.links import (
     of_calendar,
     of_cancelling,
     of_changing,
-    of_form,
     of_release_form,
 )
 from schedules.studio.plan import MAX_SHOWN, Plan, plan_of
 from schedules.studio.problems import judged, warnings_of
 from schedules.studio.wording import did_not_happen, twice, why, will_happen
+from studio.extensions import VersionButton
 from studio.named import names_of
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from versioning.domain.access import Right
@@ -33,7 +33,14 @@ from versioning.models import WorkerHeartbeat
 
 STYLESHEETS = ["schedules/schedules.css"]
 WITH_STRIP = frozenset({"edit", "since", "history", "version", "publish", "schedule", "review"})
-WITH_BUTTON = frozenset({"history", "version", "publish"})
+BUTTON = VersionButton(
+    page="schedule",
+    template="schedules/button.html",
+    right=Right.PUBLISH,
+    on={"history", "version", "publish"},
+    stylesheets=STYLESHEETS,
+    with_panels=True,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,27 +68,16 @@ class Line:
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the strip for people who may read drafts, and the button for publishers."""
-    workspace_id = shown.resource.workspace_id
-    if shown.page not in WITH_STRIP or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
-        return
-    may_publish = shown.caller.may(Right.PUBLISH, workspace_id)
+    """Yield the strip."""
     plan = plan_of(shown.resource)
     if plan.planned or plan.failed:
         replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
-        lines = lines_of(plan, may_publish=may_publish, before_publishing=replaces)
+        lines = lines_of(plan, may_publish=Right.PUBLISH in shown.rights, before_publishing=replaces)
         yield Panel(
             slot=Slot.TOP,
-            html=strip(lines, workspace_id, shown.request, _next_url(shown)),
+            html=strip(lines, shown.resource.workspace_id, shown.request, _next_url(shown)),
             stylesheets=STYLESHEETS,
         )
-    if may_publish and shown.page in WITH_BUTTON and shown.version.version_id != shown.resource.active_id:
-        context = {
-            "address": of_form(shown.kind, shown.resource.pk, shown.version.version_id),
-            "is_wide": shown.page == "version",
-        }
-        html = render_to_string("schedules/button.html", context)
-        yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:

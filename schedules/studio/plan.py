@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -45,6 +45,12 @@ class Plan:
         """Return the version that is expected to be live at a time, or None."""
         before = [one for one in self.planned if one.schedule.run_at <= moment]
         return before[-1].outcome.live if before else now
+
+
+def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return rows without which a resource has no plan: its schedules, and its places in releases."""
+    shown = Schedule.objects.filter(state__in=(State.SCHEDULED, State.FAILED, State.MISSED), **about)
+    return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
 def plan_of(resource: VersionedResource) -> Plan:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared.text_keys import caseless
 
 from studio.people import display_name, reserved_names
-from studio.preferences.language import LANGUAGES
+from studio.preferences.stored import LANGUAGES
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
 from versioning.models.accounts import mixes_alphabets, name_fields

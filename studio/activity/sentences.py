@@ -19,11 +19,11 @@ from studio.activity.fragments import Fragment, Sentence, as_fragments, people_i
 from studio.activity.names import Names
 from studio.activity.wording import name_of, noun_of
 from studio.activity.workspace_sentences import OF_WORKSPACES
-from studio.forms.wording import titles
+from studio.field_words import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
 from studio.people import Place
-from studio.resources.summaries import VISIBILITIES
+from studio.resources.rows import VISIBILITIES
 from versioning.domain.access import Via
 from versioning.domain.events import declared
 from versioning.models import Event

@@ -160,25 +160,21 @@ def _shortest_edit(
     for edits in range(min(len(old) + len(new), MAX_EDITS) + 1):
         trail.append(furthest.copy())
         for diagonal in range(-edits, edits + 1, 2):
-            x = _start_on(diagonal, edits, furthest)
+            # One more edit lands below an insertion, or right of a removal.
+            is_below = _is_insertion(diagonal, edits, furthest)
+            x = furthest[diagonal + 1] if is_below else furthest[diagonal - 1] + 1
             y = x - diagonal
             start = x
             while x < len(old) and y < len(new) and old[x] == new[y]:
                 x, y = x + 1, y + 1
-            if not budget.spend(x - start + 1):
+            budget.steps -= x - start + 1
+            if budget.steps < 0:
                 return []
             furthest[diagonal] = x
             if x >= len(old) and y >= len(new):
                 common = _walked_back(trail, x, y)
                 return [(region.before + i, region.after + j) for i, j in common]
     return []
-
-
-def _start_on(diagonal: int, edits: int, furthest: dict[int, int]) -> int:
-    """Return where one more edit lands on a diagonal: below an insertion, or right of a removal."""
-    if _is_insertion(diagonal, edits, furthest):
-        return furthest[diagonal + 1]
-    return furthest[diagonal - 1] + 1
 
 
 def _is_insertion(diagonal: int, edits: int, furthest: dict[int, int]) -> bool:

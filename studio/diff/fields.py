@@ -14,7 +14,7 @@ from studio.diff.json_changes import JsonChange, json_changes
 from studio.diff.lines import Section, sections
 from studio.diff.readable import LISTED, as_text, as_variants, readable
 from studio.diff.spans import Op, spans
-from studio.forms.wording import in_reading_order, titles, words_of
+from studio.field_words import in_reading_order, titles, words_of
 from studio.limits import PageBudget, shortened
 from versioning.domain.config import Config, ConfigSchema
 

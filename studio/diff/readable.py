@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
+from studio.field_words import words_of
 from studio.forms.conditions import in_words, is_rules, sentence
-from studio.forms.wording import words_of
 
 REFERENCE: Final = "prompt_block_ref"
 MODEL: Final = "model"

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from studio.dates import moment_in_words
-from studio.diff import layout
 from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
 from studio.people import Place, person_name
 from studio.resources.base import IN_CODE, ResourcePage
-from studio.resources.blocks import BlockOnPage, blocks_on_page
+from studio.resources.rows import BlockOnPage, blocks_on_page
 from studio.translation import changes_of, message_of, title_of
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -30,6 +32,14 @@ from versioning.models import VersionedResource
 
 PREVIOUS: Final = "previous"
 """Stands in the address for the version before the other one."""
+INLINE: Final = "inline"
+SIDE_BY_SIDE: Final = "side-by-side"
+LAYOUTS: Final = (INLINE, SIDE_BY_SIDE)
+"""The layouts of differences: one text, or side by side."""
+PARAMETER: Final = "layout"
+COOKIE: Final = "editor_comparison"
+"""The cookie in which the browser remembers the layout that was chosen last."""
+_YEAR: Final = 365 * 24 * 60 * 60
 OFFERED: Final = 50
 MAX_MESSAGE: Final = 60
 
@@ -47,6 +57,15 @@ class Side:
     state: State | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A link to the same page in a layout."""
+
+    title: str
+    address: str
+    is_current: bool
+
+
 class DifferencesPage(ResourcePage):
     """A page that shows differences."""
 
@@ -54,6 +73,18 @@ class DifferencesPage(ResourcePage):
     """The prompt blocks that the differing configurations refer to, by id."""
     parameters: Mapping[str, str] = MappingProxyType({})
     """The parameters of the page's address besides the layout; after a form the address lacks them."""
+
+    @cached_property
+    def requested_layout(self) -> str:
+        """The layout named by the address, or empty."""
+        requested = self.request.GET.get(PARAMETER, "")
+        return requested if requested in LAYOUTS else ""
+
+    @cached_property
+    def layout(self) -> str:
+        """The layout named by the address, or the last one of this browser; inline by default."""
+        remembered = self.request.COOKIES.get(COOKIE, "")
+        return self.requested_layout or (remembered if remembered in LAYOUTS else INLINE)
 
     def effects(self, before: Snapshot | None, after: Snapshot | None) -> list[FieldDifference]:
         """Return the effects of serving the second version instead of the first."""
@@ -63,7 +94,7 @@ class DifferencesPage(ResourcePage):
 
     def budget(self) -> PageBudget:
         """Return the budget of the page: side by side, every text is there three times."""
-        if layout.layout_of(self.request) == layout.INLINE:
+        if self.layout == INLINE:
             return PageBudget()
         whole = PageBudget()
         return PageBudget(characters=whole.characters // 2, lines=whole.lines // 2)
@@ -78,18 +109,35 @@ class DifferencesPage(ResourcePage):
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
         """Return a page with the switch between the layouts, which the browser remembers."""
+        layouts = []
+        for layout, name in {INLINE: _("Inline"), SIDE_BY_SIDE: _("Side by side")}.items():
+            query = self.request.GET.copy()
+            for parameter, value in {**self.parameters, PARAMETER: layout}.items():
+                query[parameter] = value
+            layouts.append(
+                Layout(title=name, address=f"?{query.urlencode()}", is_current=layout == self.layout)
+            )
         response = super().page(
             template,
             title=title,
             status=status,
             **{
-                "is_side_by_side": layout.layout_of(self.request) == layout.SIDE_BY_SIDE,
-                "layouts": layout.switch(self.request, self.parameters),
+                "is_side_by_side": self.layout == SIDE_BY_SIDE,
+                "layouts": layouts,
                 "blocks_by_id": self.blocks,
                 **context,
             },
         )
-        layout.remember(self.request, response)
+        if self.requested_layout and self.request.COOKIES.get(COOKIE) != self.requested_layout:
+            response.set_cookie(
+                COOKIE,
+                self.requested_layout,
+                max_age=_YEAR,
+                path=reverse("studio:index"),
+                secure=settings.SESSION_COOKIE_SECURE,
+                httponly=True,
+                samesite="Lax",
+            )
         return response
 
 
@@ -114,8 +162,8 @@ class ComparePage(DifferencesPage):
                 history_address=self.address("history"),
             )
         fields, both = self._compared(before, after)
-        requested = layout.requested_layout(request)
-        swapped = {"from": after.id, "to": before.id, **({layout.PARAMETER: requested} if requested else {})}
+        requested = self.requested_layout
+        swapped = {"from": after.id, "to": before.id, **({PARAMETER: requested} if requested else {})}
         return self.page(
             "studio/diff/compare.html",
             title=_("%(before)s → %(after)s") % {"before": before.title, "after": after.title},

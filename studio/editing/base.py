@@ -36,7 +36,7 @@ class EditablePage(ResourcePage):
         """The configuration of the version to start from."""
         return self.base.config if self.base else {}
 
-    @property
+    @cached_property
     def schema(self) -> ConfigSchema:
         """The schema of the resource's versions."""
         return self.collection.schema_of(self.resource_id)

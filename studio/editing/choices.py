@@ -14,12 +14,11 @@ from studio.forms.context import ContextControl
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
 from studio.limits import shortened
 from studio.resources.base import ResourcePage
-from studio.resources.summaries import STATES
+from studio.resources.rows import STATES
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import referenced_tools
 from versioning.domain.config import Config
-from versioning.domain.provider_catalog import ListedProvider
 from versioning.editor.catalog import Suggestion, suggestions
 
 MAX_READ: Final = 100
@@ -53,16 +52,16 @@ def known_models(provider: str, workspace_id: str, caller: Caller) -> dict[str, 
 
 def known_providers() -> dict[str, str]:
     """Return the providers with what they lack, those that are ready first; others can be typed."""
-    found = sorted(get_editor().providers().all(), key=lambda one: not one.is_ready)
-    return {one.name: _state_of(one) for one in found}
-
-
-def _state_of(provider: ListedProvider) -> str:
-    if provider.missing_extra is not None:
-        return _("pydantic-ai-slim[%(extra)s] is not installed") % {"extra": provider.missing_extra}
-    if provider.missing_variable is not None:
-        return _("%(variable)s is not set") % {"variable": provider.missing_variable}
-    return _("ready")
+    ready, others = {}, {}
+    for provider in get_editor().providers().all():
+        if provider.missing_extra is not None:
+            lacks = _("pydantic-ai-slim[%(extra)s] is not installed") % {"extra": provider.missing_extra}
+            others[provider.name] = lacks
+        elif provider.missing_variable is not None:
+            others[provider.name] = _("%(variable)s is not set") % {"variable": provider.missing_variable}
+        else:
+            ready[provider.name] = _("ready")
+    return {**ready, **others}
 
 
 def _configs(workspace_id: str, caller: Caller) -> Iterable[Config]:

@@ -9,8 +9,8 @@ from typing import Any, Final
 from studio.diff.fields import FieldDifference, differences
 from studio.diff.merging import Clash, Merge, merge
 from studio.editing.forms import Submission
+from studio.field_words import titles
 from studio.forms.fields import too_large
-from studio.forms.wording import titles
 from studio.limits import PageBudget
 from versioning.domain.config import Config, ConfigSchema
 

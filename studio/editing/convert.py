@@ -12,9 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from studio.editing.base import EditablePage
 from studio.editing.forms import EditForm
 from studio.editing.references import referred_to
+from studio.field_words import OPERANDS, OPERATORS
 from studio.forms.inputs import controls_of
 from studio.forms.modes import MODES, rewritten, typed_value
-from studio.forms.wording import OPERANDS, OPERATORS
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, NotFound

@@ -11,12 +11,11 @@ from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
 
+from studio.field_words import IN_CODE, WITHHELD, Words, words_of
 from studio.forms.fields import changes, control_of, rebased, shown, too_large
-from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
-from studio.forms.values import json_text, read_json
-from studio.forms.wording import IN_CODE, WITHHELD, Words, words_of
 from studio.kind_words import FieldWords, Part
 from studio.limits import shortened
 from versioning.domain.config import Config, ConfigSchema
@@ -150,21 +149,18 @@ def _field(
     locked: str = "",
     words: Mapping[str, FieldWords] = MappingProxyType({}),
 ) -> FieldView:
-    spoken = words.get(name)
-    parts = spoken.parts.get(controls.child(spoken.parts_by).typed, ()) if spoken else ()
+    spoken, saved = words.get(name), config.get(name)
+    has_parts = spoken is not None and spoken.parts
+    parts = spoken.parts.get(controls.child(spoken.parts_by).typed, ()) if spoken and has_parts else ()
     return FieldView(
         name=name,
         parts=parts,
         words=words_of(name, words),
         control=controls.child(name),
         locked=locked,
-        in_code=_as_text(in_code),
-        saved=_as_text(config.get(name)),
+        in_code="" if in_code is None else in_code if isinstance(in_code, str) else json_text(in_code),
+        saved="" if saved is None else saved if isinstance(saved, str) else json_text(saved),
     )
-
-
-def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)
 
 
 def _why_locked(name: str, free: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from django.http import HttpRequest, HttpResponseRedirect, JsonResponse
 from django.utils.html import conditional_escape
 from django.utils.text import capfirst
 
+from studio.field_words import place_of
 from studio.forms.inputs import Input
-from studio.forms.wording import place_of
 from studio.marks import as_text
 from studio.translation import translated, translated_at_field
 from versioning.domain.errors import Issue

@@ -12,8 +12,8 @@ from editor_client.shared.instructions import referenced_blocks
 
 from studio.editing.choices import Choice
 from studio.editing.references import References, ShownBlock, references_to
-from studio.forms.values import json_text
-from studio.forms.wording import in_reading_order, words_of
+from studio.field_words import in_reading_order, words_of
+from studio.forms.inputs import json_text
 from studio.limits import PageBudget
 from versioning.domain.access import Caller
 from versioning.domain.config import Config

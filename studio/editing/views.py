@@ -23,8 +23,8 @@ from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
 from studio.editing.references import referred_to, refuse_unknown
 from studio.error_pages import wants_json
+from studio.field_words import OPERANDS, OPERATORS, words_of
 from studio.forms.inputs import Input, controls_of
-from studio.forms.wording import OPERANDS, OPERATORS, words_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
 from studio.publishing.obstacles import obstacle_to
 from studio.translation import title_of, translated

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 from editor_client.shared.words import is_name
 
-from studio.forms.wording import CONDITIONS
+from studio.field_words import CONDITIONS
 
 WHEN: Final = {
     "shown": (gettext_lazy("Shown when %(conditions)s."), gettext_lazy("Always shown.")),

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
 
 from studio.forms.context_names import Name, names_in
-from studio.forms.inputs import MAX_SEGMENTS, Input, Reading
-from studio.forms.values import json_text, read_json
+from studio.forms.inputs import MAX_SEGMENTS, Input, Reading, json_text, read_json
 from studio.limits import MAX_NAME, shortened
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD

@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 
-from studio.forms.inputs import Input, Reading, Shown
+from studio.field_words import fields_with_words
+from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.forms.instructions import read_instructions, show_instructions
 from studio.forms.parts import read_parts, show_parts
 from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
-from studio.forms.values import json_text, read_json
-from studio.forms.wording import fields_with_words
 from versioning.domain.config import Config
 
 

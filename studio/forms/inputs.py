@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, TypeAlias
 
 from django.http import HttpRequest, QueryDict
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 
+from studio.translation import translated_at_field
 from versioning.domain.errors import Invalid, Issue, Message
 
 
@@ -80,7 +85,7 @@ class Input:
         return node
 
     def __getitem__(self, name: str) -> Input:
-        if hasattr(self, name):
+        if name in _ATTRIBUTES:
             raise KeyError(name)  # so that Django's templates go on to the attribute
         return self.child(name)
 
@@ -99,6 +104,15 @@ class Input:
         return node
 
     @property
+    def problems(self) -> SafeString:
+        """The errors as HTML; a save in place fills them in, too."""
+        found = format_html_join(
+            "", '<p class="error">{}</p>', ((capfirst(translated_at_field(one)),) for one in self.errors)
+        )
+        hidden = "" if self.errors else SafeString(" hidden")
+        return format_html('<div id="error-{}" data-errors{}>{}</div>', self.path, hidden, found)
+
+    @property
     def rows(self) -> list[Input]:
         """The children in their order."""
         return list(self.children.values())
@@ -112,6 +126,9 @@ class Input:
     def as_text(self) -> str:
         """The typed text, with the line ends of the configuration: browsers post others."""
         return with_own_line_ends(self.typed)
+
+
+_ATTRIBUTES: Final = frozenset({*dir(Input), *(one.name for one in fields(Input))})
 
 
 def controls_of(sent: QueryDict) -> Input:
@@ -146,6 +163,33 @@ class Reading:
             else:
                 unplaced.append(issue)
         return unplaced
+
+
+MAX_INDENTED: Final = 50_000
+"""Larger JSON is not indented: deep inside, an item's indent is sixty times as long."""
+
+
+def json_text(value: Any) -> str:
+    """Return a value as readable JSON, in one line if it is very long; empty for None."""
+    if value is None:
+        return ""
+    compact = canonical.dump(value)
+    if len(compact) > MAX_INDENTED:
+        return compact
+    indented = canonical.dump(value, indent=2)
+    return indented if len(indented) <= 4 * MAX_INDENTED else compact
+
+
+def read_json(control: Input, path: str, reading: Reading) -> Any:
+    """Return the value of the typed JSON, or None if there is none."""
+    reading.note(path, control)
+    if not control.typed.strip():
+        return None
+    try:
+        return canonical.parse(control.typed, field=path)
+    except Invalid as error:
+        reading.issues.extend(error.issues)
+        return None
 
 
 def _message(issue: Issue, path: str) -> str:

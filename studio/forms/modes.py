@@ -8,8 +8,7 @@ from django.utils.translation import gettext as _
 from editor_client.shared.instructions import as_one_text
 
 from studio.forms.fields import as_one_value, as_variants, field_for, is_one_value, mode_of
-from studio.forms.inputs import Input, Reading
-from studio.forms.values import json_text
+from studio.forms.inputs import Input, Reading, json_text
 from versioning.domain.config import ConfigSchema, raise_for_issues
 from versioning.domain.errors import Invalid
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 
-from studio.forms.inputs import Input, Reading, Shown
-from studio.forms.values import json_text, read_json
+from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.kind_words import Part
 from versioning.domain import written
 

@@ -6,9 +6,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from studio.forms.inputs import Input, Reading, Shown
+from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.forms.rules import read_rules, show_rules
-from studio.forms.values import json_text, read_json
 
 
 def show_model(value: dict[str, Any] | None) -> Shown:

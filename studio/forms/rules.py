@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 
-from studio.forms.inputs import Input, Reading, Shown
-from studio.forms.values import ABSENT, read_operand, show_operand
+from studio.forms.inputs import Input, Reading, Shown, read_json
+from versioning.domain.errors import Invalid
 
+ABSENT: Any = object()
+"""The value of an empty control."""
 LEVELS = 3
 """How deep groups may be nested; deeper groups are refused."""
 
@@ -72,3 +75,57 @@ def _read_condition(row: Input, path: str, reading: Reading, level: int) -> Any:
     rule = {"field": row["field"].as_line, "operator": row["operator"].typed}
     value = read_operand(row, f"{path}.value", reading)
     return rule if value is ABSENT else {**rule, "value": value}
+
+
+def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
+    """Return the type and the text of the value that a rule compares with."""
+    if "value" not in rule:
+        return {"type": "none", "value": ""}
+    value = rule["value"]
+    if isinstance(value, bool):
+        return {"type": "boolean", "value": canonical.dump(value)}
+    if isinstance(value, int | float):
+        return {"type": "number", "value": canonical.dump(value)}
+    if isinstance(value, str) and _on_one_line(value):
+        return {"type": "text", "value": value}
+    if isinstance(value, list) and value and all(_listable(item) for item in value):
+        return {"type": "list", "value": ", ".join(value)}
+    return {"type": "json", "value": canonical.dump(value)}
+
+
+def read_operand(rule: Input, path: str, reading: Reading) -> Any:
+    """Return the value that a rule compares with, or `ABSENT`."""
+    control = rule["value"]
+    reading.note(path, control)
+    match rule["type"].typed:
+        case "none":
+            return ABSENT
+        case "text":
+            return control.as_line
+        case "list":
+            return [item for item in map(str.strip, control.as_line.split(",")) if item]
+        case "boolean":
+            return _typed_json(control, path, reading, bool, _("must be true or false"))
+        case "number":
+            return _typed_json(control, path, reading, int | float, _("must be a number"))
+    if not control.typed.strip():
+        reading.add_error(path, _("must not be empty"))
+    return read_json(control, path, reading)
+
+
+def _typed_json(control: Input, path: str, reading: Reading, wanted: Any, otherwise: str) -> Any:
+    try:
+        value = canonical.parse(control.typed.strip().lower())
+    except Invalid:
+        value = None
+    if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        reading.add_error(path, otherwise)
+    return value
+
+
+def _listable(item: Any) -> bool:
+    return isinstance(item, str) and _on_one_line(item) and "," not in item and item == item.strip() != ""
+
+
+def _on_one_line(text: str) -> bool:
+    return "\n" not in text and "\r" not in text

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 
 from studio.error_pages import came_from
 from studio.models import Density, Preferences
-from studio.preferences.language import LANGUAGES, language_of
-from studio.preferences.stored import preferences_of, zone_of_browser, zone_of_pages
+from studio.preferences.stored import LANGUAGES, language_of, preferences_of, zone_of_browser, zone_of_pages
 from studio.views import StudioPage
 from versioning.domain.zones import offered_zones
 

@@ -14,7 +14,7 @@ from editor_client.shared.instructions import referenced_blocks
 from studio import additions, extensions
 from studio.kinds import AGENT, PROMPT_BLOCK
 from studio.limits import shortened
-from studio.resources.blocks import BlockOnPage
+from studio.resources.rows import BlockOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound

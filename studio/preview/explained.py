@@ -11,9 +11,9 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.instructions import Origin, Piece, placeholders
 
-from studio.forms.wording import REASONS
+from studio.field_words import REASONS
 from studio.limits import PageBudget
-from studio.resources.blocks import BlockOnPage
+from studio.resources.rows import BlockOnPage
 from versioning.editor import Explanation
 
 MAX_BLOCKS: Final = 300

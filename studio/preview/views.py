@@ -24,7 +24,7 @@ from studio.forms.instructions import is_unchosen
 from studio.forms.rules import drop_empty_conditions
 from studio.preview.columns import OverlayOnPage, named_overlay
 from studio.preview.explained import Preview
-from studio.resources.blocks import BlockOnPage, blocks_on_page
+from studio.resources.rows import BlockOnPage, blocks_on_page
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue

@@ -14,7 +14,7 @@ from studio.kinds import KINDS, StudioKind
 from studio.limits import PageBudget
 from studio.publishing.drafts import Draft
 from studio.publishing.obstacles import reasons
-from studio.resources.blocks import blocks_on_page
+from studio.resources.rows import blocks_on_page
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.config import Config

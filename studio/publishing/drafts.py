@@ -12,11 +12,10 @@ from django.utils.translation import gettext as _
 
 from studio import additions
 from studio.extensions import Extension
+from studio.field_words import in_reading_order, titles
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
-from studio.forms.wording import in_reading_order, titles
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
-from studio.resources.rows import Row, etag_field, value_of
-from studio.resources.summaries import Summary
+from studio.resources.rows import Row, Summary, etag_field, value_of
 from studio.translation import message_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

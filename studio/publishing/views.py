@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -9,6 +11,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.instructions import referenced_blocks
 
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
@@ -22,7 +25,6 @@ from studio.publishing.obstacles import (
     reasons,
 )
 from studio.publishing.usage import DependentsPage
-from studio.resources.blocks import blocks_on_page, unpublished
 from studio.translation import reference_to, title_of, translated
 from studio.views import with_undo
 from versioning.domain.access import Right
@@ -32,14 +34,12 @@ from versioning.domain.errors import (
     Forbidden,
     Invalid,
     NotFound,
-    VersioningError,
 )
-from versioning.domain.selectors import Status
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
 from versioning.editor.publish_requests import Options, PublishRequest
 from versioning.models import VersionedResource
-from versioning.serving.resolution import find_version
+from versioning.serving.resolution import find_version, select
 
 CHANGED: Final = gettext_lazy(
     "Someone changed this since you looked, so nothing was published. This is how it stands now."
@@ -89,18 +89,13 @@ class PublishPage(DifferencesPage, DependentsPage):
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             self.tell(warning)
         message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        return self.back("history", self._with_undo(message, done.resource, before))
-
-    def _with_undo(self, message: str, resource: VersionedResource, before: str | None) -> str:
-        """Return the message with a button that makes live again what was before, if that is still stored."""
-        if before == resource.active_id:
-            return message
+        is_stored = before is None
         if before is not None:
-            try:
-                find_version(resource, before)
-            except NotFound:
-                return message
-        return with_undo(message, self.address("publish"), f"{before or ''}|{resource.etag}")
+            with suppress(NotFound):
+                is_stored = bool(find_version(done.resource, before))
+        if is_stored and before != done.resource.active_id:
+            message = with_undo(message, self.address("publish"), f"{before or ''}|{done.resource.etag}")
+        return self.back("history", message)
 
     def _undone(self, undo: str) -> HttpResponse:
         """Make live again what was before, unless the resource has changed since."""
@@ -129,39 +124,45 @@ class PublishPage(DifferencesPage, DependentsPage):
             raise NotFound("Nothing has been saved yet, so there is nothing to publish.")
         return self.with_history
 
-    def _obstacle(self, version: Snapshot, refusal: VersioningError) -> Obstacle:
-        """Return a refusal together with those of further checks, so that nothing is found out one by one."""
-        request = PublishRequest(resource=self.found, version=version, caller=self.caller)
-        return Obstacle.of(refusal, *gate.further_refusals(request, refusal))
-
-    def _reason_form(
-        self, version: Snapshot, refusal: VersioningError | None, error: str
-    ) -> ReasonForm | None:
-        """Return the form for a reason with which the gate would let the version pass, or None."""
-        resource, caller = self.found, self.caller
-
-        def refusals_with(options: Options) -> list[str]:
-            request = PublishRequest(resource=resource, version=version, caller=caller, options=options)
-            left = gate.refusal(request, self.editor.code)
-            return [] if left is None else [left.code]
-
-        first = [] if refusal is None else [refusal.code]
-        refusals = overruled_by_reason(first, resource.workspace_id, caller, refusals_with)
-        hidden = {"version": version.version_id, "tag": resource.etag}
-        action = self.address("publish")
-        return ReasonForm(refusals=refusals, action=action, hidden=hidden, error=error) if refusals else None
-
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
         """Return the page about publishing a version."""
-        resource = self.found
-        checked, refusal = self.collection.check_publish(self.resource_id, version_id, by=self.caller)
-        version, live = checked.version, resource.active
+        resource, caller = self.found, self.caller
+        is_latest = version_id == resource.latest_id
+        if is_latest and self.may(Right.PUBLISH):
+            version = resource.latest
+        else:
+            version = select(resource, Selector(version_id=version_id), caller).version
+        live, is_live = resource.active, version.version_id == resource.active_id
+        title, live_title = title_of(version), title_of(live) if live else ""
+        refusal = obstacle = reason_form = None
+        if not is_live:
+            request = PublishRequest(resource=resource, version=version, caller=caller)
+            refusal = gate.refusal(request, self.editor.code)
+        if refusal is not None:
+            # Together with those of further checks, so that nothing is found out one by one.
+            obstacle = Obstacle.of(refusal, *gate.further_refusals(request, refusal))
+
+            def refusals_with(options: Options) -> list[str]:
+                left = gate.refusal(replace(request, options=options), self.editor.code)
+                return [] if left is None else [left.code]
+
+            refusals = overruled_by_reason([refusal.code], resource.workspace_id, caller, refusals_with)
+            reason_form = refusals and ReasonForm(
+                refusals=refusals,
+                action=self.address("publish"),
+                hidden={"version": version.version_id, "tag": resource.etag},
+                error=reason_error,
+            )
+        warnings = self.collection.warnings(resource, version, caller)
         self.parameters = {"version": version.version_id}
         fields = self.effects(live, version)
-        pinned = urlencode({"version": version.version_id})
-        blocks = unpublished(blocks_on_page(self.effective(version), self.caller))
+        after = self.effective(version)
+        referenced = dict.fromkeys(block_id for _place, block_id in referenced_blocks(after))
+        readable = [self.blocks[block_id] for block_id in referenced if block_id in self.blocks]
+        blocks = [block for block in readable if block.draft is not None]
+        address = self.address("publish")
         return self.page(
             "studio/publishing/publish.html",
             title=_("Publish %(version)s?") % {"version": reference_to(version)},
@@ -169,24 +170,24 @@ class PublishPage(DifferencesPage, DependentsPage):
             resource=resource,
             version=version,
             live=live,
-            live_title=title_of(live) if live else "",
-            is_live=version.version_id == resource.active_id,
+            live_title=live_title,
+            is_live=is_live,
             goes_back=not resource.has_draft or resource.is_taken_down,
-            is_latest=version.version_id == resource.latest_id,
-            latest_title=title_of(resource.latest),
-            before_title=title_of(live) if live else _("The code") if self.code_agent else _("Nothing live"),
-            after_title=title_of(version),
+            is_latest=is_latest,
+            latest_title=title if is_latest else title_of(resource.latest),
+            before_title=live_title or (_("The code") if self.code_agent else _("Nothing live")),
+            after_title=title,
             fields=fields,
-            unchanged=unchanged_titles(fields, self.effective(version)),
-            obstacle=None if refusal is None else self._obstacle(version, refusal),
-            reason_form=self._reason_form(version, refusal, reason_error),
-            live_source=f"{self.address('publish')}?{pinned}",
-            warnings=checked.warnings[:MAX_NOTES],
-            more_warnings=len(checked.warnings[MAX_NOTES:]),
+            unchanged=unchanged_titles(fields, after),
+            obstacle=obstacle,
+            reason_form=reason_form,
+            live_source=f"{address}?{urlencode(self.parameters)}",
+            warnings=warnings[:MAX_NOTES],
+            more_warnings=len(warnings[MAX_NOTES:]),
             unpublished_blocks=blocks,
             dependents=self.shown_dependents(Status.PUBLISHED),
             history_address=self.address("history"),
-            publish_address=self.address("publish"),
+            publish_address=address,
             in_code=self.code_agent is not None,
             panels=self.panels(
                 "publish", version, [field.name for field in fields], [block.id for block in blocks]

@@ -11,25 +11,24 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.contrib.admin.utils import unquote
+from django.contrib.admin.utils import quote, unquote
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared import ids
 
 from studio import additions
-from studio.extensions import Action
+from studio.extensions import REGISTERED
 from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
 from studio.preferences.stored import note_opened
-from studio.resources.blocks import blocks_on_page, unpublished
-from studio.resources.rows import stars_of
-from studio.resources.summaries import Summary
+from studio.resources.rows import Summary, blocks_on_page, stars_of
 from studio.views import StudioPage
 from versioning.domain.access import Right
 from versioning.domain.config import Config
@@ -37,6 +36,7 @@ from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
+from versioning.editor.catalog import Catalog
 from versioning.editor.live_periods import END_OF_LOG
 from versioning.models import Event, VersionedResource
 from versioning.serving.grants import target_of
@@ -92,10 +92,15 @@ class ResourcePage(StudioPage):
             return {}
         return {"instead_address": self.address("change"), "instead_name": name}
 
-    @property
+    @cached_property
     def collection(self) -> Collection[Any]:
         """The editor's verbs for this kind."""
         return self.kind.collection
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """The resources of this kind that the caller may read."""
+        return Catalog(self.collection, by=self.caller)
 
     @cached_property
     def resource(self) -> VersionedResource | None:
@@ -119,7 +124,7 @@ class ResourcePage(StudioPage):
         left: VersionedResource | None = self.collection.versions(self.resource_id, by=self.caller).resource
         return left
 
-    @property
+    @cached_property
     def code_agent(self) -> CodeAgent | None:
         """The agent as defined in code, if there is one and the caller may read it.
 
@@ -131,7 +136,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def _in_code(self) -> CodeAgent | None:
         """The agent that code defines under the id, if the caller may read it."""
-        return self.kind.catalog(self.caller).in_code.get(self.resource_id)
+        return self.catalog.in_code.get(self.resource_id)
 
     @cached_property
     def taken_back(self) -> Snapshot | None:
@@ -144,7 +149,8 @@ class ResourcePage(StudioPage):
 
     def forget(self, *more: str) -> None:
         """Forget what was read of the resource, which has changed; `more` are further cached properties."""
-        for known in ("resource", "with_history", "summary", "taken_back", *more):
+        read = ("resource", "with_history", "workspace_id", "code_agent", "summary", "taken_back")
+        for known in (*read, *more):
             self.__dict__.pop(known, None)
 
     def offered_again(self) -> TakenBack | None:
@@ -170,7 +176,7 @@ class ResourcePage(StudioPage):
             event=next(iter(found.events), None),
         )
 
-    @property
+    @cached_property
     def workspace_id(self) -> str:
         """The workspace of the resource."""
         return self.resource.workspace_id if self.resource else self.editor.code.workspace_id
@@ -178,7 +184,7 @@ class ResourcePage(StudioPage):
     @cached_property
     def summary(self) -> Summary:
         """The resource in one line, for the head of the page."""
-        return Summary.of(self.kind.catalog(self.caller).entry(self.resource_id, self.resource))
+        return Summary.of(self.catalog.entry(self.resource_id, self.resource))
 
     @cached_property
     def used_by(self) -> int:
@@ -193,7 +199,7 @@ class ResourcePage(StudioPage):
 
         Among thousands, finding them takes longer than the rest of a page.
         """
-        asked = "users", about, self.resource_id, *self.kind.catalog(self.caller).question
+        asked = "users", about, self.resource_id, *self.catalog.question
         of_it = self.kind.slug, self.resource_id
         return self.editor.cache.remembered(asked, (AGENT.slug, None), make, of_it)
 
@@ -203,21 +209,14 @@ class ResourcePage(StudioPage):
             return version.config if version else {}
         return merged_config(self.code_agent, version.config) if version else code_config(self.code_agent)
 
-    @property
-    def _subject(self) -> VersionedResource:
-        """The object of permission checks; an agent that only code defines belongs to a workspace, too."""
-        return self.resource or self.kind.model(id=self.resource_id, workspace_id=self.workspace_id)
-
     @cached_property
-    def _allowed(self) -> dict[Right, bool]:
-        """What has been asked so far: a page keeps the rights with which it began."""
-        return {}
+    def rights(self) -> frozenset[Right]:
+        """The caller's rights on the resource, which is readable; a page keeps those with which it began."""
+        return self.caller.rights_in(self.workspace_id) | {Right.READ}
 
     def may(self, right: Right) -> bool:
         """Return whether the caller has the permission for a right on this resource."""
-        if right not in self._allowed:
-            self._allowed[right] = self.kind.admin.may(self.request, right, self._subject)
-        return self._allowed[right]
+        return right in self.rights
 
     def require(self, right: Right) -> None:
         """Raise `Forbidden` unless the caller has the permission."""
@@ -226,7 +225,7 @@ class ResourcePage(StudioPage):
 
     def address(self, page: str, *rest: str) -> str:
         """Return the address of another page about this resource."""
-        return self.kind.address(page, self.resource_id, *rest)
+        return reverse(self.kind.url_prefix + page, args=(quote(self.resource_id), *rest))
 
     def back(self, page: str, message: str = "", *, level: int = messages.SUCCESS) -> HttpResponseRedirect:
         """Redirect to another page about this resource, which shows the message."""
@@ -244,26 +243,30 @@ class ResourcePage(StudioPage):
         The page passes them to its template as `panels`, which places them with the tag `panels`. `fields`
         names the fields below which it can show panels.
         """
-        if version is None or self.with_history is None:
+        resource = self.with_history
+        if version is None or resource is None:
             return []
         shown = VersionOnPage(
             page=page,
             request=self.request,
             caller=self.caller,
+            rights=self.caller.rights_in(resource.workspace_id) | {Right.READ},
             kind=self.kind,
-            resource=self.with_history,
+            resource=resource,
+            target=target_of(resource, self.editor.code),
             version=version,
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,
         )
-        return additions.added(lambda one: one.panels(shown))
+        return additions.panels(shown)
 
     def blocks_in_the_way(self, obstacle: object) -> list[str]:
         """Return the ids of unpublished blocks, if blocks that are not live keep an agent from going live."""
         if obstacle is None or self.kind.is_shown or self.resource is None:
             return []
         blocks = blocks_on_page(self.effective(self.resource.current), self.caller)
-        return [block.id for block in unpublished(blocks)] if any(one.live is None for one in blocks) else []
+        is_any_missing = any(block.live is None for block in blocks)
+        return [block.id for block in blocks if is_any_missing and block.draft is not None]
 
     def with_next_steps(self, message: str, resource: VersionedResource, version: Snapshot) -> str:
         """Return the message after a save, with the next steps that other applications suggest."""
@@ -272,20 +275,30 @@ class ResourcePage(StudioPage):
         return message
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return a page with the head and the tabs of the resource."""
+        """Return a page with the head and the tabs of the resource, which the person has opened."""
+        resource, personal = self.resource, {}
+        if resource is not None:
+            is_opened = self.request.method == "GET" and status == HTTPStatus.OK
+            if is_opened and "X-Live" not in self.request.headers:
+                note_opened(self.request, self.kind.slug, resource.pk)
+            copies = Right.SAVE in self.rights
+            personal = {
+                "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
+                "duplicate": self.address("duplicate") if copies else "",
+                "proposed_copy": proposed_copy(resource.pk) if copies else "",
+            }
         return super().page(
             template,
             title=title,
             status=status,
             **{
-                **self._personal(status),
+                **personal,
                 "kind": self.kind,
-                "resource": self.resource,
+                "resource": resource,
                 "summary": self.summary,
                 "tabs": self.tabs(),
-                "actions": self.actions(),
-                "saving_actions": [one for one in self._added if self._saves_for(one)],
-                "list_address": self.kind.address("changelist"),
+                **self._actions(),
+                "list_address": reverse(f"{self.kind.url_prefix}changelist"),
                 "used_by": self.used_by,
                 "usage_address": self.address("usage"),
                 "may_save": self.may(Right.SAVE),
@@ -296,72 +309,53 @@ class ResourcePage(StudioPage):
             },
         )
 
-    def _personal(self, status: int) -> dict[str, Any]:
-        """Return the head's personal parts; record that the person opened the resource."""
-        resource = self.resource
-        if resource is None:
-            return {}
-        is_opened = self.request.method == "GET" and status == HTTPStatus.OK
-        if is_opened and "X-Live" not in self.request.headers:
-            note_opened(self.request, self.kind.slug, resource.pk)
-        copies = self.may(Right.SAVE)
-        return {
-            "star": stars_of(self.kind, [resource.pk], self.caller)[resource.pk],
-            "duplicate": self.address("duplicate") if copies else "",
-            "proposed_copy": proposed_copy(resource.pk) if copies else "",
-        }
-
     def tabs(self) -> Row:
         """Return the tabs that the caller may open."""
+        may_save = Right.SAVE in self.rights
         links = [
             Link(
-                title=tab.title if self.may(Right.SAVE) else tab.reading_title or tab.title,
+                title=tab.title if may_save else tab.reading_title or tab.title,
                 address=self.address(tab.page),
                 is_current=tab.page == self.tab,
                 count=self.used_by if tab.page == "usage" else 0,
             )
-            for tab in (*TABS, *additions.added(lambda one: one.resource_tabs))
-            if tab.kinds(self.kind)
-            and (tab.right is None or self.may(tab.right))
+            for tab in (*TABS, *(tab for one in REGISTERED for tab in one.resource_tabs))
+            if (tab.right is None or tab.right in self.rights)
+            and (tab.kinds is None or tab.kinds(self.kind))
             and not (tab.needs_record and self.resource is None)
         ]
         return Row.of(links)
 
-    def actions(self) -> list[tuple[str, str]]:
-        """Return the (title, address) of the caller's actions on the whole resource."""
-        resource = self.resource
+    def _actions(self) -> dict[str, Any]:
+        """Return the caller's actions on the whole resource, the applications' first.
+
+        Those of an application that save first are `saving_actions` of a page with a form.
+        """
+        resource, may_save, publishes = self.resource, Right.SAVE in self.rights, Right.PUBLISH in self.rights
         if resource is None:
-            return []
-        publishes, has_draft = self.may(Right.PUBLISH), resource.has_draft and not resource.is_taken_down
-        is_stored_agent = self.kind.has_visibility and self.code_agent is None
+            return {"actions": [], "saving_actions": []}
+        added = additions.actions(self.caller, self.kind, resource, resource.current)
+        saving = [one for one in added if self.has_edit_form and one.then]
         is_public = self.summary.visibility == "public"
-        copies_elsewhere = not self.may(Right.SAVE) and self.caller.scope(Right.SAVE) != frozenset()
         offered = {
-            "duplicate": (_("Duplicate…"), copies_elsewhere),
-            "discard": (_("Discard the draft…"), self.may(Right.SAVE) and has_draft),
+            "duplicate": (
+                _("Duplicate…"),
+                not may_save and self.caller.scope(Right.SAVE) != frozenset(),
+            ),
+            "discard": (
+                _("Discard the draft…"),
+                may_save and resource.has_draft and not resource.is_taken_down,
+            ),
             "unpublish": (_("Unpublish…"), publishes and resource.active is not None),
             "visibility": (
                 _("Make private…") if is_public else _("Make public…"),
-                publishes and is_stored_agent,
+                publishes and self.kind.has_visibility and self.code_agent is None,
             ),
-            "delete": (
-                _("Delete the override…") if self.code_agent else _("Delete…"),
-                self.kind.admin.has_delete_permission(self.request, resource),
-            ),
+            "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-        return [*((one.title, one.address) for one in self._added if not self._saves_for(one)), *own]
-
-    @cached_property
-    def _added(self) -> list[Action]:
-        """What the applications add to the caller's actions on the whole resource."""
-        if self.resource is None:
-            return []
-        return list(additions.actions(self.caller, self.kind, self.resource, self.resource.current))
-
-    def _saves_for(self, action: Action) -> bool:
-        """Return whether the page has a form that is saved before the action."""
-        return self.has_edit_form and action.then != ""
+        links = [(one.title, one.address) for one in added if one not in saving]
+        return {"actions": [*links, *own], "saving_actions": saving}
 
 
 def proposed_copy(resource_id: str) -> str:

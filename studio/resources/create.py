@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from studio import unsaved
-from studio.forms.wording import words_of
+from studio.field_words import words_of
 from studio.kinds import AGENT, StudioKind
 from studio.limits import shortened
 from studio.views import StudioPage

@@ -17,8 +17,7 @@ from editor_client.shared.text_keys import caseless
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.people import Place, person_name
 from studio.resources.create import workspace_choices
-from studio.resources.rows import chosen_value
-from studio.resources.summaries import STATES, VISIBILITIES
+from studio.resources.rows import STATES, VISIBILITIES, chosen_value
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid
 from versioning.editor.bulk import MAX_CHOSEN, Choice

@@ -8,7 +8,7 @@ from typing import Final, Self
 from urllib.parse import urlencode
 
 from studio.kinds import StudioKind
-from studio.resources.summaries import Summary
+from studio.resources.rows import Summary
 from versioning.domain.excerpts import Piece
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.catalog import Hit

@@ -10,17 +10,15 @@ from typing import Any, Final
 from django import template
 from django.template.loader import render_to_string
 from django.utils.html import escape, format_html, format_html_join
-from django.utils.safestring import SafeString, mark_safe
-from django.utils.text import capfirst
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 from editor_client.shared.instructions import split
 
+from studio.field_words import ROWS
 from studio.forms.conditions import in_words, sentence
 from studio.forms.inputs import Input
 from studio.forms.instructions import control_of_text
-from studio.forms.wording import ROWS
 from studio.panels import Panel
-from studio.translation import translated_at_field
 from versioning.domain.invisible import script_pattern
 
 MAX_PIECES: Final = 4_000
@@ -61,16 +59,6 @@ def marked(context: template.Context, field: str) -> dict[str, Any]:
     offered: Iterable[Panel] = context.get("panels") or ()
     marks = [mark for panel in offered if panel.field == field for mark in panel.marks]
     return {"name": field, "marks": [(control_of_text(mark.path), mark) for mark in marks]}
-
-
-@register.simple_tag
-def errors(control: Input) -> SafeString:
-    """Return what is wrong with what stands in a control; a save in place fills it in, too."""
-    found = format_html_join(
-        "", '<p class="error">{}</p>', ((capfirst(translated_at_field(one)),) for one in control.errors)
-    )
-    hidden = "" if control.errors else mark_safe(" hidden")
-    return format_html('<div id="error-{}" data-errors{}>{}</div>', control.path, hidden, found)
 
 
 @register.simple_tag

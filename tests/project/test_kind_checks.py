@@ -15,8 +15,8 @@ from evaluation.scoring.kind import SCORER, ScorerConfig
 from evaluation.scoring.models import Scorer, ScorerVersion
 from studio import kind_checks as of_studio
 from studio.editing.forms import FieldView
+from studio.field_words import Words
 from studio.forms.inputs import Input
-from studio.forms.wording import Words
 from studio.kind_words import FieldWords, KindWords
 from versioning.domain.config import ConfigSchema
 from versioning.models import kind_checks

@@ -14,7 +14,7 @@ from pydantic_ai.models import KnownModelName
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer, Says
 from tests.support.service import ROOT
-from versioning.domain.known_providers import KNOWN_PROVIDERS
+from versioning.domain.provider_catalog import KNOWN_PROVIDERS
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
 from versioning.runtime.providers import Providers
 

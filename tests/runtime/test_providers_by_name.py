@@ -15,8 +15,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import Fails, ModelServer, Says, running_model_server
-from versioning.domain.known_providers import KNOWN_PROVIDERS
 from versioning.domain.provider_catalog import (
+    KNOWN_PROVIDERS,
     ConfiguredProvider,
     ProviderCatalog,
     configured_providers,

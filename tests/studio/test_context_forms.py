@@ -10,9 +10,9 @@ import pytest
 from editor_client.shared import canonical, conditions
 from hypothesis import given
 
+from studio.field_words import OPERATORS, REASONS, words_of
 from studio.forms.context import MAX_CONTROLS, ContextControl, context_controls, read_context, shown_context
 from studio.forms.inputs import Input, Reading
-from studio.forms.wording import OPERATORS, REASONS, words_of
 from tests.support.configurations import json_objects, json_values
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid

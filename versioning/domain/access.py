@@ -61,6 +61,15 @@ LEAST_ROLE: Mapping[Right, Role] = {
 }
 
 
+_RIGHTS_WITH: Mapping[Role | None, frozenset[Right]] = {
+    None: frozenset(),
+    **{
+        role: frozenset(right for right, least in LEAST_ROLE.items() if _RANKS[least] <= _RANKS[role])
+        for role in Role
+    },
+}
+
+
 class Action(StrEnum):
     """Something that an API key can be limited to, in addition to the role of its owner."""
 
@@ -77,7 +86,7 @@ class Action(StrEnum):
 
 def roles_with(right: Right) -> list[str]:
     """Return the roles that have a right, by their stored values."""
-    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
+    return [role.value for role in Role if right in _RIGHTS_WITH[role]]
 
 
 class Via(StrEnum):
@@ -139,8 +148,12 @@ class Caller:
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Return whether the caller has the right in the workspace."""
-        scope = self.scope(right)
-        return scope is None or workspace_id in scope
+        return right in self.rights_in(workspace_id)
+
+    def rights_in(self, workspace_id: str) -> frozenset[Right]:
+        """Return all rights that the caller has in the workspace."""
+        everywhere, here = self.everywhere, self.roles.get(workspace_id)
+        return _RIGHTS_WITH[everywhere] | _RIGHTS_WITH[here]
 
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
@@ -178,9 +191,9 @@ class Caller:
     def _scopes(self) -> Mapping[Right, frozenset[str] | None]:
         return {
             right: None
-            if self.everywhere is not None and self.everywhere.rank >= least.rank
-            else frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least.rank)
-            for right, least in LEAST_ROLE.items()
+            if right in _RIGHTS_WITH[self.everywhere]
+            else frozenset(name for name, role in self.roles.items() if right in _RIGHTS_WITH[role])
+            for right in Right
         }
 
 

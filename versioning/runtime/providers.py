@@ -12,8 +12,14 @@ import httpx2
 from pydantic_ai.models import Model, create_async_httpx2_client, infer_model
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
-from versioning.domain.known_providers import KnownProvider, is_installed
-from versioning.domain.provider_catalog import BUILT_IN, ECHO, ConfiguredProvider, ProviderCatalog
+from versioning.domain.provider_catalog import (
+    BUILT_IN,
+    ECHO,
+    ConfiguredProvider,
+    KnownProvider,
+    ProviderCatalog,
+    is_installed,
+)
 from versioning.runtime.echo import echo_model
 from versioning.runtime.error_answers import reveal_errors
 from versioning.runtime.errors import NoModel, ProviderUnavailable

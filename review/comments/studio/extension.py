@@ -9,14 +9,14 @@ from django.db.models import Count
 from django.urls import URLPattern, path
 from django.utils.translation import ngettext
 
+from review.comments.studio import panels
 from review.comments.studio.for_you import for_you
-from review.comments.studio.panels import panels
 from review.comments.studio.views import CommentPage, CommentsPage
 from review.models import Comment
 from studio.extensions import Action, Extension
 from studio.kinds import KINDS_BY_SLUG, StudioKind
 from versioning.conf import get_editor
-from versioning.domain.access import Caller
+from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
 from versioning.serving.grants import target_of
@@ -73,7 +73,9 @@ def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
 
 STUDIO: Final = Extension(
     resource_urls="review.comments.studio.extension.resource_urls",
-    panels=panels,
+    panels=panels.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=panels.PAGES,
     links=_open_comments,
     for_you=for_you,
     event_address=_of_event,

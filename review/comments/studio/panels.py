@@ -22,14 +22,12 @@ from review.comments.studio.threads import (
 from review.comments.verbs import MAX_BODY
 from review.models import Comment
 from review.models.reviews import NOT_IN_A_ROW
-from studio.forms.wording import words_of
+from studio.field_words import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
 from studio.workspaces.people import people_address
-from versioning.conf import get_editor
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE
-from versioning.serving.grants import target_of
 
 PAGES: Final = frozenset({"version", "compare", "edit", "publish", "review"})
 EDIT: Final = "edit"
@@ -48,12 +46,19 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
 
     On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
     """
-    workspace_id = shown.resource.workspace_id
-    if shown.page not in PAGES or not shown.caller.may(Right.READ_DRAFTS, workspace_id):
-        return
     seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
-    page = seen.page(target_of(shown.resource, get_editor().code), page_number(shown.request))
-    common = _context(shown, may_save=shown.caller.may(Right.SAVE, workspace_id))
+    requested = shown.request.GET.get(PARAMETER, "")
+    is_number = requested.isascii() and requested.isdecimal() and len(requested) < len("1000000")
+    page = seen.page(shown.target, int(requested) if is_number else 1)
+    common = {
+        "version": shown.version,
+        "may_save": Right.SAVE in shown.rights,
+        "is_editing": shown.page == EDIT,
+        "add_address": shown.kind.address("comments", shown.resource.pk),
+        "next": shown.request.get_full_path(),
+        "max_body": MAX_BODY,
+        "max_quote": MAX_QUOTE,
+    }
     fields = shown.fields if shown.page != EDIT else ()
     for name in shown.fields:
         own = [thread for thread in page.threads if thread.field == name]
@@ -63,18 +68,19 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
             context["field_title"] = words_of(name).title
         html = render_to_string(template, context, request=shown.request)
-        marks = _marks(shown, own) if shown.page == EDIT else ()
+        marks = _marks(shown, own) if own and shown.page == EDIT else ()
         yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
     others = [thread for thread in page.threads if thread.field not in fields]
     beside = [thread for thread in page.threads if thread.field in fields]
     context = {
         **common,
         **_sorted(others),
-        **_pager(shown.request, page),
+        "earlier_address": _page_address(shown.request, page, page.number - 1),
+        "later_address": _page_address(shown.request, page, page.number + 1),
         "threads": page,
         "commentable": commentable(shown.version),
         "beside": _open_in(beside),
-        "people_address": people_address(workspace_id, persons=True),
+        "people_address": people_address(shown.resource.workspace_id, persons=True),
     }
     html = render_to_string("review/comments/version.html", context, request=shown.request)
     yield Panel(slot=Slot.VERSION, html=html, **FILES)
@@ -129,24 +135,6 @@ def _in_script(text: str, position: int) -> int:
     return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def page_number(request: HttpRequest) -> int:
-    """Return the requested page of the threads, from 1."""
-    given = request.GET.get(PARAMETER, "")
-    return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else 1
-
-
-def _context(shown: VersionOnPage, *, may_save: bool) -> dict[str, Any]:
-    return {
-        "version": shown.version,
-        "may_save": may_save,
-        "is_editing": shown.page == EDIT,
-        "add_address": shown.kind.address("comments", shown.resource.pk),
-        "next": shown.request.get_full_path(),
-        "max_body": MAX_BODY,
-        "max_quote": MAX_QUOTE,
-    }
-
-
 def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
     return {
         "open": [thread for thread in threads if not thread.is_resolved],
@@ -158,14 +146,10 @@ def _open_in(threads: list[Thread]) -> int:
     return sum(not thread.is_resolved for thread in threads)
 
 
-def _pager(request: HttpRequest, page: ThreadPage) -> dict[str, str]:
-    """Return the URLs of the previous and the next page; empty if there is none."""
-
-    def address(number: int) -> str:
-        if not 1 <= number <= page.pages:
-            return ""
-        query = request.GET.copy()
-        query[PARAMETER] = str(number)
-        return f"?{query.urlencode()}#comments"
-
-    return {"earlier_address": address(page.number - 1), "later_address": address(page.number + 1)}
+def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
+    """Return the address of another page of the threads; empty if there is none."""
+    if not 1 <= number <= page.pages:
+        return ""
+    query = request.GET.copy()
+    query[PARAMETER] = str(number)
+    return f"?{query.urlencode()}#comments"

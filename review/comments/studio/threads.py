@@ -21,7 +21,7 @@ from review.comments.verbs import is_own
 from review.models import Comment
 from review.models.reviews import NOT_IN_A_ROW
 from studio.diff.spans import moved
-from studio.forms.wording import in_reading_order, words_of
+from studio.field_words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
 from studio.people import Place, person_name
@@ -147,13 +147,26 @@ class Viewpoint:
     caller: Caller
 
     def page(self, target: Target, number: int = 1) -> ThreadPage:
-        """Return a page of the threads that concern the version; takes five queries."""
-        rows = Comment.objects.about(target).filter(parent=None).filter(self._concerning())
+        """Return a page of the threads that concern the version; takes five queries.
+
+        These are the threads on it, and open ones on earlier versions; of the latest version, all.
+        """
+        resource, version = self.resource, self.version
+        rows = Comment.objects.about(target).filter(parent=None)
+        if resource is not None and version is not None and version.version_id != resource.latest_id:
+            concerning = Q(version_id=version.version_id)
+            if version.source == "database":
+                in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
+                earlier = Q(resolved_at=None, version_number__lt=version.number)
+                concerning |= earlier & ~(in_files | in_git)
+            rows = rows.filter(concerning)
         counted = rows.aggregate(all=Count("pk"), open=Count("pk", filter=Q(resolved_at=None)))
-        pages = max(-(-counted["all"] // THREADS), 1)
+        if not counted["all"]:
+            return ThreadPage(threads=(), number=1, pages=1, open=0, resolved=0)
+        pages = -(-counted["all"] // THREADS)
         number = min(max(number, 1), pages)
         ordered = rows.order_by(F("resolved_at").asc(nulls_first=True), "created_at", "pk")
-        found = list(ordered[(number - 1) * THREADS : number * THREADS]) if counted["all"] else []
+        found = list(ordered[(number - 1) * THREADS : number * THREADS])
         replies = _newest_replies(found)
         prefetch_related_objects([*found, *chain.from_iterable(replies.values())], "mentioned")
         stored, content = self._stored(found), Content(self.version.config if self.version else {})
@@ -168,21 +181,6 @@ class Viewpoint:
     def whole(self, first: Comment) -> Thread:
         """Return one thread without its replies."""
         return self._thread(first, [], self._stored([first]), None, longest=len(first.body))
-
-    def _concerning(self) -> Q:
-        """Return the condition for threads on the version, and open ones on earlier versions.
-
-        The latest version includes all threads on the resource.
-        """
-        resource, version = self.resource, self.version
-        if resource is None or version is None or version.version_id == resource.latest_id:
-            return Q()
-        own = Q(version_id=version.version_id)
-        if version.source != "database":
-            return own
-        in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
-        elsewhere = in_files | in_git
-        return own | (Q(resolved_at=None, version_number__lt=version.number) & ~elsewhere)
 
     def _stored(self, comments: Sequence[Comment]) -> set[str]:
         """Return which versions with comments still exist; takes one query."""

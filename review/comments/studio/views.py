@@ -17,9 +17,9 @@ from review.comments.studio.threads import ShownComment, Viewpoint, commentable
 from review.comments.suggestions import parts_of, with_wording
 from review.comments.verbs import MAX_BODY, Comments
 from review.models import Comment
+from studio.field_words import words_of
 from studio.forms.inputs import typed_text
 from studio.forms.instructions import text_of_control
-from studio.forms.wording import words_of
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
 from studio.views import safe_next_url
