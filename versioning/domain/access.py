@@ -76,9 +76,14 @@ class Action(StrEnum):
     """Accounts, by SCIM. No key may do this unless it says so."""
 
 
+_ROLES_WITH: Mapping[Right, frozenset[Role]] = {
+    right: frozenset(role for role in Role if role.rank >= least.rank) for right, least in LEAST_ROLE.items()
+}
+
+
 def roles_with(right: Right) -> list[str]:
-    """Return the roles that have a right, by their stored values."""
-    return [role.value for role in Role if role.rank >= LEAST_ROLE[right].rank]
+    """Return the roles that have a right, by their stored values, lowest first."""
+    return [role.value for role in Role if role in _ROLES_WITH[right]]
 
 
 class Via(StrEnum):
@@ -140,8 +145,8 @@ class Caller:
 
     def may(self, right: Right, workspace_id: str) -> bool:
         """Return whether the caller has the right in the workspace."""
-        roles = [role for role in (self.everywhere, self.roles.get(workspace_id)) if role is not None]
-        return any(role.rank >= LEAST_ROLE[right].rank for role in roles)
+        able = _ROLES_WITH[right]
+        return self.everywhere in able or self.roles.get(workspace_id) in able
 
     def require(self, right: Right, workspace_id: str) -> None:
         """Raise `Forbidden` unless the caller has the right in the workspace."""
@@ -160,7 +165,8 @@ class Caller:
     def require_publish(self, workspace_id: str) -> None:
         """Raise `Forbidden` without the right to publish, `KeyScope` for a key that may not publish."""
         self.require(Right.PUBLISH, workspace_id)
-        self.require_action(Action.PUBLISH)
+        if self.actions is not None and Action.PUBLISH not in self.actions:
+            raise KeyScope(Action.PUBLISH.value)
 
     def covers(self, resource_id: str) -> bool:
         """Return whether a resource with this id is within the limits of the key."""
@@ -173,10 +179,10 @@ class Caller:
 
     def scope(self, right: Right) -> frozenset[str] | None:
         """Return the workspaces in which the caller has the right; None stands for all of them."""
-        least = LEAST_ROLE[right].rank
-        if self.everywhere is not None and self.everywhere.rank >= least:
+        able = _ROLES_WITH[right]
+        if self.everywhere in able:
             return None
-        return frozenset(workspace for workspace, role in self.roles.items() if role.rank >= least)
+        return frozenset(workspace for workspace, role in self.roles.items() if role in able)
 
 
 class RightsChanged(Forbidden):

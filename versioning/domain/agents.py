@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -183,8 +183,8 @@ class AgentConfig(AgentFields):
     instructions: Instructions
 
 
-def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, name) for every tool, conditional variants included."""
+def referenced_tools(config: Config) -> list[tuple[str, str]]:
+    """Return (field, name) for every tool, conditional variants included."""
     return keys(config, "tools")
 
 

@@ -7,14 +7,15 @@ watches these statements like any others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.postgresql.base import ServerBindingCursor
-from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
+from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX
 
 Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
 """The columns of a statement by attribute, and the conversion to the database value, if one is needed."""
@@ -26,16 +27,16 @@ _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 _PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
 
 
-class PreparedCursor(SQLiteCursorWrapper):
-    """A cursor of SQLite that translates each statement once."""
+class PreparedCursor(sqlite3.Cursor):
+    """A cursor of SQLite that translates Django's placeholders in each statement once."""
 
-    def convert_query(self, query: str, *, param_names: list[str] | None = None) -> str:
-        """Return the statement with SQLite's placeholders instead of Django's."""
-        return (
-            _translated(query)
-            if param_names is None
-            else super().convert_query(query, param_names=param_names)
-        )
+    def execute(self, statement: str, parameters: Any = ()) -> PreparedCursor:
+        """Execute a statement, whose parameters have no names."""
+        return super().execute(_translated(statement), parameters)
+
+    def executemany(self, statement: str, parameters: Iterable[Any]) -> PreparedCursor:
+        """Execute a statement for each of several rows of parameters."""
+        return super().executemany(_translated(statement), parameters)
 
 
 @lru_cache(maxsize=512)
@@ -43,9 +44,8 @@ def _translated(statement: str) -> str:
     return FORMAT_QMARK_REGEX.sub("?", statement).replace("%%", "%")
 
 
-@contextmanager
-def prepared_cursor() -> Iterator[Any]:
-    """Yield a cursor for constant statements: PostgreSQL plans them once per connection.
+def prepared_cursor() -> Any:
+    """Return a cursor for constant statements, to be closed by `with`: PostgreSQL plans them once.
 
     Django's own cursors insert the parameters into the text, so that every statement is different.
     """
@@ -60,8 +60,7 @@ def prepared_cursor() -> Iterator[Any]:
     else:
         cursor = database.create_cursor()
     # Like Django's cursor(), but with the parameters passed separately.
-    with database._prepare_cursor(cursor) as prepared:  # noqa: SLF001
-        yield prepared
+    return database._prepare_cursor(cursor)  # noqa: SLF001
 
 
 @contextmanager
@@ -82,9 +81,9 @@ def one_round_trip() -> Iterator[None]:
 
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as values by attribute, without an automatic primary key."""
-    with prepared_cursor() as cursor:
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            some = rows[first : first + ROWS_AT_ONCE]
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[first : first + ROWS_AT_ONCE]
+        with prepared_cursor() as cursor:
             cursor.execute(_insertion(model, len(some)), values_of(columns_of(model), some))
 
 
@@ -105,11 +104,12 @@ def update(row: models.Model, fixed: frozenset[str]) -> None:
 def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the parameters of a statement, row by row."""
     database = connections[DEFAULT_DB_ALIAS]  # not the proxy, which looks it up for each value
-    return [
-        row[name] if prepare is None else prepare(row[name], database)
-        for row in rows
-        for name, prepare in columns
-    ]
+    values = []
+    for row in rows:
+        for name, prepare in columns:
+            value = row[name]
+            values.append(value if prepare is None or value is None else prepare(value, database))
+    return values
 
 
 @lru_cache(maxsize=32)

@@ -140,8 +140,12 @@ def comparable(value: Any) -> str:
     exponent (`1`), beyond that those that floats can hold have an exponent (`1e+308`).
     """
     text = dump(value)
-    if not text[0].isdigit() and not any(one.search(text) for one in _MAY_DIFFER):
-        return text
+    if not text[0].isdigit():
+        for pattern in _MAY_DIFFER:
+            if pattern.search(text):
+                break
+        else:
+            return text
     return dump(json.loads(text, parse_float=_whole_or_float, parse_int=_long_or_int))
 
 
@@ -167,6 +171,8 @@ def sorted_by_key(value: Any) -> Any:
 
 def same(left: Any, right: Any) -> bool:
     """Return whether two JSON values are equal at every level: of the same type, numbers by value."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right
     return comparable(left) == comparable(right)
 
 
