@@ -17,7 +17,7 @@ from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
 from versioning.editor import creating, gate
 from versioning.models import Agent, Event, Membership, PromptBlock, Workspace
-from versioning.models.event_transaction import OpenTransaction
+from versioning.models.events import OpenTransaction
 
 pytestmark = pytest.mark.django_db
 

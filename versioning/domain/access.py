@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import Any
 
 from versioning.domain.errors import Forbidden, KeyScope, Message, WorkspaceId
@@ -110,7 +111,7 @@ class Caller:
     in every workspace: that of a superuser, or of the application.
 
     Rights that were read from the database may be outdated. So before a change is committed, they are
-    compared with what is stored by then: `versioning.models.event_transaction`.
+    compared with what is stored by then: `versioning.models.events`.
     """
 
     username: str | None = None
@@ -133,7 +134,7 @@ class Caller:
     installation: str = field(default="", compare=False)
     """The name of the installation that has read the API key; empty without a key."""
 
-    @property
+    @cached_property
     def rights(self) -> Rights:
         """The caller's rights, without the identity. Equal for all callers with the same rights."""
         return self.everywhere, frozenset(self.roles.items()), self.actions, self.id_prefix

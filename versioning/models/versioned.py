@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from uuid import UUID, uuid4
 
@@ -193,12 +194,13 @@ class VersionedResource(Guarded, TwoPointers):
         A resource that has no row yet gets one, together with its first version.
         """
         self.last_number += 1
+        text = canonical.dump(config)
         version: Version = self.version_model(
             id=uuid4(),
             resource_id=self.pk,
             number=self.last_number,
-            config_json=canonical.dump(config),
-            digest=canonical.digest(config),
+            config_json=text,
+            digest=canonical.digest_of_text(text),
             name=config.get("name", ""),
             search_text=searchable_text(self.pk, config, self.kind.text_field),
             excerpt=excerpt_of(config, self.kind.text_field),
@@ -263,6 +265,7 @@ def model_of(kind: ResourceKind) -> type[VersionedResource]:
     return MODELS_BY_SLUG[kind.slug]
 
 
+@cache
 def _related(model: Any, name: str) -> type[Any]:
     related: type[Any] = model._meta.get_field(name).related_model
     return related

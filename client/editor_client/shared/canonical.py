@@ -139,7 +139,11 @@ def comparable(value: Any) -> str:
     It is the canonical text except for whole numbers: of up to 21 digits they have neither a fraction nor an
     exponent (`1`), beyond that those that floats can hold have an exponent (`1e+308`).
     """
-    text = dump(value)
+    return _comparable_text(dump(value))
+
+
+def _comparable_text(text: str) -> str:
+    """Return the comparable text of the value with this canonical text."""
     if not text[0].isdigit():
         for pattern in _MAY_DIFFER:
             if pattern.search(text):
@@ -151,7 +155,12 @@ def comparable(value: Any) -> str:
 
 def digest(value: Any) -> str:
     """Return the digest of a value, 64 hexadecimal digits: equal values have equal digests."""
-    return digest_of(comparable(value))
+    return digest_of_text(dump(value))
+
+
+def digest_of_text(text: str) -> str:
+    """Return the digest of the value with this canonical text."""
+    return digest_of(_comparable_text(text))
 
 
 def digest_of(text: str) -> str:
