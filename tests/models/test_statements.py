@@ -29,6 +29,7 @@ VALUES: dict[type[models.Field[Any, Any]], list[Any]] = {
 }
 
 
+@pytest.mark.database
 @pytest.mark.parametrize("field", FIELDS, ids=str)
 def test_values_are_converted_as_django_converts_them(field: Any) -> None:
     target = field

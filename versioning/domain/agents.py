@@ -245,12 +245,15 @@ class Registry:
 
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
         """Return the code-defined agents that the caller may read and run, by id."""
-        member = caller.may(Right.READ, self.workspace_id)
-        return {
-            agent_id: agent
-            for agent_id, agent in self.agents.items()
-            if (member or agent.visibility == "public") and caller.covers(agent_id)
-        }
+        return {agent_id: agent for agent_id, agent in self.agents.items() if self.readable(agent_id, caller)}
+
+    def readable(self, agent_id: str, caller: Caller) -> CodeAgent | None:
+        """Return the agent that code defines under this id if the caller may read and run it, or None."""
+        agent = self.agents.get(agent_id)
+        if agent is None or not caller.covers(agent_id):
+            return None
+        is_public = agent.visibility == "public"
+        return agent if is_public or caller.may(Right.READ, self.workspace_id) else None
 
     def tools_of(self, agent_id: str) -> frozenset[str]:
         """Return the tools that this agent can use by name."""

@@ -171,10 +171,11 @@ class VersionedResource(Guarded, TwoPointers):
         return self.versions.select_related("author").get(pk=version_id)
 
     @classmethod
-    def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
+    def begin(
+        cls, *, config: Config, changed_fields: list[str], message: str, author_id: int | None, **record: Any
+    ) -> Self:
         """Insert a resource with its first version; raises `IntegrityError` if the id is taken."""
         resource = cls(author_id=author_id, **record)
-        changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
         if tags_of(resource.metadata):
             cls.tag_model.begin(resource)
