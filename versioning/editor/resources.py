@@ -19,7 +19,9 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import Registry
 from versioning.domain.config import Config, ConfigSchema
+from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
+from versioning.domain.invisible import may_have_invisible_runs
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent, refused
 from versioning.domain.resolved_agent import Notice
@@ -30,7 +32,7 @@ from versioning.editor.configuration_checks import (
     invisible_characters,
     unknown_placeholders,
 )
-from versioning.models import Agent, Favorite, Favorited, VersionedResource, caller_for
+from versioning.models import Agent, Favorite, Favorited, Version, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.reference_checks import limited, warnings_for
 
@@ -148,11 +150,13 @@ class Resources(Generic[R]):
         found: tuple[Notice, ...] = ()
         if self.model.version_model.reference_models:
             found = warnings_for(resource.pk, version.config, by, self.code)
-        if self.ownership.defines(resource.pk) is not None:
-            own = unknown_placeholders(self.kind, version.config)
-        else:
-            own = configuration_warnings(self.kind, version.config, self.code)
-        return limited((*found, *own, *invisible_characters(version.config)))
+        if self.ownership.defines(resource.pk) is None:
+            found += tuple(configuration_warnings(self.kind, version.config, self.code))
+        if SCHEMA_FIELD in version.config:
+            found += tuple(unknown_placeholders(self.kind, version.config))
+        if not isinstance(version, Version) or may_have_invisible_runs(version.config_json):
+            found += tuple(invisible_characters(version.config))
+        return limited(found)
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return the schema of the snapshots of this resource."""
