@@ -165,7 +165,8 @@ class Caller:
 
     def require_publish(self, workspace_id: str) -> None:
         """Raise `Forbidden` without the right to publish, `KeyScope` for a key that may not publish."""
-        self.require(Right.PUBLISH, workspace_id)
+        if not self.may(Right.PUBLISH, workspace_id):
+            raise Forbidden(Right.PUBLISH.refused(workspace_id))
         if self.actions is not None and Action.PUBLISH not in self.actions:
             raise KeyScope(Action.PUBLISH.value)
 

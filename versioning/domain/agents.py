@@ -241,7 +241,7 @@ class Registry:
         None for a record in another workspace: it was stored before the code took its id, and stays an
         ordinary resource.
         """
-        return self.get(resource_id) if workspace_id == self.workspace_id else None
+        return self.agents.get(resource_id) if workspace_id == self.workspace_id else None
 
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
         """Return the code-defined agents that the caller may read and run, by id."""
@@ -257,5 +257,5 @@ class Registry:
 
     def tools_of(self, agent_id: str) -> frozenset[str]:
         """Return the tools that this agent can use by name."""
-        agent = self.get(agent_id)
-        return self.tools | frozenset(agent.tool_descriptions if agent else ())
+        agent = self.agents.get(agent_id)
+        return self.tools.union(agent.tool_descriptions) if agent else self.tools

@@ -51,7 +51,7 @@ class CodeOwnership:
 
     def defines(self, resource_id: str) -> CodeAgent | None:
         """Return the agent that code defines under this id, or None."""
-        return self.code.get(resource_id) if self.kind.in_code else None
+        return self.code.agents.get(resource_id) if self.kind.in_code else None
 
     def readable_by(self, by: Caller) -> Mapping[str, CodeAgent]:
         """Return the code-defined resources that the caller may read, by id."""
@@ -63,7 +63,7 @@ class CodeOwnership:
 
     def overridden_by(self, resource: VersionedResource) -> CodeAgent | None:
         """Return the agent that a resource overrides; None if it is not an override."""
-        return self.defines(resource.pk) if resource.workspace_id == self.workspace_id else None
+        return self.code.overridden_by(resource.pk, resource.workspace_id) if self.kind.in_code else None
 
     def overridden_by_id(self, resource_id: str) -> CodeAgent | None:
         """Return the agent that a row with this id overrides, or would override; None for a row elsewhere."""

@@ -194,7 +194,11 @@ class QueriesForCallers(Generic[Q]):
 
 def _parameters(params: Sequence[Any], keys: Sequence[str]) -> list[Any]:
     """Return the parameters of a compiled query, with keys in the place of their `_Key`s."""
-    return [keys[int(one)] if type(one) is _Key else one for one in params]
+    found = list(params)
+    for place, value in enumerate(params):
+        if type(value) is _Key:
+            found[place] = keys[int(value)]
+    return found
 
 
 def _converted(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:

@@ -25,7 +25,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
 from django.apps import apps
@@ -447,6 +447,11 @@ _TAKEN: Final = (
 )
 
 
+@cache
+def _taken() -> str:
+    return _TAKEN.format(log=table_of(LogPosition))
+
+
 def take_positions_and_insert(
     entries: Sequence[Entry],
     number: int,
@@ -472,7 +477,7 @@ def take_positions_and_insert(
             return int(cursor.fetchone()[0])
     _prepare(steps)
     with prepared_cursor() as cursor:
-        cursor.execute(_TAKEN.format(log=table_of(LogPosition)), taken)
+        cursor.execute(_taken(), taken)
         position, rights_position = cursor.fetchone()
     for entry in entries:
         entry["position"] += position - number
@@ -506,7 +511,7 @@ def _both(rows: int) -> str:
     columns = ", ".join(names)
     # Only the names of the tables and columns are inserted.
     return (
-        f"WITH taken AS ({_TAKEN.format(log=table_of(LogPosition))})"  # noqa: S608
+        f"WITH taken AS ({_taken()})"  # noqa: S608
         f" INSERT INTO {table_of(Event)} ({columns}) SELECT {selected}"
         f" FROM taken, (VALUES {', '.join([row] * rows)}) AS entry ({columns})"
         " RETURNING (SELECT rights_position FROM taken)"

@@ -69,8 +69,9 @@ def prepared_cursor() -> Any:
     Django's own cursors insert the parameters into the text, so that every statement is different.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    database.close_if_health_check_failed()
-    database.ensure_connection()
+    if not database.in_atomic_block:
+        database.close_if_health_check_failed()
+        database.ensure_connection()
     if database.vendor == "postgresql":
         binding: Any = ServerBindingCursor  # the stubs do not know that it is psycopg's
         cursor = binding(database.connection)

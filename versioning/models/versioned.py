@@ -216,8 +216,9 @@ class VersionedResource(Guarded, TwoPointers):
         else:
             insert_new(self)
         insert_new(version)
-        for reference in self.version_model.reference_models:
-            reference.write(version)
+        for references in version.reference_models:
+            if named := references.find(config):
+                references.write(version, named)
         return version
 
     def store(self) -> None:

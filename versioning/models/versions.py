@@ -47,10 +47,11 @@ class Reference(Guarded):
         return []
 
     @classmethod
-    def write(cls, version: Any) -> None:
-        """Insert the references of a new version, without duplicate targets."""
-        targets = dict.fromkeys(target for _, target in cls.find(version.config))
-        insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])
+    def write(cls, version: Any, found: Iterable[tuple[str, str]]) -> None:
+        """Insert the references that were found in a new version, without duplicate targets."""
+        targets = dict.fromkeys(target for _field, target in found)
+        rows = [{"version_id": version.pk, "target_id": target, "target_uuid": None} for target in targets]
+        insert(cls, rows)
 
     @classmethod
     def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from editor_client.shared.errors import Invalid, Message
@@ -82,7 +83,7 @@ def check(value: Any) -> None:
         elif isinstance(item, Mapping | list | tuple):
             if depth >= MAX_DEPTH:
                 raise _NotJson(Message("is nested deeper than {limit} levels", limit=MAX_DEPTH))
-            pending.extend((child, depth + 1) for child in _children(item))
+            pending.extend(zip(_children(item), repeat(depth + 1)))
         elif isinstance(item, int) and item.bit_length() > MAX_BITS:
             raise _NotJson(Message("holds a number of too many digits"))
         elif item is not None and not isinstance(item, int):
@@ -246,6 +247,8 @@ def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable
 def _check_text(text: str) -> None:
     if "\x00" in text:
         raise _NotJson(Message("holds a NUL character"))
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
