@@ -60,7 +60,6 @@ def shortcuts() -> Iterator[Shortcut]:
             "models.statements",
             "models.compiled_queries",
             "models.events",
-            "models.event_transaction",
             "models.favorites",
             "models.versions",
             "models.workspaces",
@@ -71,14 +70,14 @@ def shortcuts() -> Iterator[Shortcut]:
     yield Shortcut("`prepared_cursor`: PostgreSQL plans once", cursors)
     yield Shortcut(
         "`one_round_trip`: the end of a transaction sent together",
-        [("versioning.models.event_transaction.one_round_trip", nullcontext)],
+        [("versioning.models.events.one_round_trip", nullcontext)],
     )
     yield Shortcut(
         "`insert`, `insert_new` and `update`: no `save()`",
         [
             ("versioning.models.versions.insert", _bulk_create),
             ("versioning.models.tags.insert", _bulk_create),
-            ("versioning.models.event_transaction.insert", _bulk_create),
+            ("versioning.models.events.insert", _bulk_create),
             ("versioning.models.versioned.insert_new", _insert_new),
             ("versioning.models.versioned.update", _update),
         ],

@@ -20,7 +20,7 @@ from tests.support.people import make_cast
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import audience_of
 from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference
-from versioning.models.event_transaction import entry_of
+from versioning.models.events import entry_of
 from versioning.models.text_search import following
 
 AGENTS_IN_ALL, BLOCKS_IN_ALL = 20_000, 5_000

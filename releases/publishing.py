@@ -17,8 +17,8 @@ from releases.models import Release, ReleaseItem
 from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.editor import Editor, gate, locking
-from versioning.editor.locking import activate, deactivate, retry_on_conflict
+from versioning.editor import Editor, gate
+from versioning.editor.locking import changing_locked, retry_on_conflict
 from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -81,32 +81,13 @@ def _publish_items(
     together, before = moves_of(one.item for one in items), _live_now(items)
     about = {"releaseId": str(release.pk)}
     for one in items:
-        collection, resource = collection_of(editor, one.kind), one.resource
-        with locking.changing_locked(collection, resource, Right.PUBLISH, by):
-            one.item.active_before = resource.active_version_id
+        collection = collection_of(editor, one.kind)
+        with changing_locked(collection, one.resource, Right.PUBLISH, by, options=options) as change:
+            one.item.active_before = one.resource.active_version_id
             if one.item.action == Action.PUBLISH:
-                activate(
-                    collection,
-                    resource,
-                    one.version,
-                    by,
-                    together=together,
-                    before=before,
-                    options=options,
-                    at=at,
-                    **about,
-                )
+                change.activate(one.version, together=together, before=before, at=at, **about)
             else:
-                deactivate(
-                    collection,
-                    resource,
-                    by,
-                    together=together,
-                    before=before,
-                    options=options,
-                    at=at,
-                    **about,
-                )
+                change.deactivate(together=together, before=before, at=at, **about)
     for one in items:
         update(one.item, _FIXED)
 

@@ -27,7 +27,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.locking import activate, deactivate, retry_on_conflict
+from versioning.editor.locking import retry_on_conflict
 from versioning.models import VersionedResource, events
 from versioning.models.due_work import Turns
 from versioning.serving.resolution import find_version
@@ -137,15 +137,14 @@ def _move_resource(schedule: Schedule, by: Caller, at: datetime.datetime) -> Non
     Raises what the gate raises, and `SomethingElseIsLive` if the live version is not the expected one.
     """
     with locked_resource(get_editor(), schedule.kind, schedule.resource_id, by) as subject:
-        resource, collection = subject.resource, subject.collection
         if subject.columns["identity"] != schedule.identity:
             raise NotFound("The resource was deleted.", code=GONE)
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
-            version = _version(resource, schedule.version_id)
-            activate(collection, resource, version, by, at=at, scheduleId=str(schedule.pk))
+            version = _version(subject.change.resource, schedule.version_id)
+            subject.change.activate(version, at=at, scheduleId=str(schedule.pk))
         else:
-            deactivate(collection, resource, by, at=at, scheduleId=str(schedule.pk))
+            subject.change.deactivate(at=at, scheduleId=str(schedule.pk))
 
 
 def _version(resource: VersionedResource, version_id: str) -> Snapshot:

@@ -15,9 +15,9 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.kinds import kind_named
 from versioning.domain.uuids import uuid_of
-from versioning.editor import Collection, Editor
-from versioning.editor.locking import changing
-from versioning.models import VersionedResource, events
+from versioning.editor import Editor
+from versioning.editor.locking import Change, changing
+from versioning.models import events
 from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
@@ -40,8 +40,7 @@ class Subject:
 class ResourceSubject(Subject):
     """A resource."""
 
-    resource: VersionedResource
-    collection: Collection[Any]
+    change: Change[Any]
 
     def pinned(self, version_id: str | None, action: str, *, field: str = "versionId") -> dict[str, Any]:
         """Return the columns for the version of an action; raises `Invalid`."""
@@ -52,7 +51,7 @@ class ResourceSubject(Subject):
         if version_id is None:
             raise Invalid.field(field, "is required")
         try:
-            version = find_version(self.resource, version_id)
+            version = find_version(self.change.resource, version_id)
         except NotFound:
             raise Invalid.field(field, "is not a version of this resource") from None
         return {"version_id": version.version_id, "version_number": version.number}
@@ -65,7 +64,8 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     Raises `NotFound` if the caller may not read it, and `Forbidden` without the right to publish it.
     """
     collection = editor.collection(kind_named(kind))
-    with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as resource:
+    with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as change:
+        resource = change.resource
         target = target_of(resource, editor.code)
         columns = {
             "kind": target.kind,
@@ -74,7 +74,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
             "workspace_id": target.workspace_id,
         }
         live = {_reference(target.kind, target.id): resource.active_id}
-        yield ResourceSubject(columns=columns, live=live, resource=resource, collection=collection)
+        yield ResourceSubject(columns=columns, live=live, change=change)
 
 
 @contextmanager

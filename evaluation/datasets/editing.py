@@ -30,9 +30,9 @@ from versioning.domain.errors import Conflict, InUse, Invalid, Issue, Message, N
 from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
-from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
+from versioning.editor.saving import workspace_for
 from versioning.models import events
 from versioning.models.text_keys import ByName, contains
 from versioning.verbs import Verbs

@@ -19,9 +19,9 @@ from evaluation.experiments.submitting import outcome_of
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.uuids import is_uuid
-from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
+from versioning.editor.saving import workspace_for
 from versioning.models import events
 from versioning.models.querysets import covered_by, within
 

@@ -26,9 +26,9 @@ from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
-from versioning.editor.creating import workspace_for
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
+from versioning.editor.saving import workspace_for
 from versioning.models import PromptBlock, events
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of

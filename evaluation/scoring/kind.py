@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Final, Literal
 
 from editor_client.shared import ids, scores
@@ -80,9 +79,9 @@ class ScorerConfig(ScorerFields):
     type: ScorerType
 
 
-def referenced_scorers(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every stored scorer that an agent may name, conditional variants included."""
-    return ((field, key) for field, key in keys(config, "scorers") if ids.problem(key) is None)
+def referenced_scorers(config: Config) -> list[tuple[str, str]]:
+    """Return (field, id) for every stored scorer that an agent may name, conditional variants included."""
+    return [(field, key) for field, key in keys(config, "scorers") if ids.problem(key) is None]
 
 
 SCORER: Final = ResourceKind(

@@ -94,12 +94,12 @@ def _take(step: RolloutStep) -> None:
 @retry_on_conflict
 def _act(step: RolloutStep, *, by: Caller) -> None:
     rollouts, rollout_id = Rollouts.current(), str(step.rollout_id)
-    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
         if not RolloutStep.objects.waiting().filter(pk=step.pk).update(state=StepState.DONE, due_at=None):
             return  # another worker was faster, or a person has cancelled it
         weights = {arm.name: arm.weight for arm in rollout.placed_arms}
         if weights[step.arm] < step.weight:
-            reweigh(rollouts, rollout, resource, [(step.arm, step.weight)], by=by, options={})
+            reweigh(rollouts, rollout, locked.resource, [(step.arm, step.weight)], by=by, options={})
 
 
 def _fail(step: RolloutStep, error: VersioningError) -> None:

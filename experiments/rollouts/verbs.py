@@ -19,8 +19,8 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
-from versioning.editor.locking import activate, changing, retry_on_conflict
-from versioning.editor.publish_requests import Options, PublishRequest
+from versioning.editor.locking import Change, changing, retry_on_conflict
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
@@ -59,7 +59,8 @@ def start(
     refuse_path("bucketBy", bucket_by)
     found = placed(arms)
     collection = rollouts.editor.collection(kind_named(kind))
-    with changing(collection, resource_id, Right.PUBLISH, by) as resource:
+    with changing(collection, resource_id, Right.PUBLISH, by) as locked:
+        resource = locked.resource
         refuse_running(resource)
         if resource.pointers is not None:
             raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
@@ -135,8 +136,8 @@ def change(
     `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
-        reweigh(rollouts, rollout, resource, weights, by=by, options=given)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
+        reweigh(rollouts, rollout, locked.resource, weights, by=by, options=given)
     return rollout
 
 
@@ -172,8 +173,8 @@ def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLIC
     """Serve the active version to everyone again; raises `RolloutEnded`."""
     by, reason = caller_of(by), reason.strip()
     checked_text("reason", reason, MAX_REASON)
-    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
-        rollout.end(State.STOPPED, by, target(resource), reason=reason)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
+        rollout.end(State.STOPPED, by, target(locked.resource), reason=reason)
     return rollout
 
 
@@ -184,14 +185,13 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing_rollout(rollouts, rollout_id, by) as (rollout, resource):
+    with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
         chosen = next((one for one in rollout.placed_arms if one.name == arm), None)
         if chosen is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
-        rollout.end(State.COMPLETED, by, target(resource), arm=arm)
-        collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
-        version = find_version(resource, chosen.version_id)
-        activate(collection, resource, version, by, options=given, rolloutId=str(rollout.pk))
+        rollout.end(State.COMPLETED, by, target(locked.resource), arm=arm)
+        version = find_version(locked.resource, chosen.version_id)
+        locked.activate(version, rolloutId=str(rollout.pk))
     return rollout
 
 
@@ -250,18 +250,21 @@ def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedReso
 
 @contextmanager
 def changing_rollout(
-    rollouts: Verbs, rollout_id: str, by: Caller
-) -> Iterator[tuple[Rollout, VersionedResource]]:
+    rollouts: Verbs, rollout_id: str, by: Caller, *, options: Options = NO_OPTIONS
+) -> Iterator[tuple[Rollout, Change[Any]]]:
     """Lock the resource of a running rollout, and then the rollout, for this transaction.
 
     Requires the right to publish. Raises `NotFound`, and `RolloutEnded`.
     """
     rollout = find(rollouts, rollout_id, by=by)
     collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
-    with events.transaction(), changing(collection, rollout.resource_id, Right.PUBLISH, by) as resource:
-        locked = Rollout.objects.locked().filter(pk=rollout.pk).first()
-        if locked is None or target(resource).identity != locked.identity:
+    with (
+        events.transaction(),
+        changing(collection, rollout.resource_id, Right.PUBLISH, by, options=options) as locked,
+    ):
+        current = Rollout.objects.locked().filter(pk=rollout.pk).first()
+        if current is None or target(locked.resource).identity != current.identity:
             raise NotFound
-        if locked.state != State.RUNNING:
-            raise RolloutEnded(locked)
-        yield locked, resource
+        if current.state != State.RUNNING:
+            raise RolloutEnded(current)
+        yield current, locked

@@ -69,7 +69,8 @@ def ask(
             code="no_override",
         )
     message = checked_text("message", message.strip(), MAX_TEXT)
-    with changing(collection, resource_id, Right.SAVE, by) as resource:
+    with changing(collection, resource_id, Right.SAVE, by) as change:
+        resource = change.resource
         target = target_of(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)
         there = Review.objects.open().about(target).first()

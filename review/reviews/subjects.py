@@ -59,7 +59,8 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
     found = readable(reviews, review_id, by)
     by.require(right, found.workspace_id)
     collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
-    with changing(collection, found.resource_id, right, by, include_deleted=True) as resource:
+    with changing(collection, found.resource_id, right, by, include_deleted=True) as change:
+        resource = change.resource
         target = target_of(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()
         if review is None:

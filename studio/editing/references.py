@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -107,7 +107,7 @@ def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
     }
 
 
-_REFERENCES: Final[Mapping[str, tuple[StudioKind, Callable[[Config], Iterator[tuple[str, str]]]]]] = {
+_REFERENCES: Final[Mapping[str, tuple[StudioKind, Callable[[Config], Iterable[tuple[str, str]]]]]] = {
     "instructions": (PROMPT_BLOCK, referenced_blocks),
     "agents": (AGENT, referenced_agents),
 }

@@ -15,9 +15,10 @@ from tests.support.datasets import make_dataset
 from tests.support.people import give_role, key_of
 from tests.support.unchanged import is_refusal
 from tests.support.webhooks import WebhookFactory
-from versioning.editor import creating, gate
+from versioning.editor import gate
+from versioning.editor import saving as creating
 from versioning.models import Agent, Event, Membership, PromptBlock, Workspace
-from versioning.models.event_transaction import OpenTransaction
+from versioning.models.events import OpenTransaction
 
 pytestmark = pytest.mark.django_db
 

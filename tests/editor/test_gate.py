@@ -228,14 +228,14 @@ BEHIND_THE_GATE = {
     ("editor/backends/rows.py", "Rows.set_active"),
     ("editor/backends/override_files.py", "OverrideFiles.set_active"),
     # Serves nothing.
-    ("editor/locking.py", "deactivate"),
+    ("editor/locking.py", "Change.deactivate"),
     # Changes a copy, which is only used for a question.
     ("schedules/judging.py", "_with_live"),
 }
-ASKING = {("editor/locking.py", "activate"), ("editor/labelling.py", "label")}
-CALLING = {  # `locking.activate`, which asks the gate
+ASKING = {("editor/locking.py", "Change.activate"), ("editor/labelling.py", "label")}
+CALLING = {  # `Change.activate`, which asks the gate
     ("editor/saving.py", "publish"),
-    ("editor/creating.py", "_insert"),
+    ("editor/saving.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
     ("releases/publishing.py", "_publish_items"),

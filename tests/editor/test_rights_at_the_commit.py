@@ -180,7 +180,7 @@ def acts(node: ast.FunctionDef) -> bool:
 
 def test_every_verb_is_retried_when_rights_have_changed() -> None:
     found = dict(verbs())
-    assert {"saving.edit", "favorites.favorite", "workspaces.rename", "creating.create"} <= found.keys()
+    assert {"saving.edit", "favorites.favorite", "workspaces.rename", "saving.create"} <= found.keys()
     plain = {
         name
         for name, node in found.items()

@@ -175,7 +175,7 @@ class RecordViewSet(EditorViewSet):
 
     def _overrides(self, resource_id: str) -> bool:
         """Return whether code defines an agent with this id that the caller may read."""
-        return self.kind.in_code and resource_id in get_editor().code.readable_by(self.caller)
+        return self.collection.ownership.readable(resource_id, self.caller) is not None
 
     def _depends_on(self, resource_id: str | None, *others: Dependency) -> None:
         """Declare that the answer depends on a resource, or on all of the kind."""
@@ -203,14 +203,14 @@ class RecordViewSet(EditorViewSet):
     def _records(self, rows: Any) -> Any:
         return records_of(self.collection, rows, self.caller)
 
-    def _saved(self, saved: Resolved[Any], **response: Any) -> Response:
-        record = record_of(self.collection, saved, self.caller)
+    def _saved(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
+        record = record_of(self.collection, saved, self.caller, is_new=is_new)
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
     def _made(self, made: Resolved[Any]) -> Response:
         headers = {"Location": self._address(made.resource)}
-        return self._saved(made, status=201, headers=headers)
+        return self._saved(made, is_new=True, status=201, headers=headers)
 
     def _address(self, resource: VersionedResource) -> str:
         return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
@@ -238,7 +238,10 @@ _VERB_ARGUMENTS = {
 
 def split(body: Json) -> tuple[Json, Json]:
     """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
-    arguments = {_VERB_ARGUMENTS[name]: value for name, value in body.items() if name in _VERB_ARGUMENTS}
-    others = {*_VERB_ARGUMENTS, *(option.member for option in gate.options().values())}
-    fields = {name: value for name, value in body.items() if name not in others}
-    return fields, arguments | options_of(body)
+    fields, arguments, options = dict(body), dict[str, Any](), options_of(body)
+    for member, name in _VERB_ARGUMENTS.items():
+        if member in fields:
+            arguments[name] = fields.pop(member)
+    for option in gate.options().values() if options else ():
+        fields.pop(option.member, None)
+    return fields, arguments | options

@@ -113,7 +113,7 @@ class Caller:
     in every workspace: that of a superuser, or of the application.
 
     Rights that were read from the database may be outdated. So before a change is committed, they are
-    compared with what is stored by then: `versioning.models.event_transaction`.
+    compared with what is stored by then: `versioning.models.events`.
     """
 
     username: str | None = None
@@ -136,7 +136,7 @@ class Caller:
     installation: str = field(default="", compare=False)
     """The name of the installation that has read the API key; empty without a key."""
 
-    @property
+    @cached_property
     def rights(self) -> Rights:
         """The caller's rights, without the identity. Equal for all callers with the same rights."""
         return self.everywhere, frozenset(self.roles.items()), self.actions, self.id_prefix
@@ -171,8 +171,10 @@ class Caller:
 
     def require_publish(self, workspace_id: str) -> None:
         """Raise `Forbidden` without the right to publish, `KeyScope` for a key that may not publish."""
-        self.require(Right.PUBLISH, workspace_id)
-        self.require_action(Action.PUBLISH)
+        if not self.may(Right.PUBLISH, workspace_id):
+            raise Forbidden(Right.PUBLISH.refused(workspace_id))
+        if self.actions is not None and Action.PUBLISH not in self.actions:
+            raise KeyScope(Action.PUBLISH.value)
 
     def covers(self, resource_id: str) -> bool:
         """Return whether a resource with this id is within the limits of the key."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
@@ -183,8 +183,8 @@ class AgentConfig(AgentFields):
     instructions: Instructions
 
 
-def referenced_tools(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, name) for every tool, conditional variants included."""
+def referenced_tools(config: Config) -> list[tuple[str, str]]:
+    """Return (field, name) for every tool, conditional variants included."""
     return keys(config, "tools")
 
 
@@ -241,18 +241,21 @@ class Registry:
         None for a record in another workspace: it was stored before the code took its id, and stays an
         ordinary resource.
         """
-        return self.get(resource_id) if workspace_id == self.workspace_id else None
+        return self.agents.get(resource_id) if workspace_id == self.workspace_id else None
 
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
         """Return the code-defined agents that the caller may read and run, by id."""
-        member = caller.may(Right.READ, self.workspace_id)
-        return {
-            agent_id: agent
-            for agent_id, agent in self.agents.items()
-            if (member or agent.visibility == "public") and caller.covers(agent_id)
-        }
+        return {agent_id: agent for agent_id, agent in self.agents.items() if self.readable(agent_id, caller)}
+
+    def readable(self, agent_id: str, caller: Caller) -> CodeAgent | None:
+        """Return the agent that code defines under this id if the caller may read and run it, or None."""
+        agent = self.agents.get(agent_id)
+        if agent is None or not caller.covers(agent_id):
+            return None
+        is_public = agent.visibility == "public"
+        return agent if is_public or caller.may(Right.READ, self.workspace_id) else None
 
     def tools_of(self, agent_id: str) -> frozenset[str]:
         """Return the tools that this agent can use by name."""
-        agent = self.get(agent_id)
-        return self.tools | frozenset(agent.tool_descriptions if agent else ())
+        agent = self.agents.get(agent_id)
+        return self.tools.union(agent.tool_descriptions) if agent else self.tools

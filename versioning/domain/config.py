@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from typing import Annotated, Any, Literal
 
 from editor_client.shared import canonical, ids
 from editor_client.shared.conditions import OPERATORS
-from editor_client.shared.configurations import changed_fields, differs, merged
+from editor_client.shared.configurations import changed_fields, merged
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -169,10 +169,6 @@ EXCERPT_LENGTH = 240
 _TEXT_FIELDS_OF_0013 = ("instructions", "content")
 
 
-def _no_problems(config: Config) -> Iterable[Issue]:
-    return ()
-
-
 @dataclass(frozen=True)
 class ConfigSchema:
     """The fields of the snapshots of one kind."""
@@ -180,33 +176,51 @@ class ConfigSchema:
     edit: type[Shape]
     """The shape of an edit, where every field may be absent."""
     whole: type[Shape]
-    problems: Callable[[Config], Iterable[Issue]] = _no_problems
+    problems: Callable[[Config], Iterable[Issue]] | None = None
     """Yields the problems of fields that depend on each other, in a configuration of the right shape."""
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The JSON names of the fields, in the order of declaration."""
         return [str(field.alias) for field in self.edit.model_fields.values()]
 
-    def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
-        """Return the configuration after an edit: an absent field is unchanged, a null one is cleared.
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        return frozenset(
+            str(field.alias) for field in self.whole.model_fields.values() if field.is_required()
+        )
 
-        Raises `Invalid` with every problem of the changed fields. Fields saved before a rule existed do not
-        prevent edits of other fields.
+    @cached_property
+    def _clearable(self) -> frozenset[str]:
+        return frozenset(self.names) - self._required
+
+    def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
+        """Return the configuration after an edit, as `edit_of` does."""
+        return self.edit_of(current, changes)[0]
+
+    def edit_of(self, current: Config, changes: Mapping[str, Any]) -> tuple[Config, list[str]]:
+        """Return the configuration after an edit, and the names of the fields that the edit changes.
+
+        An absent field is unchanged, a null one is cleared. Raises `Invalid` with every problem of the
+        changed fields. Fields saved before a rule existed do not prevent edits of other fields.
         """
         try:
             canonical.check(changes)
         except ValueError as error:
             raise Invalid.field("body", error.args[0]) from None
         config = self.merged(current, changes)
-        looked_at = self._required | {name for name in config if differs(name, current, config)}
-        raise_for_issues(self.whole, {name: value for name, value in config.items() if name in looked_at})
+        unknown = config.keys() - self._required - self._clearable
+        changed = changed_fields((*self.names, *unknown), current, config)
+        checked = self._required.union(changed)
+        raise_for_issues(self.whole, {name: value for name, value in config.items() if name in checked})
         schema = changes.get(SCHEMA_FIELD)
         schema_issue = None if schema is None else schema_problem(schema)
-        issues = [*([] if schema_issue is None else [schema_issue]), *self.problems(config)]
+        issues = [] if schema_issue is None else [schema_issue]
+        if self.problems is not None:
+            issues += self.problems(config)
         if issues:
             raise Invalid(issues)
-        return config
+        return config, changed
 
     def read(self, value: Mapping[str, Any]) -> Config:
         """Return a configuration read from storage; raises `Invalid` if its shape is wrong."""
@@ -216,15 +230,11 @@ class ConfigSchema:
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
-        return merged(current, changes, set(self.names) - self._required)
+        return merged(current, changes, self._clearable)
 
     def changed(self, before: Config, after: Config) -> list[str]:
         """Return the names of the fields in which two configurations differ."""
         return changed_fields(self.names, before, after)
-
-    @property
-    def _required(self) -> set[str]:
-        return {str(field.alias) for field in self.whole.model_fields.values() if field.is_required()}
 
 
 def raise_for_issues(shape: type[BaseModel], value: Any) -> None:

@@ -49,6 +49,7 @@ _RUN: Final = regex.compile(
     "|".join([*(f"{one}(*SKIP)(*FAIL)" for one in _VISIBLE), _INVISIBLE]), regex.DOTALL
 )
 _CANDIDATE: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}\r]")
+_CANDIDATE_IN_JSON: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}]|\\[bfru]")
 
 
 class InvisibleRun(NamedTuple):
@@ -85,6 +86,11 @@ def invisible_runs(text: str) -> Iterator[InvisibleRun]:
         return
     for match in _RUN.finditer(text):
         yield InvisibleRun(match.start(), match[0])
+
+
+def may_have_invisible_runs(text: str) -> bool:
+    """Return False if `invisible_runs_in` yields nothing for the value with this canonical JSON text."""
+    return _CANDIDATE_IN_JSON.search(text) is not None
 
 
 def invisible_runs_in(value: Any, field: str = "") -> Iterator[tuple[str, InvisibleRun]]:

@@ -8,7 +8,6 @@ from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import (
     blocks,
-    creating,
     deleting,
     favorites,
     impact,
@@ -52,9 +51,9 @@ class Collection(Resources[R]):
     dependents = impact.dependents
     dependents_count = impact.dependents_count
 
-    create = creating.create
-    check_new = creating.check_new
-    clone = creating.clone
+    create = saving.create
+    check_new = saving.check_new
+    clone = saving.clone
     update = saving.update
     edit = saving.edit
     edit_live = saving.edit_live

@@ -62,12 +62,19 @@ def _of_text(text: str) -> Mapping[str, ConfiguredProvider]:
 
 
 def configuration_warnings(kind: ResourceKind, config: Config, code: Registry) -> Iterator[Notice]:
-    """Yield the warnings about a configuration that its code does not overrule."""
-    if kind.asks_model(config):
-        yield from _model_warnings(config, provider_catalog(code), takes_settings=kind.is_run)
-    if kind.is_run:
-        yield from _unread_options(config)
-    yield from unknown_placeholders(kind, config)
+    """Yield the warnings about a model and its options, which no run can use or reads."""
+    if "model" in config and kind.asks_model(config):
+        catalog = provider_catalog(code)
+        for field, model in _values(config, "model"):
+            problem = catalog.problem(str(model.get("provider")))
+            if problem is not None:
+                yield Notice("provider_unavailable", problem, f"{field}.provider")
+            for path, message in run_options.unread_of_model(model, takes_settings=kind.is_run):
+                yield Notice("unknown_option", message, f"{field}.{path}")
+    if "defaultOptions" in config and kind.is_run:
+        for field, options in _values(config, "defaultOptions"):
+            for path, message in run_options.unread_of_options(options):
+                yield Notice("unknown_option", message, f"{field}.{path}")
 
 
 def invisible_characters(config: Config) -> Iterator[Notice]:
@@ -117,21 +124,6 @@ def _texts(kind: ResourceKind, config: Config) -> Iterator[tuple[str, str]]:
     for position, block in enumerate(text or ()):
         if isinstance(block.get("content"), str):
             yield f"{kind.text_field}.{position}.content", block["content"]
-
-
-def _model_warnings(config: Config, catalog: ProviderCatalog, *, takes_settings: bool) -> Iterator[Notice]:
-    for field, model in _values(config, "model"):
-        problem = catalog.problem(str(model.get("provider")))
-        if problem is not None:
-            yield Notice("provider_unavailable", problem, f"{field}.provider")
-        for path, message in run_options.unread_of_model(model, takes_settings=takes_settings):
-            yield Notice("unknown_option", message, f"{field}.{path}")
-
-
-def _unread_options(config: Config) -> Iterator[Notice]:
-    for field, options in _values(config, "defaultOptions"):
-        for path, message in run_options.unread_of_options(options):
-            yield Notice("unknown_option", message, f"{field}.{path}")
 
 
 def _values(config: Config, field: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

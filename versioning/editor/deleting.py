@@ -12,7 +12,7 @@ from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor import gate
 from versioning.editor.impact import dependents
 from versioning.editor.labelling import version_of_row
-from versioning.editor.locking import changing, drop_old_versions, record, retry_on_conflict
+from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.pins import refuse_to_delete
 from versioning.editor.publish_requests import TakeDownRequest
 from versioning.editor.resources import Resources, Who, caller_of
@@ -37,11 +37,12 @@ def delete(
     published agent refers to it; raises what the checks raise, too.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as resource:
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, for_deletion=True) as change:
+        resource = change.resource
         if if_unused:
             _refuse_in_use(resources, resource_id, by)
         gate.check_take_down(TakeDownRequest(resource=resource, caller=by, options=given))
-        record(resources, "deleted", resource, by, previous=resource.active_id)
+        change.record("deleted", target=change.target_of_readers(), previous=resource.active_id)
         Favorite.objects.filter(kind=resources.kind.slug, resource_id=resource.pk).delete()
         resources.backend.delete(resource)
 
@@ -60,7 +61,8 @@ def delete_version(
     Raises `Invalid` for a version that is published, labelled or the only one.
     """
     by = caller_of(by)
-    with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
+    with changing(resources, resource_id, Right.SAVE, by, expect) as change:
+        resource = change.resource
         version = version_of_row(resource, version_id)
         if resource.state_of(version) is not State.DRAFT:
             by.require(Right.PUBLISH, resource.workspace_id)
@@ -68,7 +70,7 @@ def delete_version(
         if obstacle is not None:
             raise Invalid.field("versionId", obstacle, code="version_in_use")
         refuse_to_delete(resource, version.pk)
-        record(resources, "versionDeleted", resource, by, version=version)
+        change.record("versionDeleted", version=version)
         resources.backend.delete_version(resource, version)
         return resource
 
@@ -122,9 +124,9 @@ def prune(resources: Resources[R], resource_id: str, keep: int, *, by: Who = APP
     The active, the latest and labelled versions are never deleted, nor those waiting to go live.
     """
     by = caller_of(by)
-    with changing(resources, resource_id, Right.PUBLISH, by) as resource:
-        pruned = drop_old_versions(resources, resource, keep, by)
-        resource.revision += 1 if pruned else 0
+    with changing(resources, resource_id, Right.PUBLISH, by) as change:
+        pruned = change.drop_old_versions(keep)
+        change.resource.revision += 1 if pruned else 0
         return pruned
 
 

@@ -15,7 +15,7 @@ from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.locking import changing, record, retry_on_conflict
+from versioning.editor.locking import Change, changing, retry_on_conflict
 from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
@@ -77,7 +77,8 @@ def label(
     """
     by, given = caller_of(by), gate.only_options(options)
     problem = ids.label_problem(name)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
+    with changing(resources, resource_id, Right.PUBLISH, by, expect) as change:
+        resource = change.resource
         if problem is not None:
             raise Invalid.field("name", problem)
         version = version_of_row(resource, version_id)
@@ -96,7 +97,7 @@ def label(
             _move(row, version, by)
             resource.touch(published=shows)
             for step in _steps(before, version, was_released=was_released, released=released):
-                _record(resources, "labelMoved", resource, name, by, **step)
+                _record(change, "labelMoved", name, **step)
         return resource, _custom(row, version)
 
 
@@ -111,14 +112,15 @@ def unlabel(
 ) -> R:
     """Remove a label; raises `NotFound` if there is none with this name."""
     by = caller_of(by)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
+    with changing(resources, resource_id, Right.PUBLISH, by, expect) as change:
+        resource = change.resource
         if name in ids.RESERVED_LABELS:
             raise Invalid.field("name", Message("{name!r} is computed and cannot be removed", name=name))
         row = resource.labels.filter(name=name).first()
         if row is None:
             raise NotFound
         states = {"was_released": row.released, "released": row.released}
-        _record(resources, "labelRemoved", resource, name, by, previous=row.version_id, **states)
+        _record(change, "labelRemoved", name, previous=row.version_id, **states)
         delete_row(row)
         resource.touch(published=row.released or _is_live(resource, row.version))
         return resource
@@ -191,23 +193,12 @@ def _steps(
 
 
 def _record(
-    resources: Resources[R],
-    what: str,
-    resource: R,
-    name: str,
-    by: Caller,
-    *,
-    was_released: bool,
-    released: bool,
-    **versions: Any,
+    change: Change[R], what: str, name: str, *, was_released: bool, released: bool, **versions: Any
 ) -> None:
     """Log a change of a label; a released label is also logged for its readers."""
-    record(
-        resources,
+    change.record(
         what,
-        resource,
-        by,
-        target=target_of(resource, resources.code, released=was_released),
+        target=target_of(change.resource, change.resources.code, released=was_released),
         label=name,
         released=released,
         audience=Audience.READERS if was_released or released else None,

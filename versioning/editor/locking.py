@@ -1,7 +1,9 @@
 """How a resource changes: lock it, check rights and expectations, do something to it, and save it at the end.
 
-What verbs do to a locked resource: add versions, set metadata and visibility, move the active pointer; each
-with its entry in the log.
+with changing(resources, resource_id, Right.SAVE, by) as change:        # find and lock, rights
+    config, changed = change.edited(start, changes)                     # rules
+    version = change.append(config, changed, message)                   # write, log
+    change.activate(version)                                            # gate, log, move
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from django.conf import settings
 from django.utils import timezone
@@ -24,6 +26,8 @@ from versioning.domain.access import APPLICATION, Caller, Right, RightsChanged
 from versioning.domain.config import Config
 from versioning.domain.errors import EditConflict, Invalid, NotFound
 from versioning.domain.events import Target
+from versioning.domain.overrides import CodeAgent
+from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.pins import pinned_versions
@@ -41,6 +45,7 @@ from versioning.models.guarded import unguarded
 from versioning.serving.dependents import agents_that_show
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
+from versioning.serving.resolution import Resolved
 from versioning.sources.files import OverrideChanged
 
 R = TypeVar("R", bound=VersionedResource)
@@ -51,8 +56,219 @@ Fields = Mapping[str, Any]
 NOTHING: Final[Fields] = MappingProxyType({})
 ANY_ETAG: Final = "*"
 CHANGES_WHAT_IS_LIVE: Final = frozenset({"published", "unpublished", "deleted"})
-ENDS_READING: Final = frozenset({"deleted", "updated"})
 _ATTEMPTS: Final = 3
+
+
+class Change(Generic[R]):
+    """A resource that this transaction has locked or inserted, and what the verb has found out about it.
+
+    Its methods add versions, set metadata and visibility, and move the active pointer, each with an entry in
+    the log.
+    """
+
+    def __init__(self, resources: Resources[R], resource: R, by: Caller, options: Options) -> None:
+        self.resources = resources
+        self.resource = resource
+        self.by = by
+        self.options = options
+        """The options for the checks of the gate (`gate.options`)."""
+        self.agent: CodeAgent | None = resources.ownership.overridden_by(resource)
+        """The code-defined agent that the resource overrides."""
+        self._target: Target | None = None
+
+    @property
+    def target(self) -> Target:
+        """The log's reference to the resource, with who can read it before the next step of the change."""
+        if self._target is None:
+            self._target = target_of(self.resource, self.resources.code)
+        return self._target
+
+    def record(
+        self,
+        what: str,
+        *,
+        target: Target | None = None,
+        version: Snapshot | None = None,
+        previous: object = None,
+        **more: Any,
+    ) -> None:
+        """Log a step before it is taken, or with the `target` from before it."""
+        resource, code = self.resource, self.resources.code
+        target = target or self.target
+        seen_in: Sequence[Target] = ()
+        if (
+            what in CHANGES_WHAT_IS_LIVE
+            and self.resources.kind.is_shown
+            and previous != (version and version.version_id)
+        ):
+            # Live agents show the text to people who cannot read the resource.
+            agents = agents_that_show(resource, code, self.resources.agents.unstored(APPLICATION))
+            seen_in = [target_of(agent, code) for agent in agents]
+        events.record(
+            f"{target.kind}.{what}",
+            by=self.by,
+            workspace_id=resource.workspace_id,
+            resource=target,
+            version=version,
+            previous_version_id=previous,
+            seen_in=seen_in,
+            **more,
+        )
+
+    def target_of_readers(self) -> Target:
+        """Return the reference for a step that ends reading: released labels count, too."""
+        resource = self.resource
+        by_label = resource.active_id is None and resource.is_stored
+        released = by_label and resource.labels.filter(released=True).exists()
+        return target_of(resource, self.resources.code, released=released)
+
+    def edited(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
+        """Return the edited configuration and the names of the changed fields.
+
+        Raises `Invalid` for the problems of these, and for fields that code owns.
+        """
+        ownership = self.resources.ownership
+        edited = ownership.schema_for(self.agent).edit_of(start, changes)
+        ownership.refuse_changes(self.agent, changes)
+        return edited
+
+    def append(self, config: Config, changed: list[str], message: str, **detail: Any) -> Version:
+        """Add a version and return it; `changed` are the fields in which it differs from the one before."""
+        if not self.resource.last_number:
+            changed = self.resources.kind.schema.changed({}, config)
+        version = self.resource.append(
+            config, message=message, author_id=self.by.user_id, changed_fields=changed
+        )
+        self.record("versionCreated", version=version, changedFields=changed, **detail)
+        return version
+
+    def append_next(self, config: Config, message: str) -> Version:
+        """Add a version after the one with the highest number."""
+        newest = self.resource.versions.first() if self.resource.is_stored else None
+        changed = self.resources.kind.schema.changed(newest.config if newest else {}, config)
+        return self.append(config, changed, message)
+
+    def edit_record(self, metadata: Fields | None, visibility: str | None) -> None:
+        """Change the metadata and the visibility; with None the visibility stays."""
+        resource = self.resource
+        target = None if visibility is None else self.target_of_readers()
+        fields: list[str] = []
+        change: dict[str, Any] = {}
+        if visibility is not None:
+            before = resource.visibility_by(self.resources.code)
+            if self._set_visibility(visibility):
+                fields, change = ["visibility"], {"from": before, "to": visibility}
+        if metadata != NOTHING:
+            merged, were_tags = merged_metadata(resource.metadata, metadata), tags_of(resource.metadata)
+            if not canonical.same(merged, resource.metadata):
+                resource.metadata = merged
+                if tags_of(merged) != were_tags:
+                    resource.tag_model.write(resource)
+                resource.touch()
+                fields.insert(0, "metadata")
+        if fields:
+            self.record("updated", target=target or self.target_of_readers(), fields=fields, **change)
+
+    def _set_visibility(self, visibility: str) -> bool:
+        """Set who may read a resource outside its workspace; return whether that changed it.
+
+        The gate is asked, because agents of other workspaces run a public agent. Code decides the visibility
+        of an override.
+        """
+        if self.agent is not None:
+            self.resources.ownership.refuse_visibility(self.agent, visibility)
+            return False
+        if not self.resources.kind.has_visibility or visibility not in Visibility.values:
+            raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+        row: Any = self.resource
+        if row.visibility == visibility:
+            return False
+        self.by.require_publish(row.workspace_id)
+        request = VisibilityRequest(resource=row, caller=self.by, visibility=visibility, options=self.options)
+        gate.check_visibility(request)
+        row.visibility = visibility
+        self._target = None
+        # At once, and not at the end: what the same request publishes is judged by what is stored.
+        stored: Any = unguarded(type(row)._default_manager.filter(pk=row.pk))
+        stored.update(visibility=visibility)
+        row.touch()
+        return True
+
+    def activate(
+        self,
+        version: Snapshot,
+        *,
+        together: Versions = ALONE,
+        before: Versions = ALONE,
+        at: datetime.datetime | None = None,
+        **detail: Any,
+    ) -> None:
+        """Make this version the active one, after the gate has passed it.
+
+        `together`, `before` and `at`, by default now, are as in `PublishRequest`; `detail` goes into the
+        entry of the log. Publishing the active version again has an effect if the caller may read something
+        that it was not granted before, such as a sub-agent that was created later; then the gate is asked as
+        for any other.
+        """
+        request = PublishRequest(
+            resource=self.resource,
+            version=version,
+            caller=self.by,
+            together=together,
+            before=before,
+            options=self.options,
+            at=at or timezone.now(),
+        )
+        if gate.check(request, self.resources.code):
+            self.record("published", version=version, previous=self.resource.active_id, **detail)
+            self.resources.backend.set_active(self.resource, version, self.by)
+            self._target = None
+
+    def deactivate(
+        self,
+        *,
+        together: Versions = ALONE,
+        before: Versions = ALONE,
+        at: datetime.datetime | None = None,
+        **detail: Any,
+    ) -> None:
+        """Stop serving any version, if the checks of the gate allow it; arguments are as in `activate`."""
+        if self.resource.active_id is None:
+            return
+        request = TakeDownRequest(
+            resource=self.resource,
+            caller=self.by,
+            options=self.options,
+            together=together,
+            before=before,
+            at=at or timezone.now(),
+        )
+        gate.check_take_down(request)
+        self.record("unpublished", previous=self.resource.active_id, **detail)
+        self.resources.backend.set_active(self.resource, None, self.by)
+        self._target = None
+
+    def drop_old_versions(self, keep: int) -> int:
+        """Delete the old versions that are not in use; return how many were deleted."""
+        resource = self.resource
+        needed = {resource.active_version_id, resource.latest_version_id}
+        if resource.active is not None and not resource.active.read_only:
+            needed.add(cast("Version", resource.active).pk)
+        needed.update(resource.labels.values_list("version_id", flat=True))
+        needed.update(resource.versions.values_list("pk", flat=True)[:keep])
+        needed |= pinned_versions(resource)
+        old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
+        pruned = list(old.only("pk", "number", "author_id").order_by("number"))
+        for version in pruned:
+            self.record("versionDeleted", version=version, pruned=True)
+        if pruned:
+            unguarded(old).delete()
+        return len(pruned)
+
+    def saved(self, version: Snapshot, selector: Selector = PUBLISHED) -> Resolved[R]:
+        """Return the resource with the saved version and its warnings; call it after the transaction."""
+        warnings = self.resources.warnings(self.resource, version, self.by)
+        return Resolved(resource=self.resource, version=version, selector=selector, warnings=warnings)
 
 
 @contextmanager
@@ -63,9 +279,10 @@ def changing(
     by: Caller,
     expect: Collection[str] | None = None,
     *,
+    options: Options = NO_OPTIONS,
     include_deleted: bool = False,
     for_deletion: bool = False,
-) -> Iterator[R]:
+) -> Iterator[Change[R]]:
     """Lock a resource for this transaction and save it at the end.
 
     Raises `NotFound`, `Forbidden` without the right, `EditConflict` when `expect` names ETags and none of
@@ -74,24 +291,31 @@ def changing(
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
             raise NotFound
-        with changing_locked(resources, resource, right, by, expect):
-            yield resource
+        with changing_locked(resources, resource, right, by, expect, options=options) as change:
+            yield change
 
 
 @contextmanager
 def changing_locked(
-    resources: Resources[R], resource: R, right: Right, by: Caller, expect: Collection[str] | None = None
-) -> Iterator[None]:
+    resources: Resources[R],
+    resource: R,
+    right: Right,
+    by: Caller,
+    expect: Collection[str] | None = None,
+    *,
+    options: Options = NO_OPTIONS,
+) -> Iterator[Change[R]]:
     """Save a resource that this transaction has already locked, at the end; otherwise like `changing`."""
     by.require(right, resource.workspace_id)
     if expect is not None and ANY_ETAG not in expect and resource.etag not in expect:
         raise EditConflict(current_state(resource))
     revision, last_number = resource.revision, resource.last_number
-    yield
+    change = Change(resources, resource, by, options)
+    yield change
     if resource.revision != revision:
         resources.backend.store(resource)
     if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
-        drop_old_versions(resources, resource, settings.EDITOR_KEEP_VERSIONS, by)
+        change.drop_old_versions(settings.EDITOR_KEEP_VERSIONS)
 
 
 def retry_on_conflict(verb: V) -> V:
@@ -114,23 +338,6 @@ def retry_on_conflict(verb: V) -> V:
     return cast("V", repeating)
 
 
-def drop_old_versions(resources: Resources[R], resource: R, keep: int, by: Caller) -> int:
-    """Delete the old versions of a locked resource that are not in use; return how many were deleted."""
-    needed = {resource.active_version_id, resource.latest_version_id}
-    if resource.active is not None and not resource.active.read_only:
-        needed.add(cast("Version", resource.active).pk)
-    needed.update(resource.labels.values_list("version_id", flat=True))
-    needed.update(resource.versions.values_list("pk", flat=True)[:keep])
-    needed |= pinned_versions(resource)
-    old = resource.versions.exclude(pk__in=[pk for pk in needed if pk is not None])
-    pruned = list(old.only("pk", "number", "author_id").order_by("number"))
-    for version in pruned:
-        record(resources, "versionDeleted", resource, by, version=version, pruned=True)
-    if pruned:
-        unguarded(old).delete()
-    return len(pruned)
-
-
 def current_state(resource: VersionedResource) -> dict[str, Any]:
     """Return the state that `EditConflict` reports: the two pointers, and who saved last."""
     latest = resource.latest
@@ -146,193 +353,3 @@ def current_state(resource: VersionedResource) -> dict[str, Any]:
 def merged_fields(fields: Fields | None, named: Fields) -> Fields:
     """Return the snapshot fields of a call by their JSON names, whether given as a mapping or as keywords."""
     return {**(fields or {}), **{to_camel(name): value for name, value in named.items()}}
-
-
-def record(
-    resources: Resources[R],
-    what: str,
-    resource: R,
-    by: Caller,
-    *,
-    target: Target | None = None,
-    version: Snapshot | None = None,
-    previous: object = None,
-    **more: Any,
-) -> None:
-    """Log a change; `target` is the resource before the change, for changes that affect the reference."""
-    target = target or target_before(resources, resource, what)
-    seen_in: Sequence[Target] = ()
-    if what in CHANGES_WHAT_IS_LIVE and previous != (version and version.version_id):
-        seen_in = _shown_in(resources, resource)
-    events.record(
-        f"{target.kind}.{what}",
-        by=by,
-        workspace_id=resource.workspace_id,
-        resource=target,
-        version=version,
-        previous_version_id=previous,
-        seen_in=seen_in,
-        **more,
-    )
-
-
-def target_before(resources: Resources[R], resource: R, what: str) -> Target:
-    """Return the log's reference to a resource before a change, while its readers can still be determined."""
-    by_label = what in ENDS_READING and resource.active_id is None
-    released = by_label and resource.is_stored and resource.labels.filter(released=True).exists()
-    return target_of(resource, resources.code, released=released)
-
-
-def _shown_in(resources: Resources[R], resource: R) -> list[Target]:
-    """Return the live agents that show the text of a resource to people who cannot read the resource."""
-    if not resources.kind.is_shown:
-        return []
-    agents = agents_that_show(resource, resources.code, resources.agents.unstored(APPLICATION))
-    return [target_of(agent, resources.code) for agent in agents]
-
-
-def append(
-    resources: Resources[R],
-    resource: R,
-    config: Config,
-    changed: list[str],
-    *,
-    message: str,
-    by: Caller,
-    **detail: Any,
-) -> Version:
-    """Add a version and return it; `changed` are the fields in which it differs from the one before."""
-    if not resource.last_number:
-        changed = resources.kind.schema.changed({}, config)
-    version = resource.append(config, message=message, author_id=by.user_id, changed_fields=changed)
-    record(resources, "versionCreated", resource, by, version=version, changedFields=changed, **detail)
-    return version
-
-
-def append_next(resources: Resources[R], resource: R, config: Config, message: str, *, by: Caller) -> Version:
-    """Add a version after the one with the highest number."""
-    newest = resource.versions.first() if resource.is_stored else None
-    changed = resources.kind.schema.changed(newest.config if newest else {}, config)
-    return append(resources, resource, config, changed, message=message, by=by)
-
-
-def edit_record(
-    resources: Resources[R],
-    resource: R,
-    metadata: Fields | None,
-    visibility: str | None,
-    by: Caller,
-    *,
-    options: Options = NO_OPTIONS,
-) -> None:
-    """Change the metadata and the visibility of a locked resource; with None the visibility stays.
-
-    `options` are as in a `VisibilityRequest`.
-    """
-    target = None if visibility is None else target_before(resources, resource, "updated")
-    before = resource.visibility_by(resources.code)
-    fields: list[str] = []
-    change: dict[str, Any] = {}
-    if visibility is not None and _set_visibility(resources, resource, visibility, by, options):
-        fields, change = ["visibility"], {"from": before, "to": visibility}
-    merged = resource.metadata if metadata == NOTHING else merged_metadata(resource.metadata, metadata)
-    if merged is not resource.metadata and not canonical.same(merged, resource.metadata):
-        were_tags, resource.metadata = tags_of(resource.metadata), merged
-        if tags_of(merged) != were_tags:
-            resource.tag_model.write(resource)
-        resource.touch()
-        fields.insert(0, "metadata")
-    if fields:
-        record(resources, "updated", resource, by, target=target, fields=fields, **change)
-
-
-def _set_visibility(
-    resources: Resources[R], resource: R, visibility: str, by: Caller, options: Options
-) -> bool:
-    """Set who may read a resource outside its workspace; return whether that changed it.
-
-    The gate is asked, because agents of other workspaces run a public agent. Code decides the visibility of
-    an override.
-    """
-    agent = resources.ownership.overridden_by(resource)
-    if agent is not None:
-        resources.ownership.refuse_visibility(agent, visibility)
-        return False
-    if not resources.kind.has_visibility or visibility not in Visibility.values:
-        raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
-    row: Any = resource
-    if row.visibility == visibility:
-        return False
-    by.require_publish(resource.workspace_id)
-    gate.check_visibility(
-        VisibilityRequest(resource=resource, caller=by, visibility=visibility, options=options)
-    )
-    row.visibility = visibility
-    # At once, and not at the end: what the same request publishes is judged by what is stored.
-    stored: Any = unguarded(type(resource)._default_manager.filter(pk=resource.pk))
-    stored.update(visibility=visibility)
-    resource.touch()
-    return True
-
-
-def activate(
-    resources: Resources[R],
-    resource: R,
-    version: Snapshot,
-    by: Caller,
-    *,
-    together: Versions = ALONE,
-    before: Versions = ALONE,
-    options: Options = NO_OPTIONS,
-    at: datetime.datetime | None = None,
-    **detail: Any,
-) -> None:
-    """Make this version of a locked resource the active one, after the gate has passed it.
-
-    `together`, `before`, `options` and `at`, by default now, are as in `PublishRequest`; `detail` goes into
-    the entry of the log. Publishing the active version again has an effect if the caller may read something
-    that it was not granted before, such as a sub-agent that was created later; then the gate is asked as for
-    any other.
-    """
-    request = PublishRequest(
-        resource=resource,
-        version=version,
-        caller=by,
-        together=together,
-        before=before,
-        options=options,
-        at=at or timezone.now(),
-    )
-    if not gate.check(request, resources.code):
-        return
-    record(resources, "published", resource, by, version=version, previous=resource.active_id, **detail)
-    resources.backend.set_active(resource, version, by)
-
-
-def deactivate(
-    resources: Resources[R],
-    resource: R,
-    by: Caller,
-    *,
-    together: Versions = ALONE,
-    before: Versions = ALONE,
-    options: Options = NO_OPTIONS,
-    at: datetime.datetime | None = None,
-    **detail: Any,
-) -> None:
-    """Stop serving any version of a locked resource, if the checks of the gate allow it.
-
-    `together`, `before`, `options` and `at` are as in `activate`; `detail` goes into the entry of the log.
-    """
-    if resource.active_id is not None:
-        request = TakeDownRequest(
-            resource=resource,
-            caller=by,
-            options=options,
-            together=together,
-            before=before,
-            at=at or timezone.now(),
-        )
-        gate.check_take_down(request)
-        record(resources, "unpublished", resource, by, previous=resource.active_id, **detail)
-        resources.backend.set_active(resource, None, by)

@@ -18,7 +18,6 @@ from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection
-from versioning.editor.resources import CodeOwnership
 from versioning.models import Favorited, VersionedResource
 from versioning.serving.resolution import Resolved
 
@@ -88,8 +87,8 @@ class RecordView:
         a change of the resource.
         """
         etag = self.resource.etag if self.reads_drafts else self.resource.published_etag
-        ownership = CodeOwnership(self.resource.kind, self.code)
-        agent = ownership.overridden_by(self.resource)
+        row = self.resource
+        agent = self.code.overridden_by(row.pk, row.workspace_id) if row.kind.in_code else None
         if agent is not None:
             etag += f"-{agent.visibility}"
         if not self.reads_drafts:
@@ -142,15 +141,24 @@ class ConfigFile:
         return canonical.file_text(self.config)
 
 
-def record_of(collection: Collection[Any], found: Resolved[Any], by: Caller) -> RecordView:
-    """Return the record of a resource with the selected version; one query for favorites."""
+def record_of(
+    collection: Collection[Any], found: Resolved[Any], by: Caller, *, is_new: bool = False
+) -> RecordView:
+    """Return the record of a resource with the selected version; one query for favorites.
+
+    A new resource is no favorite of anyone, unless code has defined it before.
+    """
     resource = found.resource
+    if is_new and collection.ownership.defines(resource.pk) is None:
+        favorited = Favorited(by_caller=False, count=0)
+    else:
+        favorited = collection.favorites_about([resource.pk], by=by)[resource.pk]
     return RecordView(
         resource=resource,
         version=found.version,
         caller=by,
         code=collection.code,
-        favorited=collection.favorites_about([resource.pk], by=by)[resource.pk],
+        favorited=favorited,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar, cast
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -18,9 +19,11 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import Registry
 from versioning.domain.config import Config, ConfigSchema
-from versioning.domain.errors import Forbidden, Invalid, Message
+from versioning.domain.context_schema import SCHEMA_FIELD
+from versioning.domain.errors import Invalid
+from versioning.domain.invisible import may_have_invisible_runs
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.overrides import CodeAgent, merged_config, refused
+from versioning.domain.overrides import CodeAgent, refused
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Backend
@@ -29,7 +32,7 @@ from versioning.editor.configuration_checks import (
     invisible_characters,
     unknown_placeholders,
 )
-from versioning.models import Agent, Favorite, Favorited, VersionedResource, caller_for
+from versioning.models import Agent, Favorite, Favorited, Version, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.reference_checks import limited, warnings_for
 
@@ -48,19 +51,19 @@ class CodeOwnership:
 
     def defines(self, resource_id: str) -> CodeAgent | None:
         """Return the agent that code defines under this id, or None."""
-        return self.code.get(resource_id) if self.kind.in_code else None
+        return self.code.agents.get(resource_id) if self.kind.in_code else None
 
     def readable_by(self, by: Caller) -> Mapping[str, CodeAgent]:
         """Return the code-defined resources that the caller may read, by id."""
         return self.code.readable_by(by) if self.kind.in_code else {}
 
-    def hides(self, resource_id: str, by: Caller) -> bool:
-        """Return whether code defines an agent with this id that the caller may not know about."""
-        return self.defines(resource_id) is not None and resource_id not in self.readable_by(by)
+    def readable(self, resource_id: str, by: Caller) -> CodeAgent | None:
+        """Return the agent that code defines under this id, if the caller may read it, or None."""
+        return self.code.readable(resource_id, by) if self.kind.in_code else None
 
     def overridden_by(self, resource: VersionedResource) -> CodeAgent | None:
         """Return the agent that a resource overrides; None if it is not an override."""
-        return self.defines(resource.pk) if resource.workspace_id == self.workspace_id else None
+        return self.code.overridden_by(resource.pk, resource.workspace_id) if self.kind.in_code else None
 
     def overridden_by_id(self, resource_id: str) -> CodeAgent | None:
         """Return the agent that a row with this id overrides, or would override; None for a row elsewhere."""
@@ -73,27 +76,16 @@ class CodeOwnership:
     # What code decides
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
-        """Return the schema of the snapshots of this resource; an override has no required fields."""
+        """Return the schema of the snapshots of this resource."""
+        return self.schema_for(self.overridden_by_id(resource_id))
+
+    def schema_for(self, agent: CodeAgent | None) -> ConfigSchema:
+        """Return the schema of snapshots; that of an override of an agent has no required fields."""
         override = self.kind.override_schema
-        return self.kind.schema if override is None or not self.overridden_by_id(resource_id) else override
+        return self.kind.schema if agent is None or override is None else override
 
-    def home_of(self, resource_id: str, asked: str | None) -> str | None:
-        """Return the workspace for a new resource: overrides belong to the code's workspace."""
-        if self.defines(resource_id) is None:
-            return asked
-        if asked not in {None, self.workspace_id}:
-            raise Forbidden(
-                Message(
-                    "{id!r} is defined in code; its override belongs to the workspace {workspace!r}.",
-                    id=resource_id,
-                    workspace=self.workspace_id,
-                )
-            )
-        return self.workspace_id
-
-    def refuse_changes(self, resource_id: str, changes: Mapping[str, Any]) -> None:
-        """Raise `Invalid` for fields that the code does not allow to change."""
-        agent = self.overridden_by_id(resource_id)
+    def refuse_changes(self, agent: CodeAgent | None, changes: Mapping[str, Any]) -> None:
+        """Raise `Invalid` for fields of an override that the code of its agent does not allow to change."""
         issues = refused(agent, changes) if agent else []
         if issues:
             raise Invalid(issues, code="owned_by_code")
@@ -111,11 +103,6 @@ class CodeOwnership:
         if resource.active is not None:
             return resource.active.config
         return {} if self.overridden_by(resource) else None
-
-    def whole_config(self, resource: VersionedResource, config: Config) -> Config:
-        """Return the complete configuration, as if the resource were not an override."""
-        agent = self.overridden_by(resource)
-        return merged_config(agent, config) if agent else config
 
 
 R = TypeVar("R", bound=VersionedResource)
@@ -140,12 +127,12 @@ class Resources(Generic[R]):
     agents: Backend[Agent]
     """Where agents are stored; only agents refer to other resources."""
 
-    @property
+    @cached_property
     def kind(self) -> ResourceKind:
         """The kind of these resources."""
         return self.model.kind
 
-    @property
+    @cached_property
     def ownership(self) -> CodeOwnership:
         """The part of them that code owns."""
         return CodeOwnership(self.kind, self.code)
@@ -163,19 +150,13 @@ class Resources(Generic[R]):
         found: tuple[Notice, ...] = ()
         if self.model.version_model.reference_models:
             found = warnings_for(resource.pk, version.config, by, self.code)
-        if self.ownership.defines(resource.pk) is not None:
-            own = unknown_placeholders(self.kind, version.config)
-        else:
-            own = configuration_warnings(self.kind, version.config, self.code)
-        return limited((*found, *own, *invisible_characters(version.config)))
-
-    def is_as_code_says(self, resource_id: str, by: Caller) -> bool:
-        """Return whether the caller may read the code-defined agent and nothing overrides it."""
-        agent = self.ownership.readable_by(by).get(resource_id)
-        if agent is None:
-            return False
-        row = self.backend.override(agent)
-        return row is None or row.gone
+        if self.ownership.defines(resource.pk) is None:
+            found += tuple(configuration_warnings(self.kind, version.config, self.code))
+        if SCHEMA_FIELD in version.config:
+            found += tuple(unknown_placeholders(self.kind, version.config))
+        if not isinstance(version, Version) or may_have_invisible_runs(version.config_json):
+            found += tuple(invisible_characters(version.config))
+        return limited(found)
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return the schema of the snapshots of this resource."""

@@ -1,5 +1,6 @@
-"""Saving and publishing: the verbs that add a version, and those that move the active pointer.
+"""The verbs that create a resource, add a version to it, and move its active pointer.
 
+Each takes the same steps: find and lock, rights, rules, write, gate, move, log (`versioning.editor.locking`).
 Saving changes nothing that is served unless asked to publish.
 
 Snapshot fields come as a mapping of wire names, or as keywords. `message` gives the reason, in up to 500
@@ -11,35 +12,246 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
 
-from editor_client.shared.configurations import EDIT_MESSAGE, message_or
+from django.db import IntegrityError
+from editor_client.shared import ids
+from editor_client.shared.configurations import (
+    EDIT_MESSAGE,
+    INITIAL_MESSAGE,
+    check_id,
+    id_of_new,
+    merged_metadata,
+    message_or,
+)
 from pydantic.alias_generators import to_camel
 
-from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.config import Config
-from versioning.domain.errors import IdTaken
-from versioning.domain.selectors import DRAFT
+from versioning.domain.access import APPLICATION, Action, Caller, Right
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message
+from versioning.domain.overrides import merged_config
+from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
 from versioning.editor import gate
-from versioning.editor.creating import create
-from versioning.editor.locking import (
-    NOTHING,
-    Fields,
-    activate,
-    append,
-    append_next,
-    changing,
-    deactivate,
-    edit_record,
-    merged_fields,
-    retry_on_conflict,
-)
+from versioning.editor.locking import NOTHING, Change, Fields, changing, merged_fields, retry_on_conflict
+from versioning.editor.publish_requests import Options
+from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import Version, VersionedResource
+from versioning.models import VersionedResource, Visibility, Workspace
+from versioning.models.compiled_queries import ValuesByKeys
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)
+
+
+class NewIdentity(NamedTuple):
+    """What a new resource would be known by."""
+
+    id: str
+    workspace_id: str
+
+
+@retry_on_conflict
+def create(
+    resources: Resources[R],
+    fields: Fields | None = None,
+    *,
+    id: str | None = None,  # noqa: A002  the wire name
+    workspace: str | None = None,
+    visibility: str | None = None,
+    metadata: Fields | None = NOTHING,
+    publish: bool | None = None,
+    message: str | None = None,
+    by: Who = APPLICATION,
+    **named: Any,
+) -> Resolved[R]:
+    """Create a resource with its first version, or the override of a code-defined agent.
+
+    The id defaults to a slug of the name, the workspace to the caller's only one. A code-defined agent that
+    the caller may not read counts as a taken id. Raises `Invalid`, `Forbidden` for a workspace that is not
+    the caller's, `IdTaken`, and with `publish` what the gate raises; keywords can be options that its checks
+    understand (`gate.options`).
+    """
+    by = caller_of(by)
+    options, named = gate.split_options(named)
+    record, publish = _record_of_new(
+        resources,
+        merged_fields(fields, named),
+        id=id,
+        workspace=workspace,
+        visibility=visibility,
+        metadata=metadata,
+        publish=publish,
+        message=message,
+        by=by,
+    )
+    try:
+        change = _insert(resources, record, by, publish=publish, options=options)
+    except IntegrityError:  # perhaps because the id was inserted in the meantime
+        if resources.all.filter(pk=record["id"]).exists():
+            raise _taken(record["id"]) from None
+        raise
+    return change.saved(change.resource.latest_version)
+
+
+def check_new(
+    resources: Resources[R],
+    fields: Fields | None = None,
+    *,
+    id: str | None = None,  # noqa: A002  the wire name
+    workspace: str | None = None,
+    visibility: str | None = None,
+    metadata: Fields | None = NOTHING,
+    publish: bool | None = None,
+    message: str | None = None,
+    by: Who = APPLICATION,
+    **named: Any,
+) -> NewIdentity:
+    """Return the id and the workspace that `create` would use, and raise what it would raise.
+
+    Nothing is stored. What the checks of the gate raise is left to publishing. A taken id is raised last, so
+    that a caller knows by `IdTaken` that everything else can be saved.
+    """
+    _, named = gate.split_options(named)
+    record, _ = _record_of_new(
+        resources,
+        merged_fields(fields, named),
+        id=id,
+        workspace=workspace,
+        visibility=visibility,
+        metadata=metadata,
+        publish=publish,
+        message=message,
+        by=caller_of(by),
+    )
+    if resources.all.filter(pk=record["id"]).exists():
+        raise _taken(record["id"])
+    return NewIdentity(record["id"], record["workspace_id"])
+
+
+def _record_of_new(
+    resources: Resources[R],
+    changes: Fields,
+    *,
+    id: str | None,  # noqa: A002  the wire name
+    workspace: str | None,
+    visibility: str | None,
+    metadata: Fields | None,
+    publish: bool | None,
+    message: str | None,
+    by: Caller,
+) -> tuple[dict[str, Any], bool]:
+    """Return what a new resource begins with, after all checks, and whether it is published.
+
+    By default, an override is not, because its agent is already served from code; neither is any resource
+    where a check of the gate makes drafts the default.
+    """
+    ownership, kind = resources.ownership, resources.kind
+    resource_id = id_of_new(id, changes)
+    by.require_covered(resource_id)
+    agent = ownership.defines(resource_id)
+    if agent is not None and ownership.readable(resource_id, by) is None:
+        workspace_for(by, workspace)
+        raise _taken(resource_id)
+    overridden = None if agent is None else ownership.overridden_by_id(resource_id)
+    config, changed = ownership.schema_for(overridden).edit_of({}, changes)
+    check_id(resource_id, given=id, own_words=kind.own_words)
+    record: dict[str, Any] = {"id": resource_id, "config": config, "changed_fields": changed}
+    record["metadata"] = merged_metadata({}, metadata)
+    record["message"] = message_or(INITIAL_MESSAGE, message)
+    # Errors after this line reveal what exists, so they are only for callers who may save there.
+    if agent is not None:  # overrides belong to the code's workspace
+        if workspace not in {None, ownership.workspace_id}:
+            raise Forbidden(
+                Message(
+                    "{id!r} is defined in code; its override belongs to the workspace {workspace!r}.",
+                    id=resource_id,
+                    workspace=ownership.workspace_id,
+                )
+            )
+        workspace = ownership.workspace_id
+    record["workspace_id"] = workspace = workspace_for(by, workspace)
+    ownership.refuse_changes(overridden, changes)
+    if agent is not None:
+        ownership.refuse_visibility(agent, visibility)
+    elif visibility is not None:
+        if not kind.has_visibility or visibility not in Visibility.values:
+            raise Invalid.field("visibility", "must be 'private' or 'public', and only agents have it")
+        if visibility == Visibility.PUBLIC:
+            by.require_publish(workspace)
+        record["visibility"] = visibility
+    if publish:
+        by.require_publish(workspace)
+    elif publish is None:
+        may_publish = by.may(Right.PUBLISH, workspace) and by.may_act(Action.PUBLISH)
+        publish = agent is None and kind.publishes_at_once and may_publish
+        publish = publish and not gate.drafts_by_default(workspace)
+    resources.backend.refuse_taken(resource_id)
+    return record, publish
+
+
+def _insert(
+    resources: Resources[R], record: dict[str, Any], by: Caller, *, publish: bool, options: Options
+) -> Change[R]:
+    """Insert a resource with its first version, and publish it if asked."""
+    with resources.backend.creating(record["id"]) as finish:
+        resource = resources.model.begin(author_id=by.user_id, **record)
+        change = Change(resources, resource, by, options)
+        change.record("created", version=resource.latest_version)
+        if publish:
+            change.activate(resource.latest_version)
+            resources.backend.store(resource)
+        finish(resource)
+        return change
+
+
+def clone(
+    resources: Resources[R],
+    resource_id: str,
+    new_id: str,
+    selector: Selector = PUBLISHED,
+    *,
+    name: str | None = None,
+    workspace: str | None = None,
+    by: Who = APPLICATION,
+) -> Resolved[R]:
+    """Create a private, unpublished resource from the selected version."""
+    by = caller_of(by)
+    source = get(resources, resource_id, selector, by=by)
+    if workspace is None and by.may(Right.SAVE, source.resource.workspace_id):
+        workspace = source.resource.workspace_id
+    agent, config = resources.ownership.overridden_by(source.resource), source.version.config
+    config = merged_config(agent, config) if agent else config  # as if it were not an override
+    if name is not None:
+        config = {**config, "name": name}
+    metadata = source.resource.metadata
+    return create(resources, config, id=new_id, workspace=workspace, metadata=metadata, publish=False, by=by)
+
+
+def workspace_for(by: Caller, asked: str | None) -> str:
+    """Return the workspace of a new resource; the caller may save in it."""
+    if asked is None:
+        own = [by.key_workspace] if by.key_workspace else list(by.roles)
+        if len(own) != 1:
+            how_many = Message("several workspaces") if own else Message("no workspace")
+            raise Invalid.field(
+                "workspaceId", Message("is required: you are a member of {workspaces}", workspaces=how_many)
+            )
+        asked = own[0]
+    by.require(Right.SAVE, asked)
+    # An impossible id is refused before a database that cannot hold it gets to see it.
+    if by.everywhere is not None and (ids.problem(asked) is not None or not _workspaces().get([asked])):
+        raise Forbidden(Right.SAVE.refused(asked))
+    return asked
+
+
+@cache
+def _workspaces() -> ValuesByKeys:
+    return ValuesByKeys(Workspace.objects.values_list("pk"))
+
+
+def _taken(resource_id: str) -> IdTaken:
+    return IdTaken(Message("The id {id!r} is taken.", id=resource_id))
 
 
 def update(
@@ -100,23 +312,23 @@ def edit(
     first = _first_override(resources, resource_id, changes, by=by, expect=expect, **asked)
     if first is not None:
         return first
-    with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
+    with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
+        resource = change.resource
         if publish:
             by.require_publish(resource.workspace_id)
         before = resource.base.config
         live = resources.ownership.live_config(resource) if from_live and resource.is_taken_down else None
-        start = before if live is None else live
-        config = _edited(resources, resource_id, start, changes)
+        config, changed = change.edited(before if live is None else live, changes)
         message = message_or(default_message, message)
-        edit_record(resources, resource, metadata, visibility, by, options=options)
-        schema, version = resources.kind.schema, resource.latest if live is None else resource.current
-        if schema.changed(start, config):
-            changed = schema.changed(before, config)
-            version = append(resources, resource, config, changed, message=message, by=by)
+        change.edit_record(metadata, visibility)
+        version = resource.latest if live is None else resource.current
+        if changed:
+            if live is not None:
+                changed = resources.kind.schema.changed(before, config)
+            version = change.append(config, changed, message)
         if publish:
-            activate(resources, resource, version, by, options=options)
-    warnings = resources.warnings(resource, version, by)
-    return Resolved(resource=resource, version=version, selector=DRAFT, warnings=warnings)
+            change.activate(version)
+    return change.saved(version, DRAFT)
 
 
 @retry_on_conflict
@@ -140,22 +352,31 @@ def edit_live(
     """
     options, named = gate.split_options(named)
     by, changes = caller_of(by), merged_fields(fields, named)
-    with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
+    with changing(resources, resource_id, Right.SAVE, by, expect, options=options) as change:
+        resource = change.resource
         by.require_publish(resource.workspace_id)
-        live, draft = _live_and_draft(resources, resource)
-        config = _edited(resources, resource_id, live, changes)
+        live, draft = resources.ownership.live_config(resource), None
+        if live is None or not resource.has_draft:
+            # The base of an edit can hold more than a file with the same configuration.
+            live = resource.base.config
+        else:
+            draft = resource.latest
+        config, changed = change.edited(live, changes)
         message = message_or(EDIT_MESSAGE, message)
-        edit_record(resources, resource, metadata, visibility, by, options=options)
+        change.edit_record(metadata, visibility)
         version = resource.active or resource.latest
-        own = {field: changes.get(field) for field in resources.kind.schema.changed(live, config)}
-        if own:
-            version = append_next(resources, resource, config, message, by=by)
-        if own or (changes and draft is None):
-            activate(resources, resource, version, by, options=options)
-        if own and draft is not None:
-            _append_draft(resources, resource, draft, own, after=version, by=by)
-    warnings = resources.warnings(resource, version, by)
-    return Resolved(resource=resource, version=version, warnings=warnings)
+        if changed:
+            version = change.append_next(config, message)
+        if changed or (changes and draft is None):
+            change.activate(version)
+        if changed and draft is not None:
+            # A draft that is invalid by today's rules prevents neither the publication nor its own copy.
+            schema, own = resources.kind.schema, {field: changes.get(field) for field in changed}
+            config = schema.merged(draft.config, own)
+            if schema.changed(version.config, config):
+                message = f"Version {draft.number} with the change of version {version.number}"
+                change.append_next(config, message)
+    return change.saved(version)
 
 
 @retry_on_conflict
@@ -170,10 +391,9 @@ def restore(
 ) -> Resolved[R]:
     """Save a copy of a version's whole configuration as a new draft; the served version stays."""
     by = caller_of(by)
-    with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as resource:
-        source = find_version(resource, version_id)
-        version = _append_copy(resources, resource, source, message, by=by, restoredFrom=source.version_id)
-        return Resolved(resource=resource, version=version, selector=DRAFT)
+    with changing(resources, resource_id, Right.SAVE, by, expect, include_deleted=True) as change:
+        source = find_version(change.resource, version_id)
+        return _append_copy(change, source, message, restoredFrom=source.version_id)
 
 
 @retry_on_conflict
@@ -187,9 +407,17 @@ def snapshot(
 ) -> Resolved[R]:
     """Save a copy of the published version (or the latest, if none is published) as a new draft."""
     by = caller_of(by)
-    with changing(resources, resource_id, Right.SAVE, by, expect) as resource:
-        version = _append_copy(resources, resource, resource.active or resource.latest, message, by=by)
-        return Resolved(resource=resource, version=version, selector=DRAFT)
+    with changing(resources, resource_id, Right.SAVE, by, expect) as change:
+        return _append_copy(change, change.resource.active or change.resource.latest, message)
+
+
+def _append_copy(change: Change[R], source: Snapshot, message: str | None, **detail: Any) -> Resolved[R]:
+    """Add a version with the whole configuration of another one."""
+    resource = change.resource
+    changed = resource.kind.schema.changed(resource.latest.config, source.config)
+    message = message_or(RESTORED.format(version=reference_to(source)), message)
+    version = change.append(source.config, changed, message, **detail)
+    return Resolved(resource=resource, version=version, selector=DRAFT)
 
 
 @retry_on_conflict
@@ -208,10 +436,12 @@ def publish(
     such as `Invalid` naming every unpublished prompt block that the version refers to.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect, include_deleted=True) as resource:
-        version = find_version(resource, version_id)
-        activate(resources, resource, version, by, options=given)
-    return Resolved(resource=resource, version=version, warnings=resources.warnings(resource, version, by))
+    with changing(
+        resources, resource_id, Right.PUBLISH, by, expect, options=given, include_deleted=True
+    ) as change:
+        version = find_version(change.resource, version_id)
+        change.activate(version)
+    return change.saved(version)
 
 
 @retry_on_conflict
@@ -228,9 +458,9 @@ def unpublish(
     `options` are those that the checks of the gate understand. Raises what these checks raise.
     """
     by, given = caller_of(by), gate.only_options(options)
-    with changing(resources, resource_id, Right.PUBLISH, by, expect) as resource:
-        deactivate(resources, resource, by, options=given)
-        return Resolved(resource=resource, version=resource.latest)
+    with changing(resources, resource_id, Right.PUBLISH, by, expect, options=given) as change:
+        change.deactivate()
+        return Resolved(resource=change.resource, version=change.resource.latest)
 
 
 def _first_override(
@@ -243,47 +473,13 @@ def _first_override(
     **more: Any,
 ) -> Resolved[R] | None:
     """Create the override of an agent that has none; return None for everything else."""
-    if expect is None and resources.is_as_code_says(resource_id, by):
-        # Another request may create the override at this very moment; then this save is the second one.
-        with suppress(IdTaken):
-            return create(resources, fields, id=resource_id, by=by, **more)
+    agent = resources.ownership.readable(resource_id, by)
+    if agent is None or expect is not None:
+        return None
+    row = resources.backend.override(agent)
+    if row is not None and not row.gone:
+        return None
+    # Another request may create the override at this very moment; then this save is the second one.
+    with suppress(IdTaken):
+        return create(resources, fields, id=resource_id, by=by, **more)
     return None
-
-
-def _edited(resources: Resources[R], resource_id: str, before: Config, changes: Fields) -> Config:
-    """Return the edited configuration; raises `Invalid` for its problems, and for fields that code owns."""
-    config = resources.ownership.schema_of(resource_id).edited(before, changes)
-    resources.ownership.refuse_changes(resource_id, changes)
-    return config
-
-
-def _live_and_draft(resources: Resources[R], resource: R) -> tuple[Config, Snapshot | None]:
-    """Return the configuration that `edit_live` starts from, and the waiting draft, if any."""
-    live = resources.ownership.live_config(resource)
-    if live is None or not resource.has_draft:
-        # The base of an edit can hold more than a file with the same configuration.
-        return resource.base.config, None
-    return live, resource.latest
-
-
-def _append_draft(
-    resources: Resources[R], resource: R, draft: Snapshot, change: Fields, *, after: Snapshot, by: Caller
-) -> None:
-    """Add a draft that reapplies a change on top of an existing draft, after a version was published past it.
-
-    A draft that is invalid by today's rules prevents neither the publication nor its own copy.
-    """
-    schema = resources.kind.schema
-    config = schema.merged(draft.config, change)
-    if schema.changed(after.config, config):
-        message = f"Version {draft.number} with the change of version {after.number}"
-        append_next(resources, resource, config, message, by=by)
-
-
-def _append_copy(
-    resources: Resources[R], resource: R, source: Snapshot, message: str | None, *, by: Caller, **detail: Any
-) -> Version:
-    """Add a version with the whole configuration of another one."""
-    changed = resources.kind.schema.changed(resource.latest.config, source.config)
-    message = message_or(RESTORED.format(version=reference_to(source)), message)
-    return append(resources, resource, source.config, changed, message=message, by=by, **detail)

@@ -56,15 +56,15 @@ class _Compiled(Generic[M]):
         if self._sql is None:
             return []
         with prepared_cursor() as cursor:
-            params = [keys[int(one)] if isinstance(one, _Key) else one for one in self._params]
-            cursor.execute(self._sql, params)
-            return [self._made(row) for row in cursor.fetchall()]
-
-    def _made(self, row: Sequence[Any]) -> M:
-        values = _converted(row, self._converters, connections[self._alias])
-        found: M = self._object.of(self._alias, values)
-        for name, place in self._annotations.items():
-            setattr(found, name, values[place])
+            cursor.execute(self._sql, _parameters(self._params, keys))
+            rows = cursor.fetchall()
+        found = []
+        for row in rows:
+            values = _converted(row, self._converters, connections[self._alias])
+            made: M = self._object.of(self._alias, values)
+            for name, place in self._annotations.items():
+                setattr(made, name, values[place])
+            found.append(made)
         return found
 
 
@@ -146,6 +146,8 @@ class ValuesByKeys:
 
     def get(self, keys: Collection[str]) -> list[tuple[Any, ...]]:
         """Return the values of the rows with these keys, unordered."""
+        if len(keys) == 1:
+            return self._some(list(keys))
         return [row for part in _in_parts(keys) for row in self._some(part)]
 
     def _some(self, keys: list[str]) -> list[tuple[Any, ...]]:
@@ -153,7 +155,7 @@ class ValuesByKeys:
         if sql is None:
             return []
         with prepared_cursor() as cursor:
-            cursor.execute(sql, [keys[int(one)] if isinstance(one, _Key) else one for one in params])
+            cursor.execute(sql, _parameters(params, keys))
             rows: list[tuple[Any, ...]] = cursor.fetchall()
         if not converters:
             return rows
@@ -188,6 +190,15 @@ class QueriesForCallers(Generic[Q]):
             held = in_code, compile_query()
             self._held.put(question, held, 1)
         return held[1]
+
+
+def _parameters(params: Sequence[Any], keys: Sequence[str]) -> list[Any]:
+    """Return the parameters of a compiled query, with keys in the place of their `_Key`s."""
+    found = list(params)
+    for place, value in enumerate(params):
+        if type(value) is _Key:
+            found[place] = keys[int(value)]
+    return found
 
 
 def _converted(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:

@@ -119,21 +119,24 @@ def _move_the_log(
     context: dict[str, Any],
 ) -> Any:
     """Execute a statement; if it changes something that answers depend on, advance the log as well."""
+    if not isinstance(statement, str) or statement.startswith("SELECT"):
+        return execute(statement, parameters, many, context)
     table = _changed_table(statement)
     if table is None:
-        _log_table.heed(statement)
         return execute(statement, parameters, many, context)
     database = context["connection"]
     if database.in_atomic_block:
         result = execute(statement, parameters, many, context)
-        _touch(database, is_logged=table.is_logged)
+        if events.is_open() or _log_table.exists(database):
+            events.touch(unless_logged=table.is_logged)
         return result
     if " RETURNING " in statement:
         # SQLite cannot end a transaction before the row is fetched: `_note_inserted` advances the log.
         return execute(statement, parameters, many, context)
     with transaction.atomic():
         result = execute(statement, parameters, many, context)
-        _touch(database, is_logged=table.is_logged)
+        if _log_table.exists(database):
+            events.touch(unless_logged=table.is_logged)
     return result
 
 
@@ -142,17 +145,15 @@ def _note_inserted(*, sender: type[models.Model], created: bool, **_signal: Any)
         events.touch(unless_logged=_tables[_quoted(sender._meta.db_table)].is_logged)
 
 
-def _touch(database: BaseDatabaseWrapper, *, is_logged: bool) -> None:
-    if events.is_open() or _log_table.exists(database):
-        events.touch(unless_logged=is_logged)
-
-
-def _changed_table(statement: Any) -> _Table | None:
-    if not isinstance(statement, str) or statement.startswith("SELECT"):
-        return None
+def _changed_table(statement: str) -> _Table | None:
+    """Return the table that a statement changes, if answers depend on what it changes."""
     change = _CHANGE.match(statement)
-    table = _tables.get(change[2]) if change else None
-    return table if table and change and table.is_changed_by(change[1], statement) else None
+    if change is None:
+        if statement.startswith(_CHANGES_OF_TABLES):
+            _log_table.forget()
+        return None
+    table = _tables.get(change[2])
+    return table if table is not None and table.is_changed_by(change[1], statement) else None
 
 
 class _LogTable:
@@ -171,10 +172,9 @@ class _LogTable:
                 self._was_found = LogPosition._meta.db_table in database.introspection.table_names(cursor)
         return self._was_found
 
-    def heed(self, statement: Any) -> None:
-        """Clear the cached answer if the statement changes tables."""
-        if isinstance(statement, str) and statement.startswith(_CHANGES_OF_TABLES):
-            self._was_found = False
+    def forget(self) -> None:
+        """Clear the cached answer, because tables change."""
+        self._was_found = False
 
 
 _log_table: Final = _LogTable()

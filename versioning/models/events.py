@@ -10,6 +10,9 @@ The entries are written at the end of the outermost `events.transaction()`, as i
 commit. Their positions come from one row, which stays locked until the commit. So positions are in the order
 of commits, and a reader who has read up to a position has missed nothing before it: docs/decisions/0014.
 
+Entries are dictionaries by column until they are inserted: creating an instance of the model would take
+longer than inserting the row. The statements are constant, so Django does not build them.
+
 Inside a transaction opened by other code (a test, or an application that calls the editor within its own
 `atomic()`) the lock lasts until that transaction ends, and other writers wait for it.
 """
@@ -18,40 +21,119 @@ from __future__ import annotations
 
 import datetime
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, cast
-from uuid import UUID
+from functools import cache, lru_cache
+from typing import Any, Final, NamedTuple
 
 from django.apps import apps
-from django.db import IntegrityError, models
+from django.db import IntegrityError, connection, models
 from django.db import transaction as database
+from django.utils import timezone
 
-from versioning.domain.access import Caller
+from versioning.domain import telemetry
+from versioning.domain.access import Caller, RightsChanged
 from versioning.domain.errors import InUse, Message, WorkspaceDeleted
-from versioning.domain.events import Audience, Target, VersionName, audience_of
+from versioning.domain.events import Audience, Reach, Target, VersionName, audience_of, subject_of
 from versioning.models import storage
-from versioning.models.event_transaction import (
-    Condition,
-    OpenTransaction,
-    entry_for_readers,
-    entry_of,
-    take_positions_and_insert,
-)
 from versioning.models.log import Event, LogPosition
-from versioning.models.statements import prepared_cursor
+from versioning.models.statements import (
+    ROWS_AT_ONCE,
+    columns_of,
+    fields_of,
+    insert,
+    names_of,
+    one_round_trip,
+    prepared_cursor,
+    table_of,
+    values_of,
+)
 
+Entry = dict[str, Any]
 _CHANGES: Final = (
     f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
     " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
 )
 
-
+Condition = Callable[[int], object]
+"""Receives the position of the newest change of any rights or policy; raises to roll back."""
 Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
 """Is given who changes a resource, the resource before the change, the version, and the entry's detail."""
 _before_entries: Final[list[Callable[[], object]]] = []
 _watchers: Final[dict[str, list[Watcher]]] = {}
+
+
+class OpenTransaction:
+    """The entries of a transaction, and the other steps at its end."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        self.depth = 1
+        """How many blocks have joined it, including the one that began it."""
+        self.steps: list[Callable[[], object]] = []
+        """Called right before the entries are written."""
+        self.conditions: list[Condition] = []
+        """Checked at the very end, when the position is taken."""
+        self.actors: dict[int, Caller] = {}
+        """The callers who changed something, by their identity as objects."""
+        self.is_touched = False
+        """Whether something without an entry changed."""
+        self.is_touched_unless_logged = False
+        """Whether something changed that has no entry of its own, which matters only if there are no entries
+        at all."""
+
+    def write(self) -> None:
+        """Take the positions, write the entries, and check the rights of the callers who acted."""
+        now = timezone.now()
+        untold = self.is_touched or (self.is_touched_unless_logged and not self.entries)
+        number = int(untold)
+        about_rights = []
+        for entry in self.entries:
+            number += entry["ordinal"] == 0
+            entry["created_at"] = now
+            entry["position"] = number  # relative to the previous entry: the statement adds the position
+            if not entry["resource_kind"]:  # entries about a resource never change rights, others usually do
+                subject = subject_of(entry["type"])
+                if subject is None or subject.changes_rights:
+                    about_rights.append(entry)
+        if not number:
+            for step in self.steps:
+                step()
+            return
+        rights_position = take_positions_and_insert(
+            self.entries, number, is_about_rights=untold or bool(about_rights), steps=self.steps
+        )
+        for actor in self.actors.values():
+            check_rights(actor, rights_position, about_rights)
+        for condition in self.conditions:
+            condition(rights_position)
+
+
+def check_rights(actor: Caller, rights_position: int, about_rights: Sequence[Entry]) -> None:
+    """Raise `RightsChanged` if a caller's rights are no longer those with which they acted.
+
+    A caller has the rights of the moment at which they were read. Before the commit an admin may have lowered
+    a role, or revoked the key. So they are compared with the stored rights once the transaction has taken its
+    position: a change of rights either was committed before and is seen, or waits for the row of the position
+    and commits afterwards (docs/decisions/0020).
+
+    Raises `Unauthorized` if the caller has lost all access. `rights_position` is the position of the newest
+    change of rights. `about_rights` are the entries of this transaction that change rights: callers whose own
+    they change are exempt, because admins may leave.
+    """
+    if actor.read_again is None or actor.rights_position == rights_position:
+        return
+    for entry in about_rights:
+        detail = entry["detail"]
+        if actor.key_prefix is not None and detail.get("prefix") == actor.key_prefix:
+            return
+        if actor.username is not None and detail.get("username") == actor.username:
+            return
+    current = actor.read_again()
+    if current.rights != actor.rights:
+        raise RightsChanged(current)
 
 
 class _Open(threading.local):
@@ -137,7 +219,7 @@ def record(
     audience: Audience | None = None,
     seen_in: Iterable[Target] = (),
     **detail: Any,
-) -> UUID:
+) -> uuid.UUID:
     """Record a change, and return the id of its entry; it is written when the outermost `transaction()` ends.
 
     `resource` describes who could read it before the change. `audience` defaults to that of the type.
@@ -154,7 +236,7 @@ def record(
             "record(resource=…) takes a Target, which versioning.serving.grants.target_of(resource, "
             f"get_editor().code) makes, and not an object of {type(resource).__name__}"
         )
-    opened.acts(by)
+    opened.actors[id(by)] = by
     entry = entry_of(
         event_type,
         audience or audience_of(event_type),
@@ -168,11 +250,48 @@ def record(
     )
     opened.entries.append(entry)
     for ordinal, agent in enumerate(seen_in, start=1):
-        opened.entries.append(entry_for_readers(agent, ordinal, by, workspace_id or ""))
+        # Members of the workspace do not see these, because they see the entry about the block. They do not
+        # say who made the change, because readers of the agent cannot read the block.
+        shown: dict[str, Any] = {"workspace_id": agent.workspace_id, "hidden_from": workspace_id or ""}
+        shown |= {"detail": {"fields": ["instructions"]}, "ordinal": ordinal, "actor": "", "key_prefix": ""}
+        opened.entries.append(entry_of(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **shown))
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
             watcher(by, resource, version, detail)
-    return cast("UUID", entry["uuid"])
+    found: uuid.UUID = entry["uuid"]
+    return found
+
+
+def entry_of(
+    event_type: str,
+    audience: Audience,
+    by: Caller,
+    resource: Target | None,
+    version: VersionName | None,
+    **columns: Any,
+) -> Entry:
+    """Return the entry for a change; `columns` are further columns that are not empty."""
+    return {
+        "uuid": uuid.uuid4(),
+        "ordinal": 0,
+        "type": event_type,
+        "workspace_id": "",
+        "resource_kind": "" if resource is None else resource.kind,
+        "resource_id": "" if resource is None else resource.id,
+        "resource_uuid": None if resource is None else resource.identity,
+        "reach": (Reach.EDITORS if resource is None else resource.reach).value,
+        "version_id": "" if version is None else version.version_id,
+        "version_number": None if version is None else version.number,
+        "previous_version_id": "",
+        "label": "",
+        "actor": by.username or "",
+        "via": by.via.value,
+        "key_prefix": by.key_prefix or "",
+        "audience": audience.value,
+        "hidden_from": "",
+        "trace": telemetry.parent(),
+        **columns,
+    }
 
 
 def watch(event_type: str, watcher: Watcher) -> None:
@@ -239,7 +358,7 @@ def acts(by: Caller) -> None:
     Outside of `transaction()` nothing is checked.
     """
     if _open.transaction is not None:
-        _open.transaction.acts(by)
+        _open.transaction.actors[id(by)] = by
 
 
 def touch(*, unless_logged: bool = False) -> None:
@@ -318,3 +437,82 @@ def changes(after: int, until: int, limit: int) -> list[Change]:
     with prepared_cursor() as cursor:
         cursor.execute(_CHANGES, [after, until, limit])
         return [Change(*row) for row in cursor.fetchall()]
+
+
+_TAKEN: Final = (
+    "INSERT INTO {log} AS log (id, position, pruned_to, rights_position) VALUES (1, %s, 0, %s)"
+    " ON CONFLICT (id) DO UPDATE SET position = log.position + EXCLUDED.position, rights_position ="
+    " CASE WHEN EXCLUDED.rights_position = 0 THEN log.rights_position"
+    " ELSE log.position + EXCLUDED.position END RETURNING position, rights_position"
+)
+
+
+@cache
+def _taken() -> str:
+    return _TAKEN.format(log=table_of(LogPosition))
+
+
+def take_positions_and_insert(
+    entries: Sequence[Entry],
+    number: int,
+    *,
+    is_about_rights: bool,
+    steps: Iterable[Callable[[], object]] = (),
+) -> int:
+    """Take positions and insert the entries, whose own positions are relative to the previous entry.
+
+    The last `steps` of the transaction run before that. PostgreSQL does all of it in one round trip, so that
+    the row of the position is locked for no longer than the commit takes.
+
+    Returns the position of the newest change of any rights, which is the last of these positions if the
+    entries are about rights.
+    """
+    taken = [number, number if is_about_rights else 0]
+    if connection.vendor == "postgresql" and 0 < len(entries) <= ROWS_AT_ONCE:
+        with prepared_cursor() as cursor:
+            with one_round_trip():
+                _prepare(steps)
+                parameters = [*taken, number, *values_of(columns_of(Event), entries)]
+                cursor.execute(_both(len(entries)), parameters)
+            return int(cursor.fetchone()[0])
+    _prepare(steps)
+    with prepared_cursor() as cursor:
+        cursor.execute(_taken(), taken)
+        position, rights_position = cursor.fetchone()
+    for entry in entries:
+        entry["position"] += position - number
+    insert(Event, entries)
+    return int(rights_position)
+
+
+def _prepare(steps: Iterable[Callable[[], object]]) -> None:
+    """Do everything that must precede taking the position.
+
+    Django defers the checks of foreign keys to the commit, and they lock the referenced rows. A transaction
+    that has a position must not wait for others, which may be waiting for the position. Within a transaction
+    opened by other code they stay deferred, because its later statements may need that.
+    """
+    for step in steps:
+        step()
+    if connection.vendor == "postgresql" and not connection.savepoint_ids:
+        with prepared_cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
+@lru_cache(maxsize=64)
+def _both(rows: int) -> str:
+    fields, names = fields_of(Event), names_of(Event)
+    row = f"({', '.join(f'CAST(%s AS {field.db_type(connection)})' for field in fields)})"
+    position = connection.ops.quote_name("position")
+    selected = ", ".join(
+        f"taken.position - %s + entry.{position}" if field.name == "position" else f"entry.{name}"
+        for field, name in zip(fields, names, strict=True)
+    )
+    columns = ", ".join(names)
+    # Only the names of the tables and columns are inserted.
+    return (
+        f"WITH taken AS ({_taken()})"  # noqa: S608
+        f" INSERT INTO {table_of(Event)} ({columns}) SELECT {selected}"
+        f" FROM taken, (VALUES {', '.join([row] * rows)}) AS entry ({columns})"
+        " RETURNING (SELECT rights_position FROM taken)"
+    )

@@ -7,16 +7,21 @@ watches these statements like any others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import datetime
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, Final
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 from django.db.backends.postgresql.base import ServerBindingCursor
-from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
+from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX
 
-Columns = tuple[tuple[str, Callable[..., Any] | None], ...]
+Conversion = Callable[[Any], Any]
+Columns = tuple[tuple[str, Conversion | None], ...]
 """The columns of a statement by attribute, and the conversion to the database value, if one is needed."""
 
 ROWS_AT_ONCE: Final = 500
@@ -26,16 +31,31 @@ _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 _PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
 
 
-class PreparedCursor(SQLiteCursorWrapper):
-    """A cursor of SQLite that translates each statement once."""
+def _in_utc(moment: datetime.datetime) -> str:
+    return str(moment.astimezone(datetime.UTC).replace(tzinfo=None))
 
-    def convert_query(self, query: str, *, param_names: list[str] | None = None) -> str:
-        """Return the statement with SQLite's placeholders instead of Django's."""
-        return (
-            _translated(query)
-            if param_names is None
-            else super().convert_query(query, param_names=param_names)
-        )
+
+_CONVERSIONS: Final[Mapping[str, Mapping[type[Any], Conversion | None]]] = {
+    "sqlite": {
+        models.UUIDField: attrgetter("hex"),
+        models.DateTimeField: _in_utc,
+        models.JSONField: json.dumps,
+    },
+    "postgresql": {models.UUIDField: None, models.DateTimeField: None},
+}
+"""What Django makes of values that are not None, in up to twenty calls each; by database and field."""
+
+
+class PreparedCursor(sqlite3.Cursor):
+    """A cursor of SQLite that translates Django's placeholders in each statement once."""
+
+    def execute(self, statement: str, parameters: Any = ()) -> PreparedCursor:
+        """Execute a statement, whose parameters have no names."""
+        return super().execute(_translated(statement), parameters)
+
+    def executemany(self, statement: str, parameters: Iterable[Any]) -> PreparedCursor:
+        """Execute a statement for each of several rows of parameters."""
+        return super().executemany(_translated(statement), parameters)
 
 
 @lru_cache(maxsize=512)
@@ -43,15 +63,15 @@ def _translated(statement: str) -> str:
     return FORMAT_QMARK_REGEX.sub("?", statement).replace("%%", "%")
 
 
-@contextmanager
-def prepared_cursor() -> Iterator[Any]:
-    """Yield a cursor for constant statements: PostgreSQL plans them once per connection.
+def prepared_cursor() -> Any:
+    """Return a cursor for constant statements, to be closed by `with`: PostgreSQL plans them once.
 
     Django's own cursors insert the parameters into the text, so that every statement is different.
     """
     database: Any = connections[DEFAULT_DB_ALIAS]
-    database.close_if_health_check_failed()
-    database.ensure_connection()
+    if not database.in_atomic_block:
+        database.close_if_health_check_failed()
+        database.ensure_connection()
     if database.vendor == "postgresql":
         binding: Any = ServerBindingCursor  # the stubs do not know that it is psycopg's
         cursor = binding(database.connection)
@@ -60,8 +80,7 @@ def prepared_cursor() -> Iterator[Any]:
     else:
         cursor = database.create_cursor()
     # Like Django's cursor(), but with the parameters passed separately.
-    with database._prepare_cursor(cursor) as prepared:  # noqa: SLF001
-        yield prepared
+    return database._prepare_cursor(cursor)  # noqa: SLF001
 
 
 @contextmanager
@@ -82,9 +101,9 @@ def one_round_trip() -> Iterator[None]:
 
 def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, given as values by attribute, without an automatic primary key."""
-    with prepared_cursor() as cursor:
-        for first in range(0, len(rows), ROWS_AT_ONCE):
-            some = rows[first : first + ROWS_AT_ONCE]
+    for first in range(0, len(rows), ROWS_AT_ONCE):
+        some = rows[first : first + ROWS_AT_ONCE]
+        with prepared_cursor() as cursor:
             cursor.execute(_insertion(model, len(some)), values_of(columns_of(model), some))
 
 
@@ -104,12 +123,12 @@ def update(row: models.Model, fixed: frozenset[str]) -> None:
 
 def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the parameters of a statement, row by row."""
-    database = connections[DEFAULT_DB_ALIAS]  # not the proxy, which looks it up for each value
-    return [
-        row[name] if prepare is None else prepare(row[name], database)
-        for row in rows
-        for name, prepare in columns
-    ]
+    values = []
+    for row in rows:
+        for name, prepare in columns:
+            value = row[name]
+            values.append(value if prepare is None or value is None else prepare(value))
+    return values
 
 
 @lru_cache(maxsize=32)
@@ -135,16 +154,24 @@ def names_of(model: type[models.Model]) -> list[str]:
 
 
 def _columns(fields: Sequence[Any]) -> Columns:
-    return tuple((field.attname, field.get_db_prep_save if _is_prepared(field) else None) for field in fields)
+    return tuple((field.attname, conversion_of(field)) for field in fields)
 
 
-def _is_prepared(field: Any) -> bool:
-    """Return whether the database value differs from Python's; a foreign key is like its target."""
-    if field.remote_field is None:
-        return isinstance(field, _PREPARED)
+def conversion_of(field: Any) -> Conversion | None:
+    """Return the conversion of a field's values that are not None to the database's; None if there is none.
+
+    A foreign key is like its target, and a project's accounts may have keys of any type.
+    """
+    is_key = field.remote_field is not None
     while field.remote_field is not None:
         field = field.target_field
-    return type(field) not in _PLAIN_KEYS  # a project's accounts may have keys of any type
+    database = connections[DEFAULT_DB_ALIAS]
+    known = _CONVERSIONS.get(database.vendor, {})
+    if type(field) in known and getattr(field, "encoder", None) is None and database.timezone == datetime.UTC:
+        return known[type(field)]
+    if isinstance(field, _PREPARED) or (is_key and type(field) not in _PLAIN_KEYS):
+        return lambda value: field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
+    return None
 
 
 # For the statements below: only names of tables and columns are inserted.

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from uuid import UUID, uuid4
 
@@ -170,10 +171,11 @@ class VersionedResource(Guarded, TwoPointers):
         return self.versions.select_related("author").get(pk=version_id)
 
     @classmethod
-    def begin(cls, *, config: Config, message: str, author_id: int | None, **record: Any) -> Self:
+    def begin(
+        cls, *, config: Config, changed_fields: list[str], message: str, author_id: int | None, **record: Any
+    ) -> Self:
         """Insert a resource with its first version; raises `IntegrityError` if the id is taken."""
         resource = cls(author_id=author_id, **record)
-        changed_fields = cls.kind.schema.changed({}, config)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
         if tags_of(resource.metadata):
             cls.tag_model.begin(resource)
@@ -193,12 +195,13 @@ class VersionedResource(Guarded, TwoPointers):
         A resource that has no row yet gets one, together with its first version.
         """
         self.last_number += 1
+        text = canonical.dump(config)
         version: Version = self.version_model(
             id=uuid4(),
             resource_id=self.pk,
             number=self.last_number,
-            config_json=canonical.dump(config),
-            digest=canonical.digest(config),
+            config_json=text,
+            digest=canonical.digest_of_text(text),
             name=config.get("name", ""),
             search_text=searchable_text(self.pk, config, self.kind.text_field),
             excerpt=excerpt_of(config, self.kind.text_field),
@@ -213,8 +216,9 @@ class VersionedResource(Guarded, TwoPointers):
         else:
             insert_new(self)
         insert_new(version)
-        for reference in self.version_model.reference_models:
-            reference.write(version)
+        for references in version.reference_models:
+            if named := references.find(config):
+                references.write(version, named)
         return version
 
     def store(self) -> None:
@@ -263,6 +267,7 @@ def model_of(kind: ResourceKind) -> type[VersionedResource]:
     return MODELS_BY_SLUG[kind.slug]
 
 
+@cache
 def _related(model: Any, name: str) -> type[Any]:
     related: type[Any] = model._meta.get_field(name).related_model
     return related

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID, uuid4
 
@@ -42,15 +42,16 @@ class Reference(Guarded):
         return self.target_id
 
     @staticmethod
-    def find(config: Config) -> Iterator[tuple[str, str]]:
-        """Yield (field, id) for every reference of this kind in a configuration."""
-        return iter(())
+    def find(config: Config) -> list[tuple[str, str]]:
+        """Return (field, id) for every reference of this kind in a configuration."""
+        return []
 
     @classmethod
-    def write(cls, version: Any) -> None:
-        """Insert the references of a new version, without duplicate targets."""
-        targets = {target for _, target in cls.find(version.config)}
-        insert(cls, [{"version_id": version.pk, "target_id": one, "target_uuid": None} for one in targets])
+    def write(cls, version: Any, found: Iterable[tuple[str, str]]) -> None:
+        """Insert the references that were found in a new version, without duplicate targets."""
+        targets = dict.fromkeys(target for _field, target in found)
+        rows = [{"version_id": version.pk, "target_id": target, "target_uuid": None} for target in targets]
+        insert(cls, rows)
 
     @classmethod
     def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:

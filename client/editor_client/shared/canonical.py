@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 from editor_client.shared.errors import Invalid, Message
@@ -82,7 +83,7 @@ def check(value: Any) -> None:
         elif isinstance(item, Mapping | list | tuple):
             if depth >= MAX_DEPTH:
                 raise _NotJson(Message("is nested deeper than {limit} levels", limit=MAX_DEPTH))
-            pending.extend((child, depth + 1) for child in _children(item))
+            pending.extend(zip(_children(item), repeat(depth + 1)))
         elif isinstance(item, int) and item.bit_length() > MAX_BITS:
             raise _NotJson(Message("holds a number of too many digits"))
         elif item is not None and not isinstance(item, int):
@@ -139,15 +140,28 @@ def comparable(value: Any) -> str:
     It is the canonical text except for whole numbers: of up to 21 digits they have neither a fraction nor an
     exponent (`1`), beyond that those that floats can hold have an exponent (`1e+308`).
     """
-    text = dump(value)
-    if not text[0].isdigit() and not any(one.search(text) for one in _MAY_DIFFER):
-        return text
+    return _comparable_text(dump(value))
+
+
+def _comparable_text(text: str) -> str:
+    """Return the comparable text of the value with this canonical text."""
+    if not text[0].isdigit():
+        for pattern in _MAY_DIFFER:
+            if pattern.search(text):
+                break
+        else:
+            return text
     return dump(json.loads(text, parse_float=_whole_or_float, parse_int=_long_or_int))
 
 
 def digest(value: Any) -> str:
     """Return the digest of a value, 64 hexadecimal digits: equal values have equal digests."""
-    return digest_of(comparable(value))
+    return digest_of_text(dump(value))
+
+
+def digest_of_text(text: str) -> str:
+    """Return the digest of the value with this canonical text."""
+    return digest_of(_comparable_text(text))
 
 
 def digest_of(text: str) -> str:
@@ -167,6 +181,8 @@ def sorted_by_key(value: Any) -> Any:
 
 def same(left: Any, right: Any) -> bool:
     """Return whether two JSON values are equal at every level: of the same type, numbers by value."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right
     return comparable(left) == comparable(right)
 
 
@@ -231,6 +247,8 @@ def _children(item: Mapping[Any, Any] | list[Any] | tuple[Any, ...]) -> Iterable
 def _check_text(text: str) -> None:
     if "\x00" in text:
         raise _NotJson(Message("holds a NUL character"))
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

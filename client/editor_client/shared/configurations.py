@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical, ids
@@ -16,6 +16,9 @@ MAX_METADATA: Final = 32 * 1024
 INITIAL_MESSAGE: Final = "Initial version"
 EDIT_MESSAGE: Final = "Auto-saved after edit"
 
+_ABSENT: Final = object()
+"""Stands for a field that a configuration lacks."""
+
 
 def merged(current: Config, changes: Mapping[str, Any], clearable: Collection[str]) -> Config:
     """Return the configuration with the changes applied; null removes a clearable field."""
@@ -25,15 +28,12 @@ def merged(current: Config, changes: Mapping[str, Any], clearable: Collection[st
 
 def changed_fields(names: Iterable[str], before: Config, after: Config) -> list[str]:
     """Return those of the fields in which two configurations differ."""
-    return [name for name in names if differs(name, before, after)]
-
-
-def differs(name: str, before: Config, after: Config) -> bool:
-    """Return whether a field differs; most fields of an edit are the very same objects."""
-    if (name in before) != (name in after):
-        return True
-    old, new = before.get(name), after.get(name)
-    return old is not new and not canonical.same(old, new)
+    changed = []
+    for name in names:
+        old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
+        if old is not new and (old is _ABSENT or new is _ABSENT or not canonical.same(old, new)):
+            changed.append(name)
+    return changed
 
 
 def id_of_new(given: str | None, fields: Mapping[str, Any]) -> str:
@@ -79,19 +79,20 @@ def message_or(default: str, given: str | None) -> str:
     return message or default
 
 
-def referenced_agents(config: Config) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every sub-agent, conditional variants included."""
+def referenced_agents(config: Config) -> list[tuple[str, str]]:
+    """Return (field, id) for every sub-agent, conditional variants included."""
     return keys(config, "agents")
 
 
-def keys(config: Config, field: str) -> Iterator[tuple[str, str]]:
-    """Yield (place, key) for every key of a field that is an object, or a list of variants of one."""
-    value = config.get(field) or {}
+def keys(config: Config, field: str) -> list[tuple[str, str]]:
+    """Return (place, key) for every key of a field that is an object, or a list of variants of one."""
+    value = config.get(field)
+    if not value:
+        return []
     if not isinstance(value, list):
-        yield from ((f"{field}.{key}", key) for key in value)
-        return
-    for position, variant in enumerate(value):
-        yield from ((f"{field}.{position}.value.{key}", key) for key in variant["value"])
+        return [(f"{field}.{key}", key) for key in value]
+    variants = enumerate(variant["value"] for variant in value)
+    return [(f"{field}.{position}.value.{key}", key) for position, value in variants for key in value]
 
 
 class Searchable(NamedTuple):

@@ -42,6 +42,9 @@ _NO_SEGMENT = "|".join([r"\.{0,2}", *sorted(RESERVED_SEGMENTS)])
 PATTERN = rf"^(?!\s)(?!(?:.*/)?(?:{_NO_SEGMENT})(?:/|$)){_PRINTABLE}*\S$"
 """The part of the rules for ids that a regular expression can represent; `problem` checks all of them."""
 
+_SIMPLE = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MAX_BYTES - 1}}}")
+"""Ids of one segment that only a reserved word can make invalid, as nearly all are."""
+
 # Letters and marks without a visible form, although `str.isprintable` accepts them.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -60,6 +63,9 @@ def encode(resource_id: str) -> str:
 
 def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
     """Return why the text cannot be an id, or None if it can; `own_words` are reserved by its kind alone."""
+    reserved = RESERVED_SEGMENTS.union(own_words) if own_words else RESERVED_SEGMENTS
+    if _SIMPLE.fullmatch(resource_id) and resource_id not in reserved:
+        return None
     if not resource_id.isprintable() or _INVISIBLE.search(resource_id):
         return Message("holds a control character or one that cannot be seen")
     if not 1 <= len(encode(resource_id)) <= MAX_BYTES:
@@ -68,7 +74,6 @@ def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
         return Message("must not begin or end with white space")
     if not unicodedata.is_normalized("NFC", resource_id):
         return Message("must be in Unicode's normal form C")
-    reserved = RESERVED_SEGMENTS.union(own_words)
     problems = (_segment_problem(segment, reserved) for segment in resource_id.split("/"))
     return next(filter(None, problems), None)
 

@@ -213,12 +213,16 @@ def _why_no_text(number: int, block: Mapping[str, Any]) -> str | None:
     return None
 
 
-def referenced_blocks(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (field, id) for every prompt block that the instructions refer to."""
+def referenced_blocks(config: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return (field, id) for every prompt block that the instructions refer to."""
     instructions = config.get("instructions")
-    for position, block in enumerate(instructions if isinstance(instructions, list) else []):
-        if block["type"] == "prompt_block_ref":
-            yield f"instructions.{position}.id", block["id"]
+    if not isinstance(instructions, list):
+        return []
+    return [
+        (f"instructions.{position}.id", block["id"])
+        for position, block in enumerate(instructions)
+        if block["type"] == "prompt_block_ref"
+    ]
 
 
 def _pieces(template: str, evaluation: Evaluation) -> Iterator[Piece]:
