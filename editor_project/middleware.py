@@ -22,31 +22,35 @@ from versioning.serving.followed_keys import bearer_key
 _API: Final = f"/{settings.EDITOR_API_PREFIX}/"
 
 
-class _AboutPeople(MiddlewareMixin):
-    """Leads requests with a key past the middleware beside it."""
+class Sessions(SessionMiddleware):
+    """Sessions, for requests without a key."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         """Return the answer to a request."""
         return self.get_response(request) if has_key(request) else super().__call__(request)
 
 
-class Sessions(_AboutPeople, SessionMiddleware):
-    """Sessions."""
+class _InSession(MiddlewareMixin):
+    """Leads requests without a session past the middleware beside it."""
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
+        """Return the answer to a request."""
+        return super().__call__(request) if hasattr(request, "session") else self.get_response(request)
 
 
-class Csrf(_AboutPeople, CsrfViewMiddleware):
+class Csrf(_InSession, CsrfViewMiddleware):
     """Protection against forged requests, which rely on what browsers send by themselves."""
 
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
         """Return a refusal, or None."""
-        return None if has_key(request) else super().process_view(request, *view)
+        return super().process_view(request, *view) if hasattr(request, "session") else None
 
 
-class Authentication(_AboutPeople, AuthenticationMiddleware):
+class Authentication(_InSession, AuthenticationMiddleware):
     """Who is signed in."""
 
 
-class Messages(_AboutPeople, MessageMiddleware):
+class Messages(_InSession, MessageMiddleware):
     """Messages on the next page."""
 
 

@@ -64,7 +64,7 @@ LEAST_ROLE: Mapping[Right, Role] = {
 _RIGHTS_WITH: Mapping[Role | None, frozenset[Right]] = {
     None: frozenset(),
     **{
-        role: frozenset(right for right, least in LEAST_ROLE.items() if _RANKS[least] <= _RANKS[role])
+        role: frozenset(right for right, least in LEAST_ROLE.items() if least.rank <= role.rank)
         for role in Role
     },
 }
