@@ -20,42 +20,42 @@ from django.utils.deprecation import MiddlewareMixin
 from versioning.serving.followed_keys import bearer_key
 
 _API: Final = f"/{settings.EDITOR_API_PREFIX}/"
+_HAS_KEY: Final = "has_api_key"
 
 
-class Sessions(SessionMiddleware):
-    """Sessions, for requests without a key."""
+class _AboutPeople(MiddlewareMixin):
+    """Leads requests with a key past the middleware beside it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
         """Return the answer to a request."""
         return self.get_response(request) if has_key(request) else super().__call__(request)
 
 
-class _InSession(MiddlewareMixin):
-    """Leads requests without a session past the middleware beside it."""
-
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        """Return the answer to a request."""
-        return super().__call__(request) if hasattr(request, "session") else self.get_response(request)
+class Sessions(_AboutPeople, SessionMiddleware):
+    """Sessions."""
 
 
-class Csrf(_InSession, CsrfViewMiddleware):
+class Csrf(_AboutPeople, CsrfViewMiddleware):
     """Protection against forged requests, which rely on what browsers send by themselves."""
 
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
         """Return a refusal, or None."""
-        return super().process_view(request, *view) if hasattr(request, "session") else None
+        return None if has_key(request) else super().process_view(request, *view)
 
 
-class Authentication(_InSession, AuthenticationMiddleware):
+class Authentication(_AboutPeople, AuthenticationMiddleware):
     """Who is signed in."""
 
 
-class Messages(_InSession, MessageMiddleware):
+class Messages(_AboutPeople, MessageMiddleware):
     """Messages on the next page."""
 
 
 def has_key(request: HttpRequest) -> bool:
     """Return whether a request is for the API and comes with a key, valid or not."""
-    if not request.path_info.startswith(_API):
-        return False
-    return bearer_key(request.META.get("HTTP_AUTHORIZATION", "")) is not None
+    known: bool | None = getattr(request, _HAS_KEY, None)
+    if known is None:
+        is_api = request.path_info.startswith(_API)
+        known = is_api and bearer_key(request.META.get("HTTP_AUTHORIZATION", "")) is not None
+        setattr(request, _HAS_KEY, known)
+    return known
