@@ -28,7 +28,7 @@ from versioning.models.guarded import unguarded
 from versioning.models.log import LogPosition
 from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import Named, named_in, targets_of
+from versioning.serving.grants import Named, named_in, names_in, targets_of
 
 
 def written(named: Iterable[Named]) -> str:
@@ -156,7 +156,7 @@ def record_publication(request: PublishRequest, target: Target, requirement: Req
 def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
     model = MODELS_BY_SLUG[target.kind]
-    named = named_in(targets_of(model, version.config), get_editor().code)
+    named = named_in(targets_of(names_in(model, version.config)), get_editor().code)
     own = (one for one in named if one.workspace_id == target.workspace_id)
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 

@@ -280,7 +280,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
     request = replace(request, for_update=True)
     resource, version = request.resource, request.version
     request.caller.require_publish(resource.workspace_id)  # before locking
-    keep_targets(type(resource), version.config)  # before it is found out what they are
+    keep_targets(request.names)  # before it is found out what they are
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False

@@ -16,7 +16,7 @@ from versioning.domain.agents import Registry
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
-from versioning.serving.grants import Grants, Targets, grants_for, targets_of
+from versioning.serving.grants import Grants, Names, Targets, grants_for, names_in, targets_of
 from versioning.serving.overlays import Versions
 
 Options = Mapping[str, Any]
@@ -70,7 +70,12 @@ class PublishRequest(GateRequest):
     @cached_property
     def targets(self) -> Targets:
         """The resources that the version names now: checks judge them, and the version is granted them."""
-        return targets_of(type(self.resource), self.version.config)
+        return targets_of(self.names)
+
+    @cached_property
+    def names(self) -> Names:
+        """The ids that the version names."""
+        return names_in(type(self.resource), self.version.config)
 
     @property
     def is_live_already(self) -> bool:
@@ -80,7 +85,7 @@ class PublishRequest(GateRequest):
     def grants(self, code: Registry) -> Grants:
         """Return the grants that the version would gain."""
         replaces = self.version.version_id != self.resource.active_id
-        return grants_for(self.version, self.targets, self.caller, code, replaces=replaces)
+        return grants_for(self.version, self.names, self.targets, self.caller, code, replaces=replaces)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,6 +43,8 @@ class Named(NamedTuple):
     workspace_id: str
 
 
+Names = Mapping[type[Reference], set[str]]
+"""The ids that a configuration names, for each kind of reference that it holds."""
 Targets = Mapping[type[Reference], Mapping[str, Named]]
 """The stored resources that a configuration names, by id, for each kind of reference that it holds."""
 Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
@@ -74,10 +76,15 @@ def ids_named(references: type[Reference], config: Config) -> set[str]:
     return {target for _, target in references.find(config)}
 
 
-def targets_of(model: type[VersionedResource], config: Config) -> Targets:
-    """Return the stored resources that a configuration names now; one query for each kind of reference."""
-    wanted = {one: ids_named(one, config) for one in model.version_model.reference_models}
-    return {references: _found(references, ids) for references, ids in wanted.items() if ids}
+def names_in(model: type[VersionedResource], config: Config) -> Names:
+    """Return the ids that a configuration of a resource of this kind names, by any kind of reference."""
+    named = {references: ids_named(references, config) for references in model.version_model.reference_models}
+    return {references: ids for references, ids in named.items() if ids}
+
+
+def targets_of(names: Names) -> Targets:
+    """Return the stored resources that are named now; one query for each kind of reference."""
+    return {references: _found(references, ids) for references, ids in names.items()}
 
 
 def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
@@ -136,34 +143,32 @@ def _identities(target: type[VersionedResource]) -> ValuesByKeys:
     return ValuesByKeys(target._default_manager.values_list("pk", "uuid", "workspace_id"))
 
 
-def keep_targets(model: type[VersionedResource], config: Config) -> None:
-    """Prevent what a configuration refers to from being deleted until the transaction ends.
+def keep_targets(names: Names) -> None:
+    """Prevent what a configuration names from being deleted until the transaction ends; it may change.
 
     So its targets stay the same until the commit, and `delete(if_unused=True)` does not miss an agent that is
     being published at this moment. The kinds of reference are locked in a fixed order, and each by id, to
     prevent deadlocks.
-    """
-    for references in model.version_model.reference_models:
-        _keep_existing(references.target, ids_named(references, config))
-
-
-def _keep_existing(model: type[VersionedResource], ids: Iterable[str]) -> None:
-    """Prevent the rows with these ids from being deleted until the transaction ends; they may change.
 
     Django does not offer PostgreSQL's `FOR KEY SHARE`, the lock that foreign keys take. It blocks
     deletions only, so that two agents that refer to each other can be published at the same time.
     SQLite has one writer at a time, so nothing needs to be locked.
     """
-    wanted = sorted(ids)
-    if wanted and connection.vendor == "postgresql":
+    if connection.vendor != "postgresql":
+        return
+    for references, ids in names.items():
         with connection.cursor() as cursor:
             # Only the name of the table is inserted.
-            rows = f"SELECT id FROM {table_of(model)} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
-            cursor.execute(rows, [wanted])
+            rows = (
+                f"SELECT id FROM {table_of(references.target)} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
+            )
+            cursor.execute(rows, [sorted(ids)])
 
 
-def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, *, replaces: bool) -> Grants:
-    """Return the changes to a version's grants if the caller published it with these targets.
+def grants_for(
+    version: Snapshot, names: Names, targets: Targets, by: Caller, code: Registry, *, replaces: bool
+) -> Grants:
+    """Return the changes to a version's grants if the caller published it, which names these targets.
 
     `replaces` replaces previous grants; otherwise grants are only added, to a version that is live already. A
     version in a file or a commit is granted nothing.
@@ -171,15 +176,13 @@ def grants_for(version: Snapshot, targets: Targets, by: Caller, code: Registry, 
     if not isinstance(version, Version):
         return {}
     found: dict[type[Reference], list[tuple[UUID | None, str]]] = {}
-    for references in version.reference_models:
-        wanted = ids_named(references, version.config)
-        if wanted:
-            readable = _readable(references, wanted, targets, by, code)
-            found[references] = [
-                (identity, target_id)
-                for target_id, stored in references.of_version(version)
-                if (identity := readable.get(target_id, None if replaces else stored)) != stored
-            ]
+    for references, ids in names.items():
+        readable = _readable(references, ids, targets, by, code)
+        found[references] = [
+            (identity, target_id)
+            for target_id, stored in references.of_version(version)
+            if (identity := readable.get(target_id, None if replaces else stored)) != stored
+        ]
     return {references: changed for references, changed in found.items() if changed}
 
 
