@@ -128,7 +128,10 @@ def start_like(last: Experiment, resource: VersionedResource, version_id: str, b
 
 
 def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> str:
-    """Evaluate a version that was just saved; return the address of the page with its result."""
+    """Evaluate a version that was just saved; return the address of the page with its result.
+
+    For publishers it is the page with the button *Publish*.
+    """
     last = last_of(resource, caller)
     if last is None:
         return address_of(kind, resource.pk, version.version_id)
@@ -137,7 +140,9 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
     except VersioningError:  # the form says why once it is sent
         dataset_id = str(last.dataset_id)
         return address_of_form(resource.workspace_id, dataset_id, resource.pk, version.version_id)
-    return _after_starting(started, kind, resource, caller)
+    if not caller.may(Right.PUBLISH, resource.workspace_id) or resource.active_id == started.version_id:
+        return address_of_experiment(started)
+    return f"{kind.address('publish', resource.pk)}?{urlencode({'version': started.version_id})}"
 
 
 def chosen_after_saving(
@@ -145,15 +150,6 @@ def chosen_after_saving(
 ) -> str:
     """Return the address of the page that evaluates a version that was just saved."""
     return address_of(kind, resource.pk, version.version_id)
-
-
-def _after_starting(
-    experiment: Experiment, kind: StudioKind, resource: VersionedResource, caller: Caller
-) -> str:
-    """Return the page that shows the result: for publishers the one with the button *Publish*."""
-    if not caller.may(Right.PUBLISH, resource.workspace_id) or resource.active_id == experiment.version_id:
-        return address_of_experiment(experiment)
-    return f"{kind.address('publish', resource.pk)}?{urlencode({'version': experiment.version_id})}"
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,12 @@ def running(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
 
 def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
     """Return the line with the running versions and their shares."""
-    numbers = _numbers_of(resource, rollout.placed_arms)
+    ids = [arm.version_id for arm in rollout.placed_arms]
+    rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
+    names = {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}
     lines = [
         _("%(version)s runs on %(share)s%% of the requests.")
-        % {"version": numbers.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
+        % {"version": names.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
         for arm in rollout.placed_arms
     ]
     context = {"lines": lines, "address": of_rollout(rollout)}
@@ -96,13 +98,6 @@ def list_notes(
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
     message = _("On %(share)s%%") % {"share": percent(arm.weight)}
     return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
-
-
-def _numbers_of(resource: VersionedResource, arms: Sequence[Arm]) -> Mapping[str, str]:
-    """Return the names of the arms' versions, by their ids."""
-    ids = [arm.version_id for arm in arms]
-    rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
-    return {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}
 
 
 def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:

@@ -73,9 +73,12 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if plan.planned or plan.failed:
         replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
         lines = lines_of(plan, may_publish=Right.PUBLISH in shown.rights, before_publishing=replaces)
+        # An open edit page loads its parts from another address.
+        is_open = shown.page in {"edit", "since"}
+        own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
         yield Panel(
             slot=Slot.TOP,
-            html=strip(lines, shown.resource.workspace_id, shown.request, _next_url(shown)),
+            html=strip(lines, shown.resource.workspace_id, shown.request, own),
             stylesheets=STYLESHEETS,
         )
 
@@ -185,10 +188,3 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
         "csrf_token": get_token(request),
     }
     return render_to_string("schedules/strip.html", context)
-
-
-def _next_url(shown: VersionOnPage) -> str:
-    """Return the address of the page; an open edit page loads its parts from another one."""
-    if shown.page in {"edit", "since"}:
-        return shown.kind.address("change", shown.resource.pk)
-    return shown.request.get_full_path()

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from releases.models import Release, ReleaseItem
+from releases.models import ReleaseItem
 from releases.models.releases import State as ReleaseState
 from schedules.forecast import Outcome, in_order, outcomes_of
 from schedules.models import SHOWN_FOR, Schedule, State
@@ -69,11 +69,16 @@ def plan_of(resource: VersionedResource) -> Plan:
     rows = list(found.order_by("run_at", "pk")[:MAX_SHOWN])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
-    of_releases = _items_by_release(items, releases) if releases else {}
+    joined = items.filter(release__in=releases).select_related("release") if releases else ()
+    of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in joined}
     outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
-            Planned(schedule=row, outcome=outcome, title=_title(row, of_releases))
+            Planned(
+                schedule=row,
+                outcome=outcome,
+                title=of_releases[row.release_id].release.title if row.release_id is not None else "",
+            )
             for row, (_step, outcome) in zip(waiting, outcomes, strict=True)
         ],
         failed=[
@@ -82,16 +87,3 @@ def plan_of(resource: VersionedResource) -> Plan:
             if row.state != State.SCHEDULED and (row.version_id or None) != resource.active_id
         ],
     )
-
-
-def _items_by_release(items: QuerySet[ReleaseItem], releases: Sequence[UUID]) -> Mapping[UUID, ReleaseItem]:
-    """Return the actions of releases on the resource."""
-    found = items.filter(release__in=releases).select_related("release")
-    return {item.release_id: item for item in found}
-
-
-def _title(schedule: Schedule, items: Mapping[UUID, ReleaseItem]) -> str:
-    if schedule.release_id is None:
-        return ""
-    release: Release = items[schedule.release_id].release
-    return release.title

@@ -116,7 +116,13 @@ class EditForm:
         if code is not None:
             base, free = code_config(code), changeable(code)
             views = [
-                _field(name, controls, config, in_code=base.get(name), locked=_why_locked(name, free))
+                _field(
+                    name,
+                    controls,
+                    config,
+                    in_code=base.get(name),
+                    locked="" if name in free else str(WITHHELD if name in APPLIED_FIELDS else IN_CODE),
+                )
                 for name in names
                 if name in APPLIED_FIELDS or name in base
             ]
@@ -161,12 +167,6 @@ def _field(
         in_code="" if in_code is None else in_code if isinstance(in_code, str) else json_text(in_code),
         saved="" if saved is None else saved if isinstance(saved, str) else json_text(saved),
     )
-
-
-def _why_locked(name: str, free: Sequence[str]) -> str:
-    if name in free:
-        return ""
-    return str(WITHHELD if name in APPLIED_FIELDS else IN_CODE)
 
 
 def empty_rows() -> dict[str, Input]:

@@ -89,12 +89,12 @@ class PublishPage(DifferencesPage, DependentsPage):
         for warning in first_of([translated(warning.message) for warning in done.warnings], MAX_MESSAGES):
             self.tell(warning)
         message = _("%(version)s is live.") % {"version": title_of(done.version)}
-        is_stored = before is None
-        if before is not None:
-            with suppress(NotFound):
-                is_stored = bool(find_version(done.resource, before))
-        if is_stored and before != done.resource.active_id:
-            message = with_undo(message, self.address("publish"), f"{before or ''}|{done.resource.etag}")
+        if before != done.resource.active_id:
+            with suppress(NotFound):  # it is no longer stored
+                if before is not None:
+                    find_version(done.resource, before)
+                undo = f"{before or ''}|{done.resource.etag}"
+                message = with_undo(message, self.address("publish"), undo)
         return self.back("history", message)
 
     def _undone(self, undo: str) -> HttpResponse:

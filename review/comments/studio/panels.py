@@ -99,11 +99,12 @@ def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
             author = comment.author_name or _("The application")
             says = said_in(comment, EXCERPT)
             address = f"#comment-{comment.pk}"
+            before = value_at(config, place.path)[: place.start]
             mark = Mark(
                 path=place.path,
                 words=comment.quote,
                 line=place.line,
-                start=_in_script(value_at(config, place.path), place.start),
+                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # as JavaScript counts
                 by=author,
                 says=says,
                 address=address,
@@ -128,11 +129,6 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
     ids = [UUID(one) for one in in_rows if not one.startswith(NOT_IN_A_ROW)]
     rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
     return found | {version.version_id: version.config for version in rows}
-
-
-def _in_script(text: str, position: int) -> int:
-    """Return a position in a text as JavaScript counts it: in units of UTF-16."""
-    return len(text[:position].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
