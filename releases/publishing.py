@@ -18,7 +18,7 @@ from releases.models.releases import Action, State
 from releases.rules import ReleaseBlocked
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.editor import Editor, gate
-from versioning.editor.locking import changing_locked, retry_on_conflict
+from versioning.editor.locking import Change, retry_on_conflict
 from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -82,12 +82,14 @@ def _publish_items(
     about = {"releaseId": str(release.pk)}
     for one in items:
         collection = collection_of(editor, one.kind)
-        with changing_locked(collection, one.resource, Right.PUBLISH, by, options=options) as change:
-            one.item.active_before = one.resource.active_version_id
-            if one.item.action == Action.PUBLISH:
-                change.activate(one.version, together=together, before=before, at=at, **about)
-            else:
-                change.deactivate(together=together, before=before, at=at, **about)
+        change = Change(collection, one.resource, by, options)  # the release has locked it
+        change.require(Right.PUBLISH, None)
+        one.item.active_before = one.resource.active_version_id
+        if one.item.action == Action.PUBLISH:
+            change.activate(one.version, together=together, before=before, at=at, **about)
+        else:
+            change.deactivate(together=together, before=before, at=at, **about)
+        change.store()
     for one in items:
         update(one.item, _FIXED)
 

@@ -75,6 +75,20 @@ class Change(Generic[R]):
         self.agent: CodeAgent | None = resources.ownership.overridden_by(resource)
         """The code-defined agent that the resource overrides."""
         self._target: Target | None = None
+        self._revision, self._last_number = resource.revision, resource.last_number
+
+    def require(self, right: Right, expect: Collection[str] | None) -> None:
+        """Raise `Forbidden` without the right, `EditConflict` if none of the ETags is the resource's."""
+        self.by.require(right, self.resource.workspace_id)
+        if expect is not None and ANY_ETAG not in expect and self.resource.etag not in expect:
+            raise EditConflict(current_state(self.resource))
+
+    def store(self) -> None:
+        """Save the resource if it has changed, and drop versions that are not kept any more."""
+        if self.resource.revision != self._revision:
+            self.resources.backend.store(self.resource)
+        if self.resource.last_number != self._last_number and settings.EDITOR_KEEP_VERSIONS:
+            self.drop_old_versions(settings.EDITOR_KEEP_VERSIONS)
 
     @property
     def target(self) -> Target:
@@ -291,31 +305,10 @@ def changing(
     with resources.backend.locked(resource_id, by, for_deletion=for_deletion) as resource:
         if resource.gone and not include_deleted:
             raise NotFound
-        with changing_locked(resources, resource, right, by, expect, options=options) as change:
-            yield change
-
-
-@contextmanager
-def changing_locked(
-    resources: Resources[R],
-    resource: R,
-    right: Right,
-    by: Caller,
-    expect: Collection[str] | None = None,
-    *,
-    options: Options = NO_OPTIONS,
-) -> Iterator[Change[R]]:
-    """Save a resource that this transaction has already locked, at the end; otherwise like `changing`."""
-    by.require(right, resource.workspace_id)
-    if expect is not None and ANY_ETAG not in expect and resource.etag not in expect:
-        raise EditConflict(current_state(resource))
-    revision, last_number = resource.revision, resource.last_number
-    change = Change(resources, resource, by, options)
-    yield change
-    if resource.revision != revision:
-        resources.backend.store(resource)
-    if resource.last_number != last_number and settings.EDITOR_KEEP_VERSIONS:
-        change.drop_old_versions(settings.EDITOR_KEEP_VERSIONS)
+        change = Change(resources, resource, by, options)
+        change.require(right, expect)
+        yield change
+        change.store()
 
 
 def retry_on_conflict(verb: V) -> V:

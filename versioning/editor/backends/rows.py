@@ -95,17 +95,15 @@ class Rows(Generic[R]):
         PostgreSQL it finds nothing if a draft was saved while it waited for the lock, because the new latest
         version is not in its snapshot. In that case, and for other callers, the row is queried again.
         """
+        query = self._locks.get(for_deletion)
+        if query is None:
+            rows = self.all.locked(for_deletion=for_deletion).select_related("author", "latest_version")
+            query = self._locks[for_deletion] = OneByKey(rows.defer("latest_version__search_text"))
         with suppress(NotFound):
-            resource = one_of(self._lock(for_deletion=for_deletion), resource_id)
+            resource = one_of(query, resource_id)
             if by.may(Right.READ_DRAFTS, resource.workspace_id) and by.covers(resource_id):
                 return resource
         return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
-
-    def _lock(self, *, for_deletion: bool) -> OneByKey[R]:
-        if for_deletion not in self._locks:
-            rows = self.all.locked(for_deletion=for_deletion).select_related("author", "latest_version")
-            self._locks[for_deletion] = OneByKey(rows.defer("latest_version__search_text"))
-        return self._locks[for_deletion]
 
     def store(self, resource: R) -> None:
         """Save the row, with the entries of the log."""
