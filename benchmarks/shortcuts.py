@@ -58,7 +58,6 @@ def shortcuts() -> Iterator[Shortcut]:
         (f"versioning.{module}.prepared_cursor", connection.cursor)
         for module in (
             "models.statements",
-            "models.compiled_queries",
             "models.events",
             "models.favorites",
             "models.versions",
@@ -83,10 +82,10 @@ def shortcuts() -> Iterator[Shortcut]:
         ],
     )
     yield Shortcut(
-        "`compiled_queries`: SQL built once",
+        "`models.statements`: SQL built once",
         [
-            ("versioning.models.compiled_queries.OneByKey.get", _get_one),
-            ("versioning.models.compiled_queries.ValuesByKeys.get", _get_values),
+            ("versioning.models.statements.OneByKey.get", _get_one),
+            ("versioning.models.statements.ValuesByKeys.get", _get_values),
         ],
     )
     yield Shortcut(
@@ -127,7 +126,7 @@ def _get_values(query: Any, keys: Sequence[str]) -> list[Any]:
 
 def _keep_query_sets() -> None:
     """Make compiled queries keep the query sets they were compiled from."""
-    from versioning.models.compiled_queries import OneByKey  # noqa: PLC0415  settings come first
+    from versioning.models.statements import OneByKey  # noqa: PLC0415  settings come first
 
     compiled = OneByKey.__init__
 

@@ -36,7 +36,7 @@ from versioning.domain.errors import VersioningError
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
-from versioning.models.compiled_queries import ValuesByKeys
+from versioning.models.statements import ValuesByKeys
 
 K = TypeVar("K")
 T = TypeVar("T")

@@ -33,7 +33,7 @@ from versioning.editor.publish_requests import (
     VisibilityRequest,
 )
 from versioning.models import Workspace, events
-from versioning.models.compiled_queries import ValuesByKeys
+from versioning.models.statements import ValuesByKeys
 from versioning.serving.grants import keep_targets, store_grants
 from versioning.serving.reference_checks import unpublished_blocks
 

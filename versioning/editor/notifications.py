@@ -22,8 +22,7 @@ from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import Event, Favorite, LogPosition
-from versioning.models.compiled_queries import QueriesForCallers
-from versioning.models.statements import prepared_cursor
+from versioning.models.statements import QueriesForCallers, prepared_cursor
 from versioning.models.versioned import model_of
 from versioning.serving.event_visibility import is_about_oneself, is_visible_to
 

@@ -38,7 +38,7 @@ from versioning.editor.publish_requests import Options
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource, Visibility, Workspace
-from versioning.models.compiled_queries import ValuesByKeys
+from versioning.models.statements import ValuesByKeys
 from versioning.serving.resolution import Resolved, find_version
 
 R = TypeVar("R", bound=VersionedResource)

@@ -19,8 +19,8 @@ from versioning.domain.access import APPLICATION, Action, Caller, Role, Via
 from versioning.domain.errors import Invalid, Message, Unauthorized
 from versioning.domain.registering import require_callable
 from versioning.models import events, storage
-from versioning.models.compiled_queries import OneByKey
 from versioning.models.log import LogPosition
+from versioning.models.statements import OneByKey
 from versioning.models.workspaces import ROLE_CHOICES, Workspace, caller_for
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAg
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
-from versioning.models.compiled_queries import RowsByKeys
 from versioning.models.querysets import VersionedQuerySet
+from versioning.models.statements import RowsByKeys
 from versioning.serving import choice
 from versioning.serving.choice import Choice, Chooses
 from versioning.serving.grants import granted

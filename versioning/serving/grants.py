@@ -31,8 +31,7 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource, Visibility
-from versioning.models.compiled_queries import ValuesByKeys
-from versioning.models.statements import table_of
+from versioning.models.statements import ValuesByKeys, table_of
 
 
 class Named(NamedTuple):

@@ -18,8 +18,7 @@ from versioning.domain.overrides import not_applied
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.resolved_agent import Notice
 from versioning.models import Agent, PromptBlock, SubAgentReference
-from versioning.models.compiled_queries import QueriesForCallers, ValuesByKeys
-from versioning.models.statements import prepared_cursor
+from versioning.models.statements import QueriesForCallers, ValuesByKeys, prepared_cursor
 
 MAX_WARNINGS: Final = 1000
 """The maximum number of warnings in the answer to a save."""

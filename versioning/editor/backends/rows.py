@@ -16,9 +16,9 @@ from versioning.domain.overrides import CodeAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.backends import Finish
 from versioning.models import Version, VersionedResource, events
-from versioning.models.compiled_queries import OneByKey, QueriesForCallers
 from versioning.models.guarded import delete_row
 from versioning.models.querysets import VersionedQuerySet
+from versioning.models.statements import OneByKey, QueriesForCallers
 
 R = TypeVar("R", bound=VersionedResource)
 

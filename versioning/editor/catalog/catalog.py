@@ -22,8 +22,8 @@ from versioning.editor.catalog.filters import Wanted
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
-from versioning.models.compiled_queries import QueriesForCallers, RowsByKeys
 from versioning.models.querysets import VersionedQuerySet
+from versioning.models.statements import QueriesForCallers, RowsByKeys
 from versioning.models.text_keys import ByName
 from versioning.serving.answer_cache import AnswerCache
 
