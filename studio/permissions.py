@@ -49,6 +49,10 @@ class EditorAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # Django's class
         """Return whether an object may be read; without an object, True for every user of the studio."""
         return may_enter(caller_of(request)) if obj is None else self._has_right(request, Right.READ, obj)
 
+    def has_view_drafts_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Return whether drafts and history may be read."""
+        return self._has_right(request, Right.READ_DRAFTS, obj)
+
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Return whether drafts may be saved."""
         return self._has_right(request, Right.SAVE, obj)

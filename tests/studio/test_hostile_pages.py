@@ -165,14 +165,13 @@ def made(stored_once: Callable[[], AbstractContextManager[None]]) -> tuple[dict[
 @pytest.fixture(autouse=True)
 def counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Count what waits for a person once for all pages: that is remembered, but not in a transaction."""
-    counted: dict[tuple[str, str | None], int] = {}
+    counted: dict[str | None, dict[str, int]] = {}
     count = sites._waiting
 
-    def once(page: MainPage, caller: Caller) -> int:
-        asked = page.page, caller.username
-        if asked not in counted:
-            counted[asked] = count(page, caller)
-        return counted[asked]
+    def once(pages: Sequence[MainPage], caller: Caller) -> dict[str, int]:
+        if caller.username not in counted:
+            counted[caller.username] = count(pages, caller)
+        return counted[caller.username]
 
     monkeypatch.setattr(sites, "_waiting", once)
 
