@@ -6,8 +6,10 @@ import base64
 import hashlib
 import hmac
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from django.conf import settings
+from standardwebhooks.webhooks import Webhook as Signer
 
 from delivery.webhooks.models import Webhook
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
@@ -20,18 +22,12 @@ def signed_headers(message_id: str, timestamp: int, body: bytes, secrets: Iterab
 
     `timestamp` is in seconds since 1970, `secrets` are `whsec_` and base64.
     """
-    content = b".".join((message_id.encode(), str(timestamp).encode(), body))
+    time, text = datetime.fromtimestamp(timestamp, UTC), body.decode()
     return {
         "webhook-id": message_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": " ".join(_signature(secret, content) for secret in secrets),
+        "webhook-signature": " ".join(Signer(secret).sign(message_id, time, text) for secret in secrets),
     }
-
-
-def _signature(secret: str, content: bytes) -> str:
-    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
-    digest = hmac.new(key, content, hashlib.sha256).digest()
-    return f"v1,{base64.b64encode(digest).decode()}"
 
 
 def secret_of(webhook: Webhook, root: bytes, *, generation: int | None = None) -> str:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
@@ -46,22 +45,20 @@ def exported() -> Iterator[None]:
         raise CommandError(f"Metrics: {sentence}") from error
     # The library maps the files into memory: on a full disk, writing there would kill the process.
     memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    folder = tempfile.mkdtemp(prefix="editor-metrics-", dir=memory)
-    os.environ[FOLDER] = folder
-    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
-    try:
-        yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        del os.environ[FOLDER]
-        shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(
+        prefix="editor-metrics-", dir=memory, ignore_cleanup_errors=True
+    ) as folder:
+        os.environ[FOLDER] = folder
+        threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            server.server_close()
+            del os.environ[FOLDER]
 
 
 class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = True
-
     def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, handler)
@@ -98,19 +95,14 @@ def text() -> tuple[bytes, str]:
 
     for file in Path(os.environ[FOLDER]).glob("gauge_live*.db"):
         pid = int(file.stem.rpartition("_")[2])
-        if not _is_alive(pid):
+        try:
+            os.kill(pid, 0)
+        except OSError:
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
     registry = CollectorRegistry()
     MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     registry.register(_Database())
     return generate_latest(registry), CONTENT_TYPE_LATEST
-
-
-def _is_alive(pid: int) -> bool:
-    with suppress(OSError):
-        os.kill(pid, 0)
-        return True
-    return False
 
 
 class _Database:

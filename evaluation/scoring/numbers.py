@@ -14,7 +14,7 @@ go on after a separator otherwise than a number does, as in `1.2.3` or `12,34`, 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import Any, Final
+from typing import Final
 
 import regex
 
@@ -22,7 +22,7 @@ _SPACES: Final = "\u00a0\u2009\u202f"
 _SIGNS: Final = str.maketrans({"\u2212": "-"})
 
 
-def _pattern(point: str, separator: str) -> Any:
+def _pattern(point: str, separator: str) -> regex.Pattern[str]:
     return regex.compile(
         rf"(?P<sign>(?<![\p{{L}}\p{{N}}])[-+\u2212])?+(?:\p{{Sc}}[ {_SPACES}]?)?+"
         rf"(?P<whole>\p{{Nd}}{{1,3}}(?:(?P<separator>[{separator}{_SPACES}])\p{{Nd}}{{3}}"
@@ -56,7 +56,7 @@ def whole_number(text: str, *, comma: bool) -> Decimal | None:
     return None if found is None else _value(found)
 
 
-def _value(found: Any) -> Decimal | None:
+def _value(found: regex.Match[str]) -> Decimal | None:
     digits = "".join(one for one in found["whole"] if one.isdecimal()) or "0"
     written = f"{found['sign'] or ''}{digits}.{found['fraction'] or '0'}{found['exponent'] or ''}"
     try:

@@ -1,9 +1,9 @@
 """Find the common parts of two sequences. Pure.
 
 Items, or short series of items, that occur once in each sequence are used as anchors first ("patience diff"),
-which is cheap and gives the expected result. The parts between the anchors go to Myers' search for the
-shortest edit, which gives up after `MAX_EDITS`. All this work is charged to the budget of the page; parts
-that still differ when it is spent count as replaced.
+which is cheap and gives the expected result. Between the anchors, the shortest edit is searched, unless it
+takes more than `MAX_EDITS`. All this work is charged to the budget of the page; parts that still differ when
+it is spent count as replaced.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def common_runs(before: Sequence[str], after: Sequence[str], budget: PageBudget)
             runs.extend(Run(i, j, 1) for i, j in anchors)
             pending.extend(_between(anchors, region))
         else:
-            runs.extend(Run(i, j, 1) for i, j in _shortest_edit(before, after, region, budget))
+            runs.extend(_shortest_edit(before, after, region, budget))
     return _joined(sorted(runs))
 
 
@@ -150,49 +150,22 @@ def _between(anchors: list[tuple[int, int]], region: _Region) -> list[_Region]:
 
 def _shortest_edit(
     before: Sequence[str], after: Sequence[str], region: _Region, budget: PageBudget
-) -> list[tuple[int, int]]:
-    """Return the pairs that the shortest edit keeps; none if it takes more than `MAX_EDITS`."""
+) -> list[Run]:
+    """Return what the shortest edit keeps; nothing if it takes more than `MAX_EDITS`."""
     old, new = _sides(before, after, region)
-    if not budget.spend(region.size) or set(old).isdisjoint(new):
+    # The library compares 64 items at once, and keeps eight bytes for them.
+    if not budget.spend(region.size + len(old) * len(new) // 128) or set(old).isdisjoint(new):
         return []
-    furthest = {1: 0}
-    trail: list[dict[int, int]] = []
-    for edits in range(min(len(old) + len(new), MAX_EDITS) + 1):
-        trail.append(furthest.copy())
-        for diagonal in range(-edits, edits + 1, 2):
-            # One more edit lands below an insertion, or right of a removal.
-            is_below = _is_insertion(diagonal, edits, furthest)
-            x = furthest[diagonal + 1] if is_below else furthest[diagonal - 1] + 1
-            y = x - diagonal
-            start = x
-            while x < len(old) and y < len(new) and old[x] == new[y]:
-                x, y = x + 1, y + 1
-            budget.steps -= x - start + 1
-            if budget.steps < 0:
-                return []
-            furthest[diagonal] = x
-            if x >= len(old) and y >= len(new):
-                common = _walked_back(trail, x, y)
-                return [(region.before + i, region.after + j) for i, j in common]
-    return []
+    from rapidfuzz.distance import LCSseq  # noqa: PLC0415  12 MiB, only for comparisons
 
-
-def _is_insertion(diagonal: int, edits: int, furthest: dict[int, int]) -> bool:
-    return diagonal == -edits or (diagonal != edits and furthest[diagonal - 1] < furthest[diagonal + 1])
-
-
-def _walked_back(trail: list[dict[int, int]], x: int, y: int) -> list[tuple[int, int]]:
-    common = []
-    for edits in range(len(trail) - 1, -1, -1):
-        furthest, diagonal = trail[edits], x - y
-        came_from = diagonal + 1 if _is_insertion(diagonal, edits, furthest) else diagonal - 1
-        start_x = furthest[came_from]
-        start_y = start_x - came_from
-        while x > max(start_x, 0) and y > max(start_y, 0):
-            x, y = x - 1, y - 1
-            common.append((x, y))
-        x, y = start_x, start_y
-    return common
+    least = max(1, (region.size - MAX_EDITS + 1) // 2)
+    if LCSseq.similarity(old, new, score_cutoff=least) < least:
+        return []
+    return [
+        Run(region.before + kept.src_start, region.after + kept.dest_start, kept.src_end - kept.src_start)
+        for kept in LCSseq.opcodes(old, new)
+        if kept.tag == "equal"
+    ]
 
 
 def _joined(runs: list[Run]) -> list[Run]:

@@ -13,7 +13,7 @@ from studio.diff.spans import Op
 from studio.limits import PageBudget
 from versioning.domain.text_search import IN_WORDS
 
-_WORDS: Final[Any] = regex.compile(rf"[{IN_WORDS}_]+")
+_WORDS: Final = regex.compile(rf"[{IN_WORDS}_]+")
 _ALIKE: Final = 0.5
 """The share of words that two items must have in common to count as one changed or moved item."""
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby, zip_longest
-from typing import Any, Final
+from typing import Final
 
 import regex
 
@@ -42,7 +42,7 @@ class Span:
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
 # A number, a line break, one character of a script without spaces between words, a word, a gap, or a sign.
 # All are made of whole characters as people see them (`\X`), so that marks stay with their letters.
-_WORDS: Final[Any] = regex.compile(
+_WORDS: Final = regex.compile(
     rf"\d+(?:[.,:]\d+)+(?!\p{{M}})|\n"
     rf"|(?=[{UNSEPARATED}])\X|(?:(?=[[{IN_WORDS}_]--[{UNSEPARATED}]])\X)+|(?:(?=[^\S\n])\X)+|\X",
     flags=regex.VERSION1,

@@ -1,36 +1,28 @@
-"""What the numbers of a comparison are, by vectors; those with many digits were computed by SciPy 1.17.
-
-SciPy is no dependency of the tests: with NumPy it is larger than everything else that they install.
-"""
+"""What the numbers of a comparison are: those of SciPy, or known ones where it has no such function."""
 
 from __future__ import annotations
 
 import time
-from math import fsum
+from math import fsum, inf
 from random import Random
 
+import numpy as np
 import pytest
 from editor_client.shared import statistics
 from editor_client.shared.statistics import wilson
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy import stats
+
+counts = st.integers(0, 600)
+graded = st.integers(-100, 100).map(lambda number: number / 100)
 
 
-@pytest.mark.parametrize(
-    ("wins", "losses", "p"),
-    [
-        (0, 0, 1),
-        (0, 6, 0.03125),
-        (1, 7, 0.0703125),
-        (2, 10, 0.038574219),
-        (0, 5, 0.0625),
-        (3, 3, 1),
-        (4, 14, 0.030883789),
-        (17, 40, 0.003201544),
-        (500, 600, 0.002819545),
-    ],
-)
-def test_the_sign_test_is_exact_and_has_two_sides(wins: int, losses: int, p: float) -> None:
+@given(counts, counts)
+@example(0, 6)
+@example(500, 600)
+def test_the_sign_test_is_exact_and_has_two_sides(wins: int, losses: int) -> None:
+    p = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1
     assert statistics.sign_test(wins, losses) == pytest.approx(p, abs=1e-9)
     assert statistics.sign_test(losses, wins) == statistics.sign_test(wins, losses)
 
@@ -50,11 +42,11 @@ def test_the_interval_of_a_difference_of_shares(
     assert statistics.interval(wins, losses, pairs) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("passed", "total", "expected"), [(18, 20, (0.698966, 0.972134)), (0, 10, (0, 0.277533))]
-)
-def test_the_interval_of_a_share(passed: int, total: int, expected: tuple[float, float]) -> None:
-    assert wilson(passed, total) == pytest.approx(expected, abs=1e-6)
+@given(counts, counts)
+def test_the_interval_of_a_share(passed: int, failed: int) -> None:
+    total = passed + failed + 1
+    expected = stats.binomtest(passed, total).proportion_ci(method="wilson")
+    assert wilson(passed, total) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -64,18 +56,37 @@ def test_the_drop_that_a_number_of_pairs_would_show(pairs: int, drop: int | None
     assert statistics.detectable(pairs) == drop
 
 
-@pytest.mark.parametrize(
-    ("degrees", "quantile"),
-    [(1, 12.706204736), (29, 2.045229642), (30, 2.042272456), (99, 1.984216952), (9999, 1.960201264)],
-)
-def test_the_quantile_of_students_t(degrees: int, quantile: float) -> None:
-    assert statistics.t_quantile(degrees) == pytest.approx(quantile, abs=1e-8)
+@given(st.integers(10, 2_000))
+def test_no_smaller_drop_would_be_found_four_times_in_five(pairs: int) -> None:
+    def found(drop: int) -> float:
+        lost, won, differ = drop / 100 + statistics.NOISE, statistics.NOISE, np.arange(pairs + 1)
+        significant = stats.binom.isf(statistics.ALPHA / 2, differ, 0.5)
+        changed = stats.binom.pmf(differ, pairs, lost + won)
+        return float(np.sum(changed * stats.binom.sf(significant, differ, lost / (lost + won))))
+
+    drop = statistics.detectable(pairs)
+    assert drop is not None
+    assert found(drop) >= statistics.POWER > found(drop - 1)
 
 
-def test_the_interval_of_a_mean_needs_thirty_pairs() -> None:
-    differences = [round(0.1 * ((7 * number) % 11 - 4), 1) for number in range(33)]
-    assert statistics.t_interval(differences) == pytest.approx((-0.013868036, 0.213868036), abs=1e-8)
+@given(st.integers(1, 100_000))
+@example(1)
+def test_the_quantile_of_students_t(degrees: int) -> None:
+    assert statistics.t_quantile(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), abs=1e-8)
+
+
+@given(st.lists(graded, min_size=30, max_size=90, unique=True))
+def test_the_interval_of_a_mean_needs_thirty_pairs(differences: list[float]) -> None:
+    mean = np.mean(differences)
+    expected = stats.t.interval(0.95, len(differences) - 1, mean, stats.sem(differences))
+    assert statistics.t_interval(differences) == pytest.approx(expected, abs=1e-8)
     assert statistics.t_interval(differences[:29]) is None
+
+
+@given(st.lists(graded, min_size=2, max_size=9))
+def test_sign_flips_count_all_combinations_of_few_differences(differences: list[float]) -> None:
+    test = stats.permutation_test((differences,), np.sum, permutation_type="samples", n_resamples=inf)
+    assert statistics.sign_flips(differences, "") == pytest.approx(test.pvalue)
 
 
 def test_sign_flips_count_all_combinations_of_up_to_twenty_differences() -> None:

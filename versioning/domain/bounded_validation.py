@@ -189,7 +189,8 @@ def _bounded(dialect: Any) -> Any:
     for name in ("unevaluatedItems", "unevaluatedProperties"):
         if name in keywords:
             keywords[name] = _few(keywords[name])
-    return extend(dialect, {name: _timed(check) for name, check in keywords.items()})
+    timed = {name: _timed(check) for name, check in keywords.items()}
+    return extend(dialect, timed)  # type: ignore[no-untyped-call]
 
 
 def _timed(check: Callable[..., Any]) -> Callable[..., Any]:

@@ -44,7 +44,7 @@ SCHEMA_FIELD: Final = "requestContextSchema"
 CONTEXT_FIELD: Final = "requestContext"
 
 _DIALECTS: Final[Mapping[str, Any]] = {
-    dialect.ID_OF(dialect.META_SCHEMA).rstrip("#"): dialect
+    dialect.META_SCHEMA["$schema"].rstrip("#"): dialect
     for dialect in (
         Draft4Validator,
         Draft6Validator,

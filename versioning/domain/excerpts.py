@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Any, Final
+from typing import Final
 
 import regex
 
@@ -126,13 +126,13 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
     return found
 
 
-def _patterns(query: TextQuery, *, inside: bool) -> list[Any]:
+def _patterns(query: TextQuery, *, inside: bool) -> list[regex.Pattern[str]]:
     if inside:
         return [regex.compile(regex.escape(letters)) for piece in query.pieces if (letters := folded(piece))]
     return [_pattern(term) for term in query.terms]
 
 
-def _all_hits(text: str, patterns: list[Any]) -> Iterator[_Hit]:
+def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
     """Yield the hits of each pattern: whole characters, as people see them."""
     searched, ends, starts = _searched(text)
     for number, pattern in enumerate(patterns):
@@ -161,7 +161,7 @@ def _folded_cluster(cluster: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _pattern(term: Term) -> Any:
+def _pattern(term: Term) -> regex.Pattern[str]:
     """Return the pattern for a term in a folded text."""
     parts = [regex.escape(term.words[0])]
     for before, word in zip(term.words, term.words[1:], strict=False):

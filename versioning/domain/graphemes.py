@@ -6,19 +6,18 @@ code points. A text is cut only between clusters, by the rules of Unicode (UAX #
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import regex
 
-_CLUSTER: Final[Any] = regex.compile(r"\X")
+_CLUSTER: Final = regex.compile(r"\X")
 _LOOK_BACK: Final = 1_000
 """How far before a cut to look for the beginning of its cluster; longer clusters are cut."""
 
 
 def clusters(text: str) -> list[str]:
     """Return the clusters of a text in order."""
-    found: list[str] = list(text) if text.isascii() and "\r\n" not in text else _CLUSTER.findall(text)
-    return found
+    return list(text) if text.isascii() and "\r\n" not in text else _CLUSTER.findall(text)
 
 
 def boundary_before(text: str, position: int) -> int:
@@ -42,8 +41,7 @@ def boundary_after(text: str, position: int) -> int:
     before = boundary_before(text, position)
     if before >= min(position, len(text)):
         return before
-    end: int = _CLUSTER.match(text, before).end()
-    return end
+    return next(_CLUSTER.finditer(text, before)).end()
 
 
 def clipped(text: str, limit: int) -> str:

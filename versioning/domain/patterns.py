@@ -121,7 +121,7 @@ def matches(pattern: str, text: str, seconds: float) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _compile_old(pattern: str) -> Any:
+def _compile_old(pattern: str) -> regex.Pattern[str]:
     return regex.compile(pattern)
 
 

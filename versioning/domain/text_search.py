@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import regex
 
@@ -60,9 +60,8 @@ def folded(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text in order, folded, each truncated to `MAX_WORD` characters."""
-    pattern: Any = _PLAIN_WORDS if text.isascii() else _WORDS
-    found: list[str] = pattern.findall(folded(text))
-    return [word[:MAX_WORD] for word in found]
+    pattern = _PLAIN_WORDS if text.isascii() else _WORDS
+    return [word[:MAX_WORD] for word in pattern.findall(folded(text))]
 
 
 def word_line(text: str) -> str:
