@@ -10,9 +10,9 @@ import pytest
 from editor_client import Client, Forbidden
 from editor_client.__main__ import main
 from editor_client.errors import NotFound
-from editor_client.evaluate_commands import judge, markdown
-from editor_client.experiments import Comparison, ExperimentRecord, ResultRecord
+from editor_client.manage.experiments import Comparison, ExperimentRecord, ResultRecord
 from editor_client.testing import FakeEditor
+from editor_client.transfer.evaluate_commands import judge, markdown
 
 
 def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: Any, new_id: str) -> None:

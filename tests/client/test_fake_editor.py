@@ -529,7 +529,7 @@ def test_the_methods_of_a_client_fill_it(connect: Clients) -> None:
 def test_a_client_that_follows_the_fake_editor_sees_changes(
     connect: Clients, updates: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editor_client.feed.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("editor_client.reads.feed.POLL_SECONDS", 0.1)
     editor = FakeEditor()
     client, other = connected(connect, editor, updates=updates), connected(connect, editor)
     other.create_stored_agent(id="writer", name="W", instructions="one")

@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.shared import canonical
 from editor_client.shared.errors import Invalid
 from editor_client.shared.request_contexts import PARAMETER
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
 from editor_client.testing.editor import Body, Editor
 from editor_client.testing.protocol import Answer, Json, Refused, Request, refuse_unknown, route

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from editor_client.dataset_items import ItemArguments
-from editor_client.datasets import DatasetArguments
+from editor_client.manage.dataset_items import ItemArguments
+from editor_client.manage.datasets import DatasetArguments
+from editor_client.manage.stored_scorers import SCORERS, Tried
 from editor_client.result import camel
 from editor_client.shared import canonical
 from editor_client.shared.dataset_items import composed_name
 from editor_client.shared.errors import Invalid
-from editor_client.stored_scorers import SCORERS, Tried
 from editor_client.testing.editor import Editor
 from editor_client.testing.object_lists import PAGING, Collection, Row, made
 from editor_client.testing.protocol import (

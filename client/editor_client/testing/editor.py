@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from editor_client.manage.stored_agents import AGENTS
 from editor_client.shared import canonical
 from editor_client.shared.configurations import (
     EDIT_MESSAGE,
@@ -18,7 +19,6 @@ from editor_client.shared.configurations import (
     merged_metadata,
     message_or,
 )
-from editor_client.stored_agents import AGENTS
 from editor_client.testing.log import Log
 from editor_client.testing.object_lists import Row
 from editor_client.testing.protocol import Json, Refused, not_found

@@ -13,6 +13,8 @@ from datetime import datetime
 from statistics import fmean
 from typing import Any, Final
 
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_scorers import SCORERS
 from editor_client.result import with_json_names
 from editor_client.shared import canonical
 from editor_client.shared.agents import messages_of
@@ -20,8 +22,6 @@ from editor_client.shared.errors import Invalid
 from editor_client.shared.pairing import Run, Scored, Yardstick, compare
 from editor_client.shared.scores import passes
 from editor_client.shared.statistics import wilson
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_scorers import SCORERS
 from editor_client.testing import serving
 from editor_client.testing.agents import as_lock, locked, parts_by_lock
 from editor_client.testing.datasets import DATASETS, ITEMS, scored

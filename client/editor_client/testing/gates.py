@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_scorers import SCORERS
 from editor_client.shared import gates
 from editor_client.shared.configurations import Config
 from editor_client.shared.gates import Evidence
 from editor_client.shared.pairing import Run
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_scorers import SCORERS
 from editor_client.testing.agents import Shown, as_lock, reached
 from editor_client.testing.datasets import DATASETS
 from editor_client.testing.editor import CHECKS, PUBLISHED, Editor

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from editor_client.kinds import KINDS
+from editor_client.manage.kinds import KINDS
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.request_contexts import PARAMETER, read_context
 

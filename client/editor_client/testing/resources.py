@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from editor_client.manage.stored import Kind
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_prompt_blocks import PROMPT_BLOCKS
+from editor_client.manage.stored_scorers import SCORERS
 from editor_client.shared.configurations import Config, keys, merged, referenced_agents
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
-from editor_client.stored import Kind
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
-from editor_client.stored_scorers import SCORERS
 from editor_client.testing.protocol import Json, not_found, refuse_unknown
 
 SAVED: Final = ("autoPublish", "bypassEvaluation", "bypassReview", "changeMessage", "endRollout", "metadata")

@@ -6,10 +6,10 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.shared.arms import Arm, placed, refuse_path, rule_of
 from editor_client.shared.errors import Invalid, Issue
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.protocol import Json, Refused
 from editor_client.testing.resources import Resource, now
 

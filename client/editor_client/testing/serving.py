@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate
+from editor_client.manage.stored_agents import AGENTS
+from editor_client.manage.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.parts import evaluated_agent
 from editor_client.shared import canonical
 from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
-from editor_client.stored_agents import AGENTS
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing.editor import Body, Editor, Generate
 from editor_client.testing.protocol import Json, Refused, not_done, not_found, unpublished
 from editor_client.testing.resources import Resource, Version

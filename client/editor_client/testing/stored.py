@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from editor_client.kinds import KINDS
+from editor_client.manage.kinds import KINDS
+from editor_client.manage.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.shared import canonical, ids, tags
 from editor_client.shared.configurations import changed_fields, message_or, searchable_text
 from editor_client.shared.errors import Invalid
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, assemble
 from editor_client.shared.text_keys import caseless
-from editor_client.stored_prompt_blocks import PROMPT_BLOCKS
 from editor_client.testing import serving
 from editor_client.testing.editor import Editor, id_of
 from editor_client.testing.object_lists import in_query

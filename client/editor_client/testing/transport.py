@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 
 import httpx2
 
-from editor_client.http_libraries import http_libraries
+from editor_client.reads.http_libraries import http_libraries
 from editor_client.shared import canonical
 from editor_client.shared.credentials import why_no_key
 from editor_client.shared.errors import Invalid, VersioningError
