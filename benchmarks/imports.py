@@ -33,12 +33,12 @@ from uuid import uuid4
 
 from editor_client import Client
 from editor_client.errors import EditorError
-from editor_client.exporting import langfuse, prompt_yml, promptfoo
-from editor_client.exporting.published import Reader
-from editor_client.importing.applying import Application
-from editor_client.importing.collection import Unreadable
-from editor_client.importing.formats.table import collected
-from editor_client.importing.planning import make_plan
+from editor_client.transfer.exporting import langfuse, prompt_yml, promptfoo
+from editor_client.transfer.exporting.published import Reader
+from editor_client.transfer.importing.applying import Application
+from editor_client.transfer.importing.collection import Unreadable
+from editor_client.transfer.importing.formats.table import collected
+from editor_client.transfer.importing.planning import make_plan
 
 from benchmarks.import_losses import unaccounted
 

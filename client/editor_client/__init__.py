@@ -6,7 +6,6 @@ It requires only httpx2, and nothing of the server.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from editor_client.compiling import compile_prompt, referenced_blocks
 from editor_client.errors import (
     Conflict,
     CursorAhead,
@@ -23,6 +22,7 @@ from editor_client.errors import (
     Unreachable,
     ValidationFailed,
 )
+from editor_client.reads.compiling import compile_prompt, referenced_blocks
 
 if TYPE_CHECKING:
     from editor_client.asynchronous import AsyncClient

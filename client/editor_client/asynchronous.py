@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar
 
 import httpx2
 
-from editor_client.agents import Agent
 from editor_client.base import (
     BaseClient,
     OpenedStream,
@@ -22,7 +21,14 @@ from editor_client.base import (
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
-from editor_client.effects import (
+from editor_client.errors import ValidationFailed
+from editor_client.manage.evaluating import Evaluated, evaluation
+from editor_client.manage.experiments import Comparison
+from editor_client.manage.stored import Stored
+from editor_client.methods import Awaiting
+from editor_client.pages import Pages
+from editor_client.reads.agents import Agent
+from editor_client.reads.effects import (
     ClientClosed,
     CloseStream,
     DiskWork,
@@ -37,13 +43,7 @@ from editor_client.effects import (
     Sleep,
     WaitFor,
 )
-from editor_client.errors import ValidationFailed
-from editor_client.evaluating import Evaluated, evaluation
-from editor_client.experiments import Comparison
-from editor_client.methods import Awaiting
-from editor_client.pages import Pages
-from editor_client.stored import Stored
-from editor_client.streams import EventReader, Run
+from editor_client.reads.streams import EventReader, Run
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
         """Ask a function of the application, which may be awaited, every item of a dataset.
 
-        Returns the comparison; see `editor_client.evaluating.evaluation` for the arguments.
+        Returns the comparison; see `editor_client.manage.evaluating.evaluation` for the arguments.
         """
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)

@@ -16,33 +16,33 @@ from urllib.parse import urlencode
 
 import httpx2
 
-from editor_client.administration import WorkspaceMethods
-from editor_client.agents import Agent, AgentMethods
 from editor_client.calls import Answer, Call, Query, Request
 from editor_client.certificates import ssl_context
-from editor_client.comments import CommentMethods
-from editor_client.datasets import DatasetMethods
-from editor_client.disk import DiskCache
-from editor_client.effects import Flow, NoAnswer
 from editor_client.errors import Unreachable
-from editor_client.experiments import ExperimentMethods
-from editor_client.feed import SILENCE_SECONDS
-from editor_client.flows import Flows
-from editor_client.gates import GateMethods
-from editor_client.http_libraries import classes
-from editor_client.keys import KeyMethods
-from editor_client.kinds import StoredMethods
-from editor_client.log_methods import LogMethods
-from editor_client.reads import Policy, Updates
-from editor_client.releases import ReleaseMethods
-from editor_client.reporting import UsedByRun, checked_usage, reported_of
-from editor_client.reviews import ReviewMethods
-from editor_client.rights import Rights
-from editor_client.rollouts import RolloutMethods
-from editor_client.schedules import ScheduleMethods
-from editor_client.served import ServedAgent
-from editor_client.usage import UsageMethods
-from editor_client.webhooks import WebhookMethods
+from editor_client.manage.administration import WorkspaceMethods
+from editor_client.manage.comments import CommentMethods
+from editor_client.manage.datasets import DatasetMethods
+from editor_client.manage.experiments import ExperimentMethods
+from editor_client.manage.gates import GateMethods
+from editor_client.manage.keys import KeyMethods
+from editor_client.manage.kinds import StoredMethods
+from editor_client.manage.releases import ReleaseMethods
+from editor_client.manage.reviews import ReviewMethods
+from editor_client.manage.rollouts import RolloutMethods
+from editor_client.manage.schedules import ScheduleMethods
+from editor_client.manage.webhooks import WebhookMethods
+from editor_client.reads.agents import Agent, AgentMethods
+from editor_client.reads.cached import Policy, Updates
+from editor_client.reads.disk import DiskCache
+from editor_client.reads.effects import Flow, NoAnswer
+from editor_client.reads.feed import SILENCE_SECONDS
+from editor_client.reads.flows import Flows
+from editor_client.reads.http_libraries import classes
+from editor_client.reads.log_methods import LogMethods
+from editor_client.reads.reporting import UsedByRun, checked_usage, reported_of
+from editor_client.reads.rights import Rights
+from editor_client.reads.served import ServedAgent
+from editor_client.reads.usage import UsageMethods
 
 if TYPE_CHECKING:
     import httpx

@@ -20,6 +20,12 @@ R = TypeVar("R", bound=Result)
 Query = tuple[tuple[str, str], ...]
 NO_OBJECT = "must be a JSON object"
 
+Object = Mapping[str, Any]
+ResourceKind = Literal["agent", "promptBlock", "scorer"]
+"""The kinds of resource, as the API names them."""
+SEGMENTS = {"scorer": "scorers", "promptBlock": "prompt-blocks", "agent": "agents"}
+"""Their segments in URLs."""
+
 Base = CachedResult | str | None
 """The base of a change: a record as it was read, or its entity tag; None for any state."""
 

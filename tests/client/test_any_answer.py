@@ -40,7 +40,7 @@ class Readers:
 @pytest.fixture
 def readers(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Iterator[Readers]:
     # The threads of the clients draw pauses from the numbers that Hypothesis watches.
-    monkeypatch.setattr("editor_client.feed.random", random.Random())
+    monkeypatch.setattr("editor_client.reads.feed.random", random.Random())
     with in_process() as way:
         clients = {mode: way.client(cast.vera, mode) for mode in MODES}
         yield Readers(cast.alice, cast.vera, way, clients)

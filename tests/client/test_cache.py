@@ -207,7 +207,7 @@ def test_an_answer_is_immutable_and_can_be_copied(connect: Clients, server: Misb
 def test_the_least_recently_read_answer_is_evicted(
     connect: Clients, server: Misbehaving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editor_client.cache.MAX_ENTRIES", 3)
+    monkeypatch.setattr("editor_client.reads.cache.MAX_ENTRIES", 3)
     client = connect(server.url, max_age=LONG)
     server.does(ONE)
     for number in (0, 1, 2, 3, 3, 2, 1):

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
-from editor_client import AsyncClient, Client, Conflict, ValidationFailed
+from editor_client import Conflict, ValidationFailed
 from editor_client.__main__ import main
-from editor_client.testing import FakeEditor
 
-from tests.support.clients import Clients, with_both_clients
 from tests.support.service import Service
 
 
@@ -86,39 +83,3 @@ def test_files_are_pushed_and_pulled(
     assert editor("push", new_id, str(table), "--encoding", "nonsense")[0] == 1
     assert editor("push", new_id, str(table), "--encoding", "windows-1252")[1].startswith("1 created")
     assert '"groundTruth":"3.10"' in editor("pull", new_id)[1]
-
-
-TRANSPORTS = {Client: httpx2.Client, AsyncClient: httpx2.AsyncClient}
-
-
-@with_both_clients
-def test_the_editor_in_memory_has_datasets_and_tries_scorers(connect: Clients) -> None:
-    def score(_scorer: Any, body: Any) -> dict[str, Any]:
-        return {"score": float(len(body["output"]))}
-
-    transport: Any = TRANSPORTS[connect.kind]
-    client: Any = connect("http://editor", "ek_x", http_client=transport(transport=FakeEditor(score=score)))
-    plain: Any = connect("http://editor", "ek_x", http_client=transport(transport=FakeEditor()))
-    dataset = client.get_dataset(client.create_dataset(name="Questions").id)
-    with pytest.raises(Conflict):
-        client.create_dataset(name="Questions")
-    item = dataset.add_item("one", external_id="a")
-    assert dataset.add_item("one", external_id="a").id == item.id
-    with pytest.raises(Conflict) as conflict:
-        dataset.add_items([{"input": "two"}, {"input": "x", "external_id": "a"}])
-    assert conflict.value.code == "conflict" and dataset.details().version == 1
-    before = dataset.details().digest
-    assert dataset.get_item(item.id).update(input="uno").dataset_version == 2
-    assert dataset.get_item(item.id).update(input="one").dataset_version == 3
-    assert dataset.details().digest == before
-    assert dataset.add_items([{"input": "two"}]).count == 1
-    assert [one.input for one in dataset.iter_items()] == ["two", "one"]
-    assert dataset.delete_items([item.id]).deleted_count == 1
-    assert dataset.get_item(dataset.list_items().entries[0].id).delete().success
-    assert dataset.list_items().total == 0
-    for one in (client, plain):
-        one.create_stored_scorer(id="exact", name="Exact", type="equals")
-    assert client.get_stored_scorer("exact").try_out("a", "four").score == 4.0
-    exact = plain.get_stored_scorer("exact")
-    assert exact.try_out("a", "b", ground_truth="b").passed is True
-    assert exact.try_out("a", "b").not_scorable.reason == "There is no groundTruth."

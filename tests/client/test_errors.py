@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable, exchange
+from editor_client import EditorError, NotFound, RateLimited, ServerError, Unreachable
+from editor_client.reads import exchange
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import (

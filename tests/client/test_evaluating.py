@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-import httpx2
 import pytest
-from editor_client import Client, Forbidden
 from editor_client.__main__ import main
 from editor_client.errors import NotFound
-from editor_client.evaluate_commands import judge, markdown
-from editor_client.experiments import Comparison, ExperimentRecord, ResultRecord
-from editor_client.testing import FakeEditor
+from editor_client.manage.experiments import Comparison, ExperimentRecord, ResultRecord
+from editor_client.transfer.evaluate_commands import judge, markdown
 
 
 def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: Any, new_id: str) -> None:
@@ -77,75 +74,6 @@ def test_gates_through_the_client(client: Any, new_id: str) -> None:
     stored = client.get_stored_agent(new_id)
     assert stored.activate_version(draft, bypass_evaluation="A typo at night").success
     assert gate.delete().success
-
-
-def test_the_editor_in_memory_runs_experiments_and_its_gates_refuse() -> None:
-    def generate(agent: Any, run: Any) -> str:
-        return str(run["messages"].upper() if agent["instructions"].startswith("Shout") else run["messages"])
-
-    transport = httpx2.Client(transport=FakeEditor(generate=generate))
-    client = Client("http://editor", api_key="ek_test", http_client=transport)
-    dataset = client.get_dataset(client.create_dataset(name="Words").id)
-    tags = {"tags": ["must"]}
-    dataset.add_items([{"input": f"a{n}", "ground_truth": f"A{n}", "metadata": tags} for n in range(12)])
-    client.create_stored_scorer(id="exact", name="Exact", type="equals", auto_publish=True)
-    model = {"provider": "echo", "name": "echo"}
-    block = client.create_stored_prompt_block(id="how", name="How", content="Loudly.", auto_publish=True)
-    client.create_stored_agent(
-        id="writer",
-        name="Writer",
-        model=model,
-        instructions=[{"type": "text", "content": "Shout."}, {"type": "prompt_block_ref", "id": "how"}],
-    )
-    rules = [{"rule": "allPass", "tag": "must"}, {"rule": "notWorse"}]
-    gate = client.create_gate("writer", dataset_id=dataset.id, scorer_ids=["exact"], rules=rules)
-    writer = client.get_stored_agent("writer")
-    worse = writer.update(instructions="Whisper.").latest_version_id
-
-    def refused(activate: Any = lambda: writer.activate_version(worse)) -> list[Any]:
-        with pytest.raises(Forbidden) as error:
-            activate()
-        assert error.value.code == "evaluation_required"
-        return [(one["state"], one["rule"]) for one in error.value.details["evaluation"]]
-
-    assert refused() == [("missing", None)]
-    assert client.check_gates("agent", "writer").gates[0].state == "missing"
-    assert len(client.run_gates("agent", "writer").experiments) == 2
-    assert client.run_gates("agent", "writer").experiments == ()
-    checked = client.check_gates("agent", "writer", version_id=worse)
-    assert (checked.ok, checked.gates[0].rule["rule"]) == (False, "allPass")
-    assert refused() == [("failed", rules[0])]
-    started = client.start_experiment(
-        dataset.id,
-        target_type="agent",
-        target_id="writer",
-        scorer_ids=["exact"],
-        selector={"versionId": worse},
-        baseline="published",
-    )
-    experiment = client.get_experiment(dataset.id, started.experiment_id)
-    assert (experiment.compare().primary.losses, experiment.compare().primary.verdict) == (12, "worse")
-    assert {one.output for one in experiment.iter_results()} == {f"a{n}" for n in range(12)}
-    # A prompt block asks the gates of the agents that show it, and what was live before is free.
-    how = client.get_stored_prompt_block("how")
-    louder = how.update(content="Louder.").latest_version_id
-    assert refused(lambda: how.activate_version(louder)) == [("missing", None)]
-    client.run_gates("promptBlock", "how", version_id=louder)
-    assert client.check_gates("promptBlock", "how", version_id=louder).ok
-    how.activate_version(louder)
-    how.activate_version(block.latest_version_id)
-    dataset.add_item("b", ground_truth="B", metadata=tags)
-    assert refused() == [("stale", None)]
-    writer.activate_version(worse, bypass_evaluation="A reason")
-    client.get_gate(gate.id).update(enabled=False)
-    writer.update(instructions="Anything.", auto_publish=True)
-
-    def right(*, output: Any, ground_truth: Any, **_: Any) -> bool:
-        return bool(output == ground_truth)
-
-    assert client.evaluate(lambda text: text, dataset="Words", scorers=[right], name="f").primary.ties == 13
-    better = client.evaluate(str.upper, dataset="Words", scorers=[right], name="f")
-    assert (better.primary.wins, better.primary.verdict) == (13, "better")
 
 
 # The exit codes, by what came of it

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from editor_client.calls import Answer, Request
-from editor_client.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.errors import CursorAhead, CursorExpired, EditorError, Unreachable
-from editor_client.feed import (
+from editor_client.reads.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
+from editor_client.reads.feed import (
     NEVER,
     POLL_HOLDS_SECONDS,
     POLL_SECONDS,
@@ -22,8 +22,8 @@ from editor_client.feed import (
     Listener,
     Outage,
 )
-from editor_client.log import After, read_event
-from editor_client.streams import WholePositions
+from editor_client.reads.log import After, read_event
+from editor_client.reads.streams import WholePositions
 from hypothesis import example, given
 from hypothesis import strategies as st
 

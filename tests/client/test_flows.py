@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from editor_client.agents import Agent
 from editor_client.calls import Answer
-from editor_client.effects import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
 from editor_client.errors import EditorError, NotFound, RateLimited, ServerError, Unreachable
-from editor_client.flows import Flows
-from editor_client.reads import Policy
-from editor_client.rights import Rights
-from editor_client.stored_agents import StoredAgent
+from editor_client.manage.stored_agents import StoredAgent
+from editor_client.reads.agents import Agent
+from editor_client.reads.cached import Policy
+from editor_client.reads.effects import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
+from editor_client.reads.flows import Flows
+from editor_client.reads.rights import Rights
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -51,8 +51,8 @@ def holding(connect: Clients, service: Service) -> Callable[..., Any]:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the client try again sooner."""
-    monkeypatch.setattr("editor_client.exchange.REST_SECONDS", 0.2)
-    monkeypatch.setattr("editor_client.following.ATTEMPT_SECONDS", 0.2)
+    monkeypatch.setattr("editor_client.reads.exchange.REST_SECONDS", 0.2)
+    monkeypatch.setattr("editor_client.reads.following.ATTEMPT_SECONDS", 0.2)
 
 
 def timed(read: Callable[[], Any]) -> tuple[Any, float]:

@@ -6,21 +6,21 @@ import re
 from inspect import signature
 
 from editor_client import AsyncClient, Client
-from editor_client.administration import Workspace
-from editor_client.agents import Agent
 from editor_client.base import BaseClient
-from editor_client.comments import Comment
-from editor_client.dataset_items import DatasetItem
-from editor_client.datasets import Dataset
-from editor_client.experiments import Experiment
-from editor_client.gates import Gate
-from editor_client.releases import Release
-from editor_client.reviews import Review
-from editor_client.schedules import Schedule
-from editor_client.stored_agents import StoredAgent
-from editor_client.stored_prompt_blocks import StoredPromptBlock
-from editor_client.stored_scorers import StoredScorer
-from editor_client.webhooks import Webhook
+from editor_client.manage.administration import Workspace
+from editor_client.manage.comments import Comment
+from editor_client.manage.dataset_items import DatasetItem
+from editor_client.manage.datasets import Dataset
+from editor_client.manage.experiments import Experiment
+from editor_client.manage.gates import Gate
+from editor_client.manage.releases import Release
+from editor_client.manage.reviews import Review
+from editor_client.manage.schedules import Schedule
+from editor_client.manage.stored_agents import StoredAgent
+from editor_client.manage.stored_prompt_blocks import StoredPromptBlock
+from editor_client.manage.stored_scorers import StoredScorer
+from editor_client.manage.webhooks import Webhook
+from editor_client.reads.agents import Agent
 
 from tests.support.service import ROOT
 

@@ -15,8 +15,8 @@ from zipfile import ZipFile
 
 import editor_client
 import pytest
-from editor_client import stored_agents, stored_prompt_blocks
-from editor_client.records import snapshot_names
+from editor_client.manage import stored_agents, stored_prompt_blocks
+from editor_client.manage.records import snapshot_names
 from editor_client.result import camel
 
 import versioning

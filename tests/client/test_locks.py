@@ -1,4 +1,4 @@
-"""Locks in both clients, in front of a real server and of the editor in memory; and on the command line."""
+"""Locks in the client and on the command line."""
 
 from __future__ import annotations
 
@@ -6,25 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import httpx2
 import pytest
-from editor_client import AsyncClient, LockBroken, NotFound, ValidationFailed
+from editor_client import LockBroken, NotFound, ValidationFailed
 from editor_client.__main__ import main
-from editor_client.testing import FakeEditor
 
-from tests.support.clients import Clients
 from tests.support.service import Service
 
 ECHO = {"provider": "echo", "name": "echo"}
-
-
-@pytest.fixture(params=["server", "memory"])
-def either(request: pytest.FixtureRequest, connect: Clients, live_service: Service) -> Any:
-    """A client of a real server, and one of an editor in memory."""
-    if request.param == "server":
-        return connect(live_service.url, live_service.key)
-    http = httpx2.AsyncClient if connect.kind is AsyncClient else httpx2.Client
-    return connect("http://editor", "ek_any", http_client=http(transport=FakeEditor()))
 
 
 def house(client: Any, name: str) -> dict[str, Any]:
@@ -50,47 +38,47 @@ def changed(client: Any, name: str) -> None:
     client.get_stored_prompt_block(f"{name}-tone").update(content="Be strict.", auto_publish=True)
 
 
-def test_a_run_by_a_lock_always_has_the_same_prompt(either: Any, new_id: str) -> None:
-    lock = json.loads(json.dumps(house(either, new_id)))
+def test_a_run_by_a_lock_always_has_the_same_prompt(client: Any, new_id: str) -> None:
+    lock = json.loads(json.dumps(house(client, new_id)))
     assert lock["agents"].keys() == {new_id} and lock["promptBlocks"].keys() == {f"{new_id}-tone"}
-    changed(either, new_id)
-    agent = either.get_agent(new_id)
+    changed(client, new_id)
+    agent = client.get_agent(new_id)
     assert agent.generate("Hello", versions=lock).text == "Lead.\n\nBe kind.\n\nHello"
     assert agent.generate("Hello").text == "Another.\n\nHello"
     assert "".join(event.text for event in agent.stream("Hello", versions=lock)).startswith("Lead.")
 
 
-def test_an_invalid_lock_is_refused_and_missing_parts_are_named(either: Any, new_id: str) -> None:
-    lock = house(either, new_id)
-    changed(either, new_id)
-    agent = either.get_agent(new_id)
+def test_an_invalid_lock_is_refused_and_missing_parts_are_named(client: Any, new_id: str) -> None:
+    lock = house(client, new_id)
+    changed(client, new_id)
+    agent = client.get_agent(new_id)
     for other in ({**lock, "agents": {}}, {**lock, "signature": "x"}, {**lock, "strict": True}):
         with pytest.raises(ValidationFailed) as refused:
             agent.generate("Hello", versions=other)
         assert refused.value.code == "lock_invalid"
-    either.get_stored_prompt_block(f"{new_id}-tone").delete()
+    client.get_stored_prompt_block(f"{new_id}-tone").delete()
     with pytest.raises(LockBroken) as broken:
         agent.generate("Hello", versions=lock)
     assert (broken.value.status, broken.value.names) == (424, (f"{new_id}-tone",))
     with pytest.raises(NotFound):
-        either.lock(["nobody"])
+        client.lock(["nobody"])
 
 
-def test_a_lock_can_select_any_version(either: Any, new_id: str) -> None:
-    published = house(either, new_id)
-    draft = either.get_stored_agent(new_id).update(instructions="Draft.")
-    made = either.lock([new_id], prompt_blocks=[f"{new_id}-tone"], status="draft")
+def test_a_lock_can_select_any_version(client: Any, new_id: str) -> None:
+    published = house(client, new_id)
+    draft = client.get_stored_agent(new_id).update(instructions="Draft.")
+    made = client.lock([new_id], prompt_blocks=[f"{new_id}-tone"], status="draft")
     assert made["agents"][new_id]["versionId"] == draft.latest_version_id
     version_id = published["agents"][new_id]["versionId"]
-    assert either.lock([new_id], version_id=version_id)["agents"] == published["agents"]
-    assert either.get_agent(new_id).generate("Hello", versions=made).text == "Draft.\n\nHello"
+    assert client.lock([new_id], version_id=version_id)["agents"] == published["agents"]
+    assert client.get_agent(new_id).generate("Hello", versions=made).text == "Draft.\n\nHello"
 
 
-def test_a_run_shows_the_selected_version_of_a_block(either: Any, new_id: str) -> None:
-    house(either, new_id)
-    either.get_stored_prompt_block(f"{new_id}-tone").update(content="Be brief.")
+def test_a_run_shows_the_selected_version_of_a_block(client: Any, new_id: str) -> None:
+    house(client, new_id)
+    client.get_stored_prompt_block(f"{new_id}-tone").update(content="Be brief.")
     versions = {"promptBlocks": {f"{new_id}-tone": {"status": "draft"}}}
-    assert either.get_agent(new_id).generate("Hello", versions=versions).text == "Lead.\n\nBe brief.\n\nHello"
+    assert client.get_agent(new_id).generate("Hello", versions=versions).text == "Lead.\n\nBe brief.\n\nHello"
 
 
 def test_the_command_line_prints_a_lock_for_a_file(

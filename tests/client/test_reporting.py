@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from editor_client import AsyncClient, reporting
+from editor_client import AsyncClient
+from editor_client.reads import reporting
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says

@@ -9,7 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client import (
+from editor_client.manage import (
     administration,
     comments,
     dataset_items,
@@ -17,21 +17,19 @@ from editor_client import (
     experiments,
     gates,
     keys,
-    log,
     records,
     releases,
     reviews,
     rollouts,
     schedules,
-    served,
     stored_agents,
     stored_scorers,
-    usage,
     webhooks,
 )
-from editor_client.kinds import KINDS
+from editor_client.manage.kinds import KINDS
+from editor_client.manage.stored import Kind
+from editor_client.reads import log, served, usage
 from editor_client.result import Result, Success, members
-from editor_client.stored import Kind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic.alias_generators import to_snake

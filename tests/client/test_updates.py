@@ -35,9 +35,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
     tests/client/test_feed.py counts the seconds.
     """
-    monkeypatch.setattr("editor_client.feed.POLL_SECONDS", 0.1)
-    monkeypatch.setattr("editor_client.feed.POLL_HOLDS_SECONDS", SECONDS_TO_WAIT)
-    monkeypatch.setattr("editor_client.following.FIRST_WORD_SECONDS", SECONDS_TO_WAIT)
+    monkeypatch.setattr("editor_client.reads.feed.POLL_SECONDS", 0.1)
+    monkeypatch.setattr("editor_client.reads.feed.POLL_HOLDS_SECONDS", SECONDS_TO_WAIT)
+    monkeypatch.setattr("editor_client.reads.following.FIRST_WORD_SECONDS", SECONDS_TO_WAIT)
 
 
 @pytest.fixture(params=["poll", "stream"])

@@ -6,13 +6,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, assert_type
 
 from editor_client import AsyncClient, Client
-from editor_client.agents import Agent
-from editor_client.log import LogEvent
-from editor_client.releases import ReleaseRecord
-from editor_client.served import ServedAgent
-from editor_client.stored_agents import AgentPage, AgentRecord, AgentVersion, StoredAgent
-from editor_client.stored_prompt_blocks import PromptBlockRecord
-from editor_client.streams import Event
+from editor_client.manage.releases import ReleaseRecord
+from editor_client.manage.stored_agents import AgentPage, AgentRecord, AgentVersion, StoredAgent
+from editor_client.manage.stored_prompt_blocks import PromptBlockRecord
+from editor_client.reads.agents import Agent
+from editor_client.reads.log import LogEvent
+from editor_client.reads.served import ServedAgent
+from editor_client.reads.streams import Event
 
 
 def blocking(client: Client) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import httpx2
 import pytest
-from editor_client import Client, __main__
+from editor_client import Client
+from editor_client.transfer import command_line
 
 from editor_project.wsgi import application
 from tests.conftest import Cast
@@ -76,12 +77,12 @@ def desk(
     folder.mkdir()
     with httpx2.Client(transport=httpx2.WSGITransport(app=application)) as http:
         connected = partial(Client, http_client=http)
-        monkeypatch.setattr(__main__, "Client", connected)
+        monkeypatch.setattr(command_line, "Client", connected)
         server = ["--url", "http://testserver", "--api-key", cast.paula.key]
 
         def run(*arguments: str) -> tuple[int, str, str]:
             try:
-                code = __main__.main([*server, *arguments])
+                code = command_line.main([*server, *arguments])
             except SystemExit as error:
                 code = int(str(error.code))
             return (code, *capsys.readouterr())

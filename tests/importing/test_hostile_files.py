@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
-from editor_client.importing.collection import Collection, Unreadable
-from editor_client.importing.formats.table import FILES, collected
 from editor_client.shared import canonical, ids
+from editor_client.transfer.importing.collection import Collection, Unreadable
+from editor_client.transfer.importing.formats.table import FILES, collected
 
 from tests.importing.conftest import Desk
 from tests.importing.test_langfuse import MOVIES

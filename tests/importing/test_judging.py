@@ -119,7 +119,7 @@ def test_a_dry_run_checks_and_stores_nothing(desk: Desk) -> None:
 
 
 def test_an_interrupted_import_of_a_dataset_goes_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("editor_client.importing.datasets.BATCH", 2)
+    monkeypatch.setattr("editor_client.transfer.importing.datasets.BATCH", 2)
     path = desk.write("promptfooconfig.json", config(*(case(str(number)) for number in range(5))))
     desk.plan("promptfoo", path)
     perform, calls = Client.perform, []

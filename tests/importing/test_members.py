@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import yaml
-from editor_client.importing.collection import Collection
-from editor_client.importing.formats.table import collected
+from editor_client.transfer.importing.collection import Collection
+from editor_client.transfer.importing.formats.table import collected
 
 from tests.importing.conftest import Desk
 from tests.importing.test_hostile_files import EVAL, NAMES

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from editor_client.importing.collection import id_of, shown
-from editor_client.importing.formats.table import collected
 from editor_client.shared.ids import slug
+from editor_client.transfer.importing.collection import id_of, shown
+from editor_client.transfer.importing.formats.table import collected
 
 from tests.importing.conftest import Desk, actions, losses
 

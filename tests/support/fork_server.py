@@ -66,7 +66,7 @@ LIBRARIES = (
 SET_UP = (
     "django.core.management.commands.shell",
     "django.test.signals",
-    "editor_client.commands",
+    "editor_client.transfer.commands",
     "editor_project.management.commands.demo",
     "editor_project.management.commands.serve",
     "editor_project.urls",

@@ -1,15 +1,15 @@
-"""The typed client of snippets: a kind costs such a module there, and its line in `editor_client.kinds`."""
+"""The typed client of snippets: a kind costs such a module, and its line in `editor_client.manage.kinds`."""
 
 from __future__ import annotations
 
 from typing import Self
 
 from editor_client import Client
+from editor_client.manage.records import Diff, Record, SharedFields, Version
+from editor_client.manage.stored import Kind, Stored
 from editor_client.methods import D_co
 from editor_client.pages import Page
-from editor_client.records import Diff, Record, SharedFields, Version
 from editor_client.result import Result
-from editor_client.stored import Kind, Stored
 
 
 class SnippetFields(SharedFields):

@@ -1,0 +1,208 @@
+"""Datasets: results, arguments and methods; those of items are in `dataset_items`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Self, TypedDict, Unpack
+
+from editor_client.calls import Call, Object, Request, query, reading, text
+from editor_client.manage.dataset_items import (
+    DatasetItem,
+    ItemFields,
+    ItemFilters,
+    ItemPage,
+    ItemRecord,
+    ItemsAdded,
+    ItemsDeleted,
+    NewItem,
+)
+from editor_client.methods import ById, D_co, Driver, iterating, method
+from editor_client.pages import Page, Paging, listing
+from editor_client.result import Result, Success, with_json_names
+
+FileFormat = Literal["jsonl", "csv", "promptfoo"]
+TargetType = Literal["agent", "workflow", "scorer", "processor"]
+
+
+class DatasetRecord(Result):
+    """A dataset."""
+
+    id: str
+    workspace_id: str
+    name: str
+    description: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
+    ground_truth_schema: Mapping[str, Any] | None = None
+    request_context_schema: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+    target_type: str | None = None
+    target_ids: tuple[str, ...] | None = None
+    scorer_ids: tuple[str, ...] | None = None
+    version: int
+    """Rises by one with every call that changes items."""
+    digest: str
+    """The same for the same items."""
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+class DatasetVersion(Result):
+    """The state of the items after one change of them."""
+
+    id: str
+    version: int
+    digest: str
+    created_at: datetime.datetime
+
+
+class DatasetPage(Page[DatasetRecord]):
+    """A page of datasets."""
+
+    datasets: tuple[DatasetRecord, ...]
+
+
+class DatasetVersionPage(Page[DatasetVersion]):
+    """A page of the versions of a dataset."""
+
+    versions: tuple[DatasetVersion, ...]
+
+
+class FailedRow(Result):
+    """A row of a file that cannot be imported."""
+
+    row: int
+    message: str
+
+
+class Imported(Result):
+    """What an import has done, or would do."""
+
+    created: int
+    unchanged: int
+    failed: tuple[FailedRow, ...]
+    version: int
+
+
+class DatasetArguments(TypedDict, total=False):
+    """The members of a dataset that can be set; None clears one."""
+
+    name: str
+    description: str | None
+    metadata: Object | None
+    input_schema: Object | None
+    ground_truth_schema: Object | None
+    request_context_schema: Object | None
+    tags: list[str] | None
+    target_type: TargetType | None
+    target_ids: list[str] | None
+    scorer_ids: list[str] | None
+
+
+class NewDataset(DatasetArguments, total=False):
+    """The members of a new dataset."""
+
+    workspace_id: str
+
+
+class DatasetFilters(Paging, total=False):
+    """The filters of a list of datasets."""
+
+    target_type: TargetType
+    target_ids: str
+    """One of its targets."""
+    workspace_id: str
+
+
+class Dataset(ById[D_co, DatasetRecord]):
+    """A dataset, by id."""
+
+    _address, _record = "/datasets", DatasetRecord
+
+    @method
+    def update(self, **changes: Unpack[DatasetArguments]) -> Call[DatasetRecord]:
+        """Change members; the items have to fit new schemas."""
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the dataset with its items."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+    @method
+    def list_versions(self, **page: Unpack[Paging]) -> Call[DatasetVersionPage]:
+        """List its versions, newest first."""
+        return listing(f"{self._path}/versions", DatasetVersionPage, page)
+
+    @method
+    def list_items(self, **filters: Unpack[ItemFilters]) -> Call[ItemPage]:
+        """List its items, newest first, now or as of a `version`."""
+        return listing(f"{self._path}/items", ItemPage, filters)
+
+    iter_items = iterating(list_items)
+
+    @method
+    def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:  # noqa: A002
+        """Add an item; one whose `external_id` is there with the same content stays as it is.
+
+        Raises `Conflict` if it is there with another content.
+        """
+        body = {"input": input, **with_json_names(fields)}
+        return Call.to("POST", f"{self._path}/items", reading(ItemRecord), body=body)
+
+    @method
+    def add_items(self, items: Iterable[ItemFields]) -> Call[ItemsAdded]:
+        """Add up to 1,000 items, all or none, as one version."""
+        body = {"items": [with_json_names(item) for item in items]}
+        return Call.to("POST", f"{self._path}/items/batch", reading(ItemsAdded), body=body)
+
+    @method
+    def delete_items(self, item_ids: Iterable[str]) -> Call[ItemsDeleted]:
+        """Delete items, as one version; returns how many there were."""
+        body = {"itemIds": list(item_ids)}
+        return Call.to("DELETE", f"{self._path}/items/batch", reading(ItemsDeleted), body=body)
+
+    @method
+    def import_file(
+        self, content: str | bytes, file_format: FileFormat = "jsonl", *, dry_run: bool = False
+    ) -> Call[Imported]:
+        """Add the items of a file that are not there yet, all or none, as one version.
+
+        Raises `ValidationFailed` if rows fail: its `details["failed"]` says which. With `dry_run` nothing is
+        stored, and they are in the result.
+        """
+        body = content.encode() if isinstance(content, str) else content
+        asked = query(format=file_format, dry_run=dry_run or None)
+        path = f"{self._path}/import"
+        return Call(request=Request("POST", path, asked, body, is_file=True), read=reading(Imported))
+
+    @method
+    def export_file(self, file_format: FileFormat = "jsonl", *, version: int | None = None) -> Call[str]:
+        """Return the items as a file, now or as of a version."""
+        asked = query(format=file_format, version=version)
+        return Call.to("GET", f"{self._path}/export", text, query=asked)
+
+    def get_item(self, item_id: str) -> DatasetItem[D_co]:
+        """Return an item; no request is sent yet."""
+        return DatasetItem(self._client, self._path, item_id)
+
+
+class DatasetMethods(Driver):
+    """The methods of a client for datasets."""
+
+    @method
+    def list_datasets(self, **filters: Unpack[DatasetFilters]) -> Call[DatasetPage]:
+        """List the datasets of workspaces whose drafts the key may read, newest first."""
+        return listing("/datasets", DatasetPage, filters)
+
+    iter_datasets = iterating(list_datasets)
+
+    @method
+    def create_dataset(self, **fields: Unpack[NewDataset]) -> Call[DatasetRecord]:
+        """Create a dataset without items; raises `Conflict` with `name_taken`."""
+        return Call.to("POST", "/datasets", reading(DatasetRecord), body=with_json_names(fields))
+
+    def get_dataset(self, dataset_id: str) -> Dataset[Self]:
+        """Return a dataset; no request is sent yet."""
+        return Dataset(self, dataset_id)

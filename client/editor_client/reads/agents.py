@@ -1,0 +1,204 @@
+"""Agents as applications use them: reading, running, locking and previewing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache, partial
+from typing import Any, Self, TypedDict, TypeVar, Unpack
+
+from editor_client.calls import (
+    Answer,
+    Call,
+    Local,
+    Object,
+    Query,
+    Request,
+    Resource,
+    Selector,
+    cached_read,
+    context_query,
+    encoded,
+    id_segment,
+    query,
+    reading,
+)
+from editor_client.errors import ServerError, ValidationFailed, malformed
+from editor_client.methods import D_co, Driver, Handle, iterator, method
+from editor_client.parts import evaluate
+from editor_client.reads.served import AgentParts, Generated, Preview, ProviderList, ServedAgent
+from editor_client.reads.streams import Run
+from editor_client.result import CachedResult, members, with_json_names
+
+R = TypeVar("R", bound=CachedResult)
+
+Messages = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""Text, a message, or a list of `{"role", "content"}`."""
+
+
+class RunArguments(TypedDict, total=False):
+    """The arguments of a run, in addition to the messages."""
+
+    versions: Object | None
+    request_context: Object | None
+    max_steps: int | None
+    model_settings: Object | None
+    instructions: str | None
+
+
+class Agent(Handle[D_co]):
+    """An agent as applications use it, stored or defined in code, in the selected version."""
+
+    def __init__(self, client: D_co, agent_id: str, **selector: Unpack[Selector]) -> None:
+        super().__init__(client, agent_id, f"/agents/{id_segment(agent_id)}")
+        self._selector = query(**selector)
+
+    @method
+    def details(
+        self,
+        *,
+        request_context: Mapping[str, Any] | None = None,
+        fallback: Mapping[str, Any] | None = None,
+    ) -> Call[ServedAgent]:
+        """Read the agent with everything resolved; `request_context` fills templates and rules.
+
+        `fallback` has the fields of a replacement agent, such as `{"instructions": "…"}`. It is returned,
+        with `stale=True` and `source="fallback"`, if nothing is cached and no server answers.
+        """
+        call = self._details(request_context)
+        return call if fallback is None else replace(call, fallback=_fallback(self.id, fallback))
+
+    @method
+    def parts(self) -> Call[AgentParts]:
+        """Read the agent unevaluated, for `editor_client.parts.evaluate`.
+
+        Raises `Conflict` (`parts_unavailable`) for an agent whose versions only the server can choose.
+        """
+        return _parts(self.id, self._selector)
+
+    @method
+    def generate(self, messages: Messages, **run: Unpack[RunArguments]) -> Call[Generated]:
+        """Run the agent on the messages and return its answer."""
+        return Call(request=self._run("generate", messages, run), read=reading(Generated), runs=True)
+
+    @iterator
+    def stream(self, messages: Messages, **run: Unpack[RunArguments]) -> Run:
+        """Run the agent and yield its events.
+
+        The run begins when the first event is requested and ends when the iterator is closed. Raises
+        `ServerError` if the run fails and `Unreachable` if the stream breaks off.
+        """
+        return Run(self._run("stream", messages, run))
+
+    def _details(self, request_context: Mapping[str, Any] | None = None) -> Call[ServedAgent]:
+        # Applications repeat the same few reads, so their descriptions are cached. With a context there may
+        # be as many as there are users.
+        describe = _details if request_context is None else _details.__wrapped__
+        call: Call[ServedAgent] = describe(self.id, self._selector, request_context)
+        return call
+
+    def _run(self, verb: str, messages: Messages, run: RunArguments) -> Request:
+        body = encoded({"messages": messages, **with_json_names(run)})
+        return Request("POST", f"{self._path}/{verb}", self._selector, body)
+
+
+class AgentMethods(Driver):
+    """The methods of a client for agents as applications use them."""
+
+    @method
+    def list_agents(
+        self, *, partial: bool | None = None, request_context: Mapping[str, Any] | None = None
+    ) -> Call[dict[str, ServedAgent]]:
+        """Return every published agent that the key may read, by id; `partial` omits the texts."""
+        asked = (*query(partial=partial), *context_query(request_context))
+        return Call.to("GET", "/agents", _agents_by_id, query=asked)
+
+    def get_agent(self, agent_id: str, **selector: Unpack[Selector]) -> Agent[Self]:
+        """Return an agent as applications use it; no request is sent yet."""
+        return Agent(self, agent_id, **selector)
+
+    @method
+    def list_providers(self) -> Call[ProviderList]:
+        """Return the providers that agents may name in their model, and what each lacks; never a key."""
+        return Call.to("GET", "/providers", reading(ProviderList))
+
+    @method
+    def lock(
+        self, agents: Sequence[str] = (), *, prompt_blocks: Sequence[str] = (), **selector: Unpack[Selector]
+    ) -> Call[dict[str, Any]]:
+        """Return a lock of agents and prompt blocks, for the `versions` of runs: plain JSON for a file.
+
+        The selector names the version of each; by default the published ones.
+        """
+        named = (("agent", agents), ("promptBlock", prompt_blocks))
+        body: dict[str, Any] = {
+            "resources": [{"kind": kind, "id": one} for kind, ids in named for one in ids]
+        }
+        chosen = {name: value for name, value in with_json_names(selector).items() if value is not None}
+        return Call.to("POST", "/locks", _lock, body=body | ({"selector": chosen} if chosen else {}))
+
+    @method
+    def preview_instructions(
+        self, blocks: Sequence[Mapping[str, Any]], *, context: Mapping[str, Any] | None = None
+    ) -> Call[Preview]:
+        """Assemble blocks without saving them."""
+        body = {"blocks": blocks} if context is None else {"blocks": blocks, "context": context}
+        return Call.to("POST", "/stored/agents/preview-instructions", reading(Preview), body=body)
+
+
+@lru_cache(maxsize=4096)
+def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] | None) -> Call[ServedAgent]:
+    in_context = (*selector, *context_query(request_context))
+    call = _read(ServedAgent, agent_id, selector, in_context)
+    parts = _parts(agent_id, selector)
+    return replace(
+        call,
+        local=Local(
+            parts,
+            evaluate=partial(_evaluated, request_context),
+            evaluate_offline=partial(_evaluated, request_context, offline=True),
+        ),
+    )
+
+
+def _parts(agent_id: str, selector: Query) -> Call[AgentParts]:
+    return _read(AgentParts, agent_id, selector, (*selector, ("form", "parts")))
+
+
+def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call[R]:
+    path, about = f"/agents/{id_segment(agent_id)}", Resource("agents", agent_id)
+    version_id = dict(selector).get("versionId")
+    return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
+
+
+def _evaluated(
+    request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
+) -> ServedAgent:
+    return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline), etag=parts.etag)
+
+
+def _fallback(agent_id: str, fields: Mapping[str, Any]) -> ServedAgent:
+    """Return the application's own description of an agent; raises `ValidationFailed` if it is invalid."""
+    described = with_json_names(fields)
+    known = [member.json_name for member in members(ServedAgent)]
+    for name in described:
+        if name not in known:
+            raise ValidationFailed.field(f"fallback.{name}", f"is no field of an agent: {', '.join(known)}")
+    try:
+        return ServedAgent.of({**described, "id": agent_id, "source": "fallback"}, stale=True)
+    except ServerError as error:
+        raise ValidationFailed.field("fallback", error.message) from None
+
+
+def _agents_by_id(answer: Answer) -> dict[str, ServedAgent]:
+    agents = answer.json()
+    if not isinstance(agents, dict):
+        raise malformed("it is not an object of agents by id", answer.status)
+    return {agent_id: ServedAgent.of(agent) for agent_id, agent in agents.items()}
+
+
+def _lock(answer: Answer) -> dict[str, Any]:
+    lock = answer.json()
+    if not isinstance(lock, dict) or "signature" not in lock:
+        raise malformed("it is not a lock", answer.status)
+    return lock

@@ -1,0 +1,308 @@
+"""Cached reads: when the server is asked, and how its answers change the cache."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Lock
+from typing import Any, Literal, NoReturn, TypeVar
+
+from editor_client.calls import Answer, Call, Resource
+from editor_client.errors import (
+    EditorError,
+    Forbidden,
+    NotFound,
+    RateLimited,
+    ServerError,
+    Unauthorized,
+    Unreachable,
+)
+from editor_client.reads.cache import OLDEST, Cache, Entry, Key, Ticket
+from editor_client.reads.disk import DiskCache
+from editor_client.reads.effects import DiskWork, Flow, InBackground
+from editor_client.reads.exchange import Exchange, failure
+from editor_client.reads.rights import Rights
+
+logger = logging.getLogger("editor_client")
+T = TypeVar("T")
+
+OK, CREATED, ACCEPTED, NOT_MODIFIED, UNAUTHORIZED = 200, 201, 202, 304, 401
+NO_ANSWER = (Unreachable, ServerError, RateLimited)
+"""The server has not answered the request."""
+
+Updates = Literal["ask", "poll", "stream"]
+
+REWRITE_SECONDS = 3600.0
+"""After this time, a confirmed answer is written to the disk again, so that it counts as used."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """The caller's settings."""
+
+    timeout: float
+    run_timeout: float
+    retries: int
+    max_age: float
+    stale_while_revalidate: float
+    updates: Updates = "ask"
+    keeps_unauthorized: bool = False
+    reports_usage: bool = False
+    idempotent: bool = False
+
+
+class Reads:
+    """The cached answers of one client, in memory and on the disk."""
+
+    def __init__(
+        self,
+        rights: Rights,
+        policy: Policy,
+        disk: DiskCache | None,
+        exchange: Exchange,
+        clock: Callable[[], float],
+    ) -> None:
+        self.cache = Cache(clock)
+        self._rights = rights
+        self._policy = policy
+        self._disk = disk
+        self._exchange = exchange
+        self._clock = clock
+        self._refused_at: int | None = None
+        """The ticket of the cache when the key was refused; None while it is accepted."""
+        self._refusals = Lock()
+
+    def read(self, call: Call[Any]) -> Flow[Any]:
+        """Return the cached answer while it is young enough, otherwise ask the server."""
+        key = yield from self.key(call)
+        cached = yield from self.cached(call, key)
+        if cached is not None:
+            age = self.cache.age(cached)
+            if age < self._policy.max_age:
+                return cached.value
+            if age < self._policy.max_age + self._policy.stale_while_revalidate:
+                yield from self.refresh(call, key, cached)
+                return stale(cached) if cached.unconfirmed or self.is_down else cached.value
+        return (yield from self.revalidate(call, key, cached))
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the latest read got no answer."""
+        return self._exchange.down
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the latest read waited for an answer in vain."""
+        return self._exchange.silent
+
+    @property
+    def rests(self) -> bool:
+        """Whether a read that can do without an answer should not wait for one."""
+        return self._exchange.rests
+
+    def lose(self, *, silent: bool) -> None:
+        """Record that another connection gets no answer; `silent` if that took long to find out."""
+        self._exchange.lose(silent=silent)
+
+    def hear(self) -> None:
+        """Record that another connection gets answers."""
+        self._exchange.hear()
+
+    def key(self, call: Call[Any]) -> Flow[Key]:
+        """Return the key of a call in the cache, by the rights that the server has named."""
+        if not self._rights.is_recalled and self._disk is not None:
+            self._rights.recall((yield DiskWork(self._disk.rights)))
+        return self._key(call)
+
+    def _key(self, call: Call[Any]) -> Key:
+        assert call.about is not None  # noqa: S101
+        return Key(self._rights.scope(call), call.about, call.request.path, call.request.query)
+
+    def _key_after(self, call: Call[Any], key: Key, answer: Answer, ticket: Ticket) -> Flow[Key]:
+        """Return the key of a call after an answer, which may name other rights."""
+        yield from self.note_rights(answer.rights, ticket.number)
+        if answer.rights in {"", key.scope.rights}:
+            return key
+        # The current rights may be others: a late answer does not change them.
+        return key._replace(scope=self._rights.scope(call, answer.rights))
+
+    def note_rights(self, name: str, number: int) -> Flow[None]:
+        """Record the rights that the answer to a request with this number names, if any."""
+        if name and self._rights.note(name, number) and self._disk is not None:
+            yield DiskWork(partial(self._disk.store_rights, name, lambda: self._rights.name == name))
+
+    def cached(self, call: Call[Any], key: Key) -> Flow[Entry | None]:
+        """Return the last good answer; one from the disk, stored by an earlier process, counts as old."""
+        cached = self.cache.get(key)
+        if cached is not None or self._disk is None or self.cache.knows(key):
+            return cached
+        answer = yield DiskWork(partial(self._disk.load, key))
+        if answer is None:
+            return None
+        try:
+            entry = _entry(call, answer, OLDEST)
+        except ServerError:
+            return None
+        self.cache.put(key, entry)
+        return entry
+
+    def revalidate(
+        self, call: Call[Any], key: Key, cached: Entry | None, deadline: float | None = None
+    ) -> Flow[Any]:
+        """Ask the server; without an answer return the cached one as stale, or raise if there is none.
+
+        The deadline is a time of the clock; `timeout` seconds from now if there is none.
+        """
+        seconds = self._policy.timeout if deadline is None else max(0.0, deadline - self._clock())
+        if cached is None or not self._exchange.down:
+            return (yield from self._ask(call, key, cached, seconds))
+        if self._exchange.rests:
+            return stale(cached)
+        with self._exchange.probe() as mine:
+            return (yield from self._ask(call, key, cached, seconds)) if mine else stale(cached)
+
+    def result(self, call: Call[T], answer: Answer) -> Flow[T]:
+        """Return the result in an answer; raises its error."""
+        if answer.status in {OK, CREATED, ACCEPTED}:
+            return call.read(answer)
+        return (yield from self.fail(answer))
+
+    def fail(self, answer: Answer) -> Flow[NoReturn]:
+        """Raise the error for an answer; an invalid key removes its cached answers."""
+        error = failure(answer)
+        if isinstance(error, Unauthorized):
+            yield from self.refused(error)
+        raise error
+
+    def refused(self, error: Unauthorized) -> Flow[None]:
+        """Remove all answers because the key is refused, or log once that they are served nevertheless."""
+        with self._refusals:  # several threads notice it at the same moment
+            is_news, self._refused_at = self._refused_at is None, self.cache.number()
+        if not self._policy.keeps_unauthorized:
+            yield from self.forget()
+        elif is_news:
+            logger.warning("%s What this key has read before is served as stale.", error)
+
+    def _let_in(self, ticket: Ticket) -> None:
+        """Record that the key was accepted; answers to requests before the refusal do not count."""
+        with self._refusals:
+            if self._refused_at is not None and ticket.number > self._refused_at:
+                self._refused_at = None
+
+    def forget(self, *about: Resource) -> Flow[None]:
+        """Remove the cached answers about one resource; or all that this key may have, for this key alone."""
+        self.cache.forget(*about)
+        if not about:
+            self._rights.note("", self.cache.number())
+        if self._disk is None:
+            return
+        if not about:
+            yield DiskWork(self._disk.forget)
+        for one in about:
+            yield DiskWork(partial(self._disk.forget_resource, one, self._rights.name))
+
+    def after_fork(self) -> None:
+        """Continue in a forked process: the cache stays, other threads are gone."""
+        self._refusals = Lock()
+        self._rights.after_fork()
+        self.cache.after_fork()
+        if self._disk is not None:
+            self._disk.after_fork()
+
+    def refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask again in the background, unless that happens already or the server is left alone."""
+        if not self._exchange.rests and self.cache.begin_refresh(key):
+            yield InBackground(self._refresh(call, key, cached))
+
+    def _refresh(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask again; errors are logged, since no caller waits for the result."""
+        try:
+            yield from self.revalidate(call, key, cached)
+        except EditorError as error:
+            logger.warning("%s could not be refreshed: %s", call.request.path, error)
+        finally:
+            self.cache.end_refresh(key)
+
+    def _ask(self, call: Call[Any], key: Key, cached: Entry | None, seconds: float) -> Flow[Any]:
+        ticket = self.cache.ticket()
+        try:
+            answer = yield from self._exchange.ask(
+                call.request,
+                seconds,
+                etag=cached.answer.etag if cached else None,
+                wait=cached is None,
+            )
+            if answer.status != UNAUTHORIZED:
+                self._let_in(ticket)
+            asked, key = key, (yield from self._key_after(call, key, answer, ticket))
+            # What was read with other rights is not returned, even if this answer is an error.
+            cached = cached if key == asked else None
+            if key != asked and answer.status == NOT_MODIFIED:
+                return (yield from self._ask(call, key, None, seconds))
+            if cached is not None and answer.status == NOT_MODIFIED:
+                entry = replace(cached, ticket=ticket, unconfirmed=False)
+            else:
+                yield from self._raise_unless_good(answer)
+                entry = _entry(call, answer, ticket)
+            return (yield from self._store(key, entry))
+        except (Forbidden, NotFound):
+            yield from self._refuse(key, ticket)
+            if call.local is not None:
+                yield from self._refuse(self._key(call.local.parts)._replace(scope=key.scope), ticket)
+            raise
+        except Unauthorized:
+            if cached is None or not self._policy.keeps_unauthorized:
+                raise
+            return stale(cached)
+        except NO_ANSWER as error:
+            if cached is None:
+                raise
+            return self._unconfirmed(call, key, cached, error)
+
+    def _unconfirmed(self, call: Call[Any], key: Key, cached: Entry, error: EditorError) -> Any:
+        """Return the cached answer as stale; logged once for an outage, and else once for each answer."""
+        self.cache.put(key, replace(cached, unconfirmed=True))
+        if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
+            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
+        return stale(cached)
+
+    def _raise_unless_good(self, answer: Answer) -> Flow[None]:
+        if answer.status not in {OK, CREATED}:
+            yield from self.fail(answer)
+
+    # The cache
+
+    def _store(self, key: Key, entry: Entry) -> Flow[Any]:
+        is_due = self._clock() - entry.stored > REWRITE_SECONDS
+        if is_due:
+            entry = replace(entry, stored=self._clock())
+        if self.cache.put(key, entry) and is_due and self._disk is not None:
+            yield DiskWork(
+                partial(self._disk.store, key, entry.answer, partial(self._is_current, key, entry))
+            )
+        return entry.value
+
+    def _is_current(self, key: Key, entry: Entry) -> bool:
+        """Return whether this is still the answer to return; a refusal may have arrived since."""
+        cached = self.cache.get(key)
+        return cached is not None and cached.answer is entry.answer
+
+    def _refuse(self, key: Key, ticket: Ticket) -> Flow[None]:
+        self.cache.refuse(key, ticket)
+        if self._disk is not None:
+            yield DiskWork(partial(self._disk.drop, key))
+
+
+def _entry(call: Call[Any], answer: Answer, ticket: Ticket) -> Entry:
+    """Return the cache entry for a good answer; raises `ServerError` if it is invalid."""
+    value = call.read(answer)
+    assert call.about is not None  # noqa: S101
+    shown = (Resource("prompt-blocks", block_id) for block_id in value.shown_block_ids)
+    return Entry(ticket, answer, value, concerns=(call.about, *shown))
+
+
+def stale(cached: Entry) -> Any:
+    """Return a cached answer that the server has not confirmed."""
+    return replace(cached.value, stale=True)

@@ -1,0 +1,217 @@
+"""Cached reads without a request while nothing has changed, because a follower reads the log for them.
+
+Each client has one follower, which polls once a second or reads a stream. Resources without news are fresh.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any
+
+from editor_client.calls import Call
+from editor_client.errors import (
+    CursorAhead,
+    CursorExpired,
+    EditorError,
+    Unauthorized,
+    Unreachable,
+)
+from editor_client.reads.cache import Entry, Key
+from editor_client.reads.cached import Policy, Reads, stale
+from editor_client.reads.effects import Flow, Follow, NoAnswer, Sleep, WaitFor
+from editor_client.reads.feed import LOST, NEVER, Feed, Outage
+from editor_client.reads.freshness import Freshness
+
+logger = logging.getLogger("editor_client")
+
+FIRST_WORD_SECONDS = 2.0
+"""How long the first read waits until the log is followed; earlier answers are requested again."""
+REFUSED_SECONDS = 10.0
+"""The pause between attempts with a refused key."""
+ATTEMPT_SECONDS = 5.0
+"""The pause between reads that try although no answer is expected."""
+LOOK_SECONDS = 0.25
+"""How often a read that waits for another looks whether the server is found to be away."""
+IMPOSSIBLE_SECONDS = 60.0
+"""The pause between attempts if the server has no log to follow."""
+
+
+class Turns:
+    """A mutex whose waiters learn the result of its holder, so that all reads need only one connection."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._busy: Future[None] | None = None
+
+    def take(self) -> Future[None] | None:
+        """Take the turn and return None, or return what completes when the current holder ends."""
+        with self._lock:
+            if self._busy is not None:
+                return self._busy
+            self._busy = Future()
+            return None
+
+    def end(self) -> None:
+        """Release the turn."""
+        with self._lock:
+            done, self._busy = self._busy, None
+        if done is not None:
+            done.set_result(None)
+
+
+class FollowedReads:
+    """The reads of one client, and its follower."""
+
+    def __init__(self, reads: Reads, policy: Policy, clock: Callable[[], float]) -> None:
+        self._reads = reads
+        self._policy = policy
+        self._clock = clock
+        self._freshness = Freshness(clock, reads.cache.number)
+        self._outage = Outage()
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Start over in a forked process, where there is no follower yet."""
+        self._freshness.after_fork()
+        self._turns = Turns()
+        self._lock = Lock()
+        self._first_word: Future[None] | None = None
+        self._is_away = False
+        """Whether the follower got no answer."""
+        self._is_refused = False
+        """Whether the key is refused, and its cached answers are kept."""
+        self._attempt_due = NEVER
+        """When a read tries the server nevertheless, in case only the follower gets no answer."""
+
+    def read(self, call: Call[Any]) -> Flow[Any]:
+        """Return the cached answer if it is fresh; it never is if no event reports its changes."""
+        key = yield from self._reads.key(call)
+        cached = self._reads.cache.get(key)
+        if cached is not None and call.events_tell and self._is_fresh(cached):
+            return cached.value
+        deadline = self._clock() + self._policy.timeout
+        cached = yield from self._reads.cached(call, key)
+        yield from self._ensure_follower()
+        if cached is not None and self._is_known_to_be_away():
+            yield from self._try_in_the_background(call, key, cached)
+            return stale(cached)
+        return (yield from self._ask_in_turn(call, key, cached, deadline))
+
+    def _ask_in_turn(self, call: Call[Any], key: Key, cached: Entry | None, deadline: float) -> Flow[Any]:
+        """Ask the server after other reads, unless they make it unnecessary."""
+        while (other := self._turns.take()) is not None:
+            if cached is not None and self._is_of_no_use_to_ask():
+                return stale(cached)
+            yield WaitFor(other, min(deadline, self._clock() + LOOK_SECONDS))
+            if self._clock() >= deadline:
+                if cached is not None:
+                    return stale(cached)
+                raise Unreachable("The server did not answer: it took too long.", code="timeout")
+        try:
+            # Another thread may have asked in the meantime, and heard the rights.
+            asked, key = key, (yield from self._reads.key(call))
+            cached = self._reads.cache.get(key) or (cached if key == asked else None)
+            if cached is not None and call.events_tell and self._is_fresh(cached):
+                return cached.value
+            if cached is not None and self._is_of_no_use_to_ask():
+                return stale(cached)
+            return (yield from self._reads.revalidate(call, key, cached, deadline))
+        finally:
+            self._turns.end()
+
+    def _is_fresh(self, cached: Entry) -> bool:
+        is_known_to_be = self._freshness.covers(cached) and not self._reads.cache.changed_since(cached)
+        return is_known_to_be and not self._reads.is_silent
+
+    def _is_known_to_be_away(self) -> bool:
+        """Return whether a read waited in vain, or follower and reads got no answer."""
+        return self._reads.is_silent or (self._is_away and self._reads.is_down)
+
+    def _is_of_no_use_to_ask(self) -> bool:
+        """Return whether the server is away, or refuses the key: then a read tries now and then."""
+        return self._is_known_to_be_away() or (self._is_refused and not self._is_attempt_due())
+
+    def _try_in_the_background(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
+        """Ask a server that is away now and then, in case only the follower gets no answer."""
+        if not self._reads.rests and self._is_attempt_due():
+            yield from self._reads.refresh(call, key, cached)
+
+    def _is_attempt_due(self) -> bool:
+        is_due = self._clock() >= self._attempt_due
+        if is_due:
+            self._attempt_due = self._clock() + ATTEMPT_SECONDS
+        return is_due
+
+    # The follower
+
+    def _ensure_follower(self) -> Flow[None]:
+        """Start the follower with the first read, and wait until it listens before any request."""
+        with self._lock:
+            is_first = self._first_word is None
+            first_word = self._first_word = self._first_word or Future()
+        if is_first:
+            yield Follow(self._follow(first_word))
+        if not first_word.done():
+            yield WaitFor(first_word, self._clock() + min(self._policy.timeout, FIRST_WORD_SECONDS))
+
+    def _follow(self, first_word: Future[None]) -> Flow[None]:
+        """Listen until the client is closed."""
+        feed = Feed(
+            self._clock,
+            after="now",
+            filters=(),
+            streamed=self._policy.updates == "stream",
+            timeout=self._policy.timeout,
+        )
+        try:
+            while True:
+                pause = yield from self._listen(feed)
+                if not first_word.done():
+                    first_word.set_result(None)
+                if pause:
+                    # Events missed in the meantime do not matter: every cached answer will be requested
+                    # again.
+                    self._freshness.until(NEVER)
+                    feed.start_at("now")
+                    yield Sleep(pause)
+        finally:
+            # Without a follower every read asks the server.
+            self._freshness.until(NEVER)
+            self._is_away = self._is_refused = False
+            if not first_word.done():
+                first_word.set_result(None)
+
+    def _listen(self, feed: Feed) -> Flow[float]:
+        """Wait for the next events; return the seconds to wait if there was no answer."""
+        number, feed.rights = self._reads.cache.number(), ""
+        try:
+            batch = yield from feed.next()
+            yield from self._reads.note_rights(feed.rights, number)
+        except LOST as error:
+            if isinstance(error, NoAnswer) and not self._is_away:
+                self._reads.lose(silent=not error.in_time)
+            self._is_away, self._is_refused = True, False
+            return self._outage.failed(error, "What is held is served as stale until somebody answers.")
+        except Unauthorized as error:
+            self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
+            yield from self._reads.refused(error)
+            return REFUSED_SECONDS
+        except (CursorAhead, CursorExpired) as error:
+            return self._outage.failed(error, "What is held is asked for anew.")
+        except EditorError as error:
+            self._is_away = self._is_refused = False
+            self._outage.failed(error, "Every read asks the server.")
+            return IMPOSSIBLE_SECONDS
+        if batch.begins:
+            self._freshness.begin()
+        self._freshness.hear(batch.events)
+        if batch.until is not None:
+            self._freshness.until(batch.until)
+            if batch.until != NEVER:
+                self._reads.hear()
+        self._is_away = self._is_refused = False
+        self._outage.over()
+        return 0

@@ -1,0 +1,285 @@
+"""The command line: `editor get | pull | push | diff | events | lock`, and the groups of commands.
+
+Exit codes: 0 for success, and for `diff` if nothing differs; 1 if `diff` found differences; 2 for an error,
+with the reason on standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from editor_client.errors import EditorError
+from editor_client.reads.log import After, EventFilters, LogEvent
+from editor_client.shared import canonical
+from editor_client.sync import Client
+from editor_client.transfer import (
+    administration_commands,
+    dataset_commands,
+    evaluate_commands,
+    transfer_commands,
+)
+from editor_client.transfer.administration_commands import ME
+from editor_client.transfer.commands import Group, add_command
+from editor_client.transfer.folder import Folder, FolderError
+from editor_client.transfer.pull_push import PullPush
+
+DONE, DIFFERENT, FAILED = 0, 1, 2
+GROUPS: tuple[Group, ...] = (*administration_commands.GROUPS,)
+"""The commands with subcommands."""
+FILTERS = ("type", "kind", "id", "workspace_id", "actor")
+BEYOND_THE_END = 10**18
+SELECTOR = ("status", "version_id", "label", "release")
+
+EPILOG = """\
+environment:
+  EDITOR_URL       the address of the server, instead of --url
+  EDITOR_API_KEY   the key, instead of --api-key (where other users could see it)
+
+exit codes:
+  0  it is done; for diff: nothing differs
+  1  diff has found differences
+  2  it could not be done, or not all of it; standard error says why
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    if not given.url or not given.api_key:
+        missing = "--url or EDITOR_URL" if not given.url else "--api-key or EDITOR_API_KEY"
+        parser.error(f"{missing} is required")
+    try:
+        client = Client(given.url, api_key=given.api_key, timeout=given.timeout)
+    except ValueError as error:
+        parser.error(str(error))
+    try:
+        with client:
+            return int(given.command(client, given))
+    except (EditorError, FolderError, OSError) as error:
+        sys.stderr.write(f"error: {error}\n")
+        return FAILED
+
+
+def _get(client: Client, given: argparse.Namespace) -> int:
+    selector = _selector(given)
+    found: Any
+    if given.kind == "agent":
+        found = client.get_agent(given.id, **selector).details()
+    elif given.kind == "stored-agent":
+        found = client.get_stored_agent(given.id).details(**selector)
+    else:
+        found = client.get_stored_prompt_block(given.id).details(**selector)
+    sys.stdout.write(canonical.file_text(found.raw))
+    return DONE
+
+
+def _pull(client: Client, given: argparse.Namespace) -> int:
+    work = _pull_push(client, given)
+    with _telling(work):
+        work.pull()
+    return _code(work)
+
+
+def _push(client: Client, given: argparse.Namespace) -> int:
+    work = _pull_push(client, given)
+    with _telling(work):
+        work.push(message=given.message, publish=given.publish)
+    return _code(work)
+
+
+def _diff(client: Client, given: argparse.Namespace) -> int:
+    work = _pull_push(client, given)
+    with _telling(work):
+        differ = work.diff()
+    return DIFFERENT if differ else _code(work)
+
+
+def _lock(client: Client, given: argparse.Namespace) -> int:
+    agents = given.agents
+    if not agents and not given.prompt_blocks:
+        agents = sorted(client.list_agents(partial=True))
+    lock = client.lock(agents, prompt_blocks=given.prompt_blocks, **_selector(given))
+    sys.stdout.write(canonical.file_text(lock))
+    return DONE
+
+
+def _events(client: Client, given: argparse.Namespace) -> int:
+    """Print the requested events, until Ctrl-C or until the reader of the output exits."""
+    try:
+        for event in _wanted(client, given):
+            sys.stdout.write(f"{_json(event) if given.json else _line(event)}\n")
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        pass
+    except BrokenPipeError:
+        # Otherwise Python would try to flush the buffer at exit, and fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return DONE
+
+
+def _wanted(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
+    chosen: dict[str, Any] = {name: getattr(given, name) for name in FILTERS}
+    filters: EventFilters = {name: value for name, value in chosen.items() if value is not None}  # type: ignore[assignment]
+    if given.follow:
+        return client.events("now" if given.after is None else given.after, **filters)
+    if given.after is not None:
+        return iter(client.list_events(after=given.after, limit=given.limit, **filters).events)
+    newest = client.list_events(before=BEYOND_THE_END, limit=given.limit, **filters)
+    return reversed(newest.events)
+
+
+def _position(text: str) -> After:
+    if text == "now":
+        return "now"
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError("is a whole number, or `now`")
+    return int(text)
+
+
+def _line(event: LogEvent) -> str:
+    about = f"{event.resource.kind} {event.resource.id}" if event.resource else event.workspace_id or ""
+    version = "" if event.version_number is None else f"version {event.version_number}"
+    by = f"{event.actor.id or 'the application'} ({event.actor.via})"
+    words = (f"{event.position:>6}", f"{event.created_at:%Y-%m-%d %H:%M:%S}", event.type, about, version, by)
+    return "  ".join(word for word in words if word)
+
+
+def _json(event: LogEvent) -> str:
+    return json.dumps(event.raw, ensure_ascii=False)
+
+
+def _selector(given: argparse.Namespace) -> dict[str, Any]:
+    return {name: value for name in SELECTOR if (value := getattr(given, name)) is not None}
+
+
+def _pull_push(client: Client, given: argparse.Namespace) -> PullPush:
+    folder = Folder.open(given.folder, client.address)
+    return PullPush(client=client, folder=folder, workspace=given.workspace, force=given.force)
+
+
+@contextmanager
+def _telling(work: PullPush) -> Iterator[None]:
+    """Print what was done, even if it was interrupted."""
+    try:
+        yield
+    finally:
+        for line in work.report.lines:
+            sys.stdout.write(f"{line}\n")
+        for problem in work.report.problems:
+            sys.stderr.write(f"error: {problem}\n")
+
+
+def _code(work: PullPush) -> int:
+    return FAILED if work.report.problems else DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="editor",
+        description="Agents and prompt blocks of an editor, as files; what happens to them; administration.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_server(parser, os.environ)
+    names = [
+        "get",
+        "pull",
+        "push",
+        "diff",
+        "events",
+        "lock",
+        "import",
+        "export",
+        "datasets",
+        "evaluate",
+        ME.name,
+    ]
+    names += [group.name for group in GROUPS]
+    commands = parser.add_subparsers(required=True, metavar=" | ".join(names))
+
+    get = commands.add_parser("get", help="print one agent or prompt block as JSON")
+    get.add_argument("kind", choices=("agent", "stored-agent", "prompt-block"))
+    get.add_argument("id")
+    _add_selector(get)
+    get.set_defaults(command=_get)
+
+    pull = commands.add_parser("pull", help="write everything that is published as files")
+    pull.add_argument("--force", action="store_true", help="overwrite what was edited here")
+    pull.set_defaults(command=_pull)
+
+    push = commands.add_parser("push", help="save the files that differ, as drafts; delete nothing")
+    push.add_argument("-m", "--message", help="why; it stands in the history")
+    push.add_argument("--publish", action="store_true", help="publish what is saved")
+    push.add_argument("--force", action="store_true", help="save over what was changed on the server")
+    push.set_defaults(command=_push)
+
+    diff = commands.add_parser("diff", help="show how files and server differ")
+    diff.set_defaults(command=_diff, force=False)
+
+    events = commands.add_parser("events", help="show what has changed: the newest events of the log")
+    _add_event_arguments(events)
+    events.set_defaults(command=_events)
+
+    lock = commands.add_parser("lock", help="print the exact versions of agents and of all that they show")
+    lock.add_argument("agents", nargs="*", metavar="AGENT", help="all that the key may run, without any")
+    lock.add_argument("--prompt-block", dest="prompt_blocks", action="append", default=[], metavar="ID")
+    _add_selector(lock)
+    lock.set_defaults(command=_lock)
+
+    for command in (pull, push, diff):
+        command.add_argument("folder", type=Path, metavar="DIR")
+        command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
+    for command in (get, pull, push, diff, events, lock):
+        _add_server(command, {})
+    for module in (transfer_commands, dataset_commands, evaluate_commands):
+        module.add_to(commands, lambda command: _add_server(command, {}))
+    add_command(commands, ME, lambda command: _add_server(command, {}))
+    for group in GROUPS:
+        group.add_to(commands, lambda command: _add_server(command, {}))
+    return parser
+
+
+def _add_selector(parser: argparse.ArgumentParser) -> None:
+    version = parser.add_mutually_exclusive_group()
+    version.add_argument("--status", choices=("published", "draft"))
+    version.add_argument("--version-id", metavar="ID")
+    version.add_argument("--label", metavar="NAME")
+    version.add_argument("--release", metavar="ID")
+
+
+def _add_event_arguments(command: argparse.ArgumentParser) -> None:
+    extent = command.add_mutually_exclusive_group()
+    extent.add_argument("--follow", action="store_true", help="go on with new events, until Ctrl-C")
+    extent.add_argument("--limit", type=int, default=100, metavar="N", help="at most so many; 100")
+    command.add_argument(
+        "--after", type=_position, metavar="POSITION", help="the events after this one; `now` with --follow"
+    )
+    command.add_argument("--type", metavar="TYPES", help="such as agent.published,promptBlock.*")
+    command.add_argument("--kind", choices=("agent", "promptBlock"))
+    command.add_argument("--id", help="of one resource")
+    command.add_argument("--workspace", dest="workspace_id", metavar="ID")
+    command.add_argument("--actor", metavar="NAME", help="what this person did")
+    command.add_argument("--json", action="store_true", help="each event as JSON")
+
+
+def _add_server(parser: argparse.ArgumentParser, environment: Mapping[str, str]) -> None:
+    """Accept the options before and after the command."""
+    known = {
+        "url": environment.get("EDITOR_URL"),
+        "api_key": environment.get("EDITOR_API_KEY"),
+        "timeout": 30.0,
+    }
+    default = known if environment else dict.fromkeys(known, argparse.SUPPRESS)
+    parser.add_argument("--url", default=default["url"], help="such as http://127.0.0.1:8000")
+    parser.add_argument("--api-key", default=default["api_key"])
+    parser.add_argument(
+        "--timeout", type=float, default=default["timeout"], metavar="SECONDS", help="for each call; 30"
+    )

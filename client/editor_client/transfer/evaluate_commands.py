@@ -1,0 +1,311 @@
+"""`editor evaluate`: whether a version of an agent is good enough, for continuous integration."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from editor_client.errors import RateLimited, ServerError, Unreachable, ValidationFailed
+from editor_client.manage.experiments import (
+    Comparison,
+    Experiment,
+    ExperimentEstimate,
+    ExperimentRecord,
+    NewExperiment,
+    ResultRecord,
+)
+from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
+from editor_client.sync import Client
+from editor_client.transfer.commands import DONE, USAGE, CommandError, reporting_errors
+from editor_client.transfer.dataset_commands import existing
+
+PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
+RULES: Final = ("worse", "must", "errors")
+_BY_SCORERS: Final = frozenset({"worse", "must"})
+SECONDS_BETWEEN: Final = 1.0
+MAX_AWAY: Final = 120.0
+"""For how many seconds the server may be away while its answers are waited for."""
+MAX_ATTEMPTS: Final = 20
+MAX_SHOWN: Final = 80
+MAX_LOST: Final = 10
+"""How much of an item, and how many of those that were lost, the report shows."""
+STATUSES: Final = ("draft", "published")
+EPILOG: Final = """\
+rules of --fail-on:
+  worse   the version is found to be worse than what it is compared with
+  must    an item with the tag `must` fails, in any attempt
+  errors  an answer or a score is missing because of an error
+
+exit codes:
+  0    passed
+  1    a rule failed
+  2    wrong usage
+  3    it could not be judged: no scorer, errors, skipped or too few items, timed out
+  4    the server has refused, or does not answer; or the agent or the dataset was not found
+  130  interrupted; the experiment goes on on the server
+"""
+
+
+def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Add the parser of the command."""
+    parser = commands.add_parser(
+        "evaluate",
+        help="run an agent over a dataset, and fail where it is not good enough",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        conflict_handler="resolve",
+    )
+    add_server(parser)
+    parser.add_argument("agent", metavar="AGENT")
+    parser.add_argument("--dataset", required=True, metavar="NAME", help="its name or id")
+    parser.add_argument(
+        "--version", default="draft", help="draft (default), published, or the id of a version"
+    )
+    parser.add_argument(
+        "--against", default="published", help="published, a version id or an experiment id; published"
+    )
+    parser.add_argument("--attempts", type=_attempts, default=1, metavar="N", help="of each item; 1")
+    parser.add_argument("--fail-on", type=_rules, default=RULES, metavar="RULES", help=",".join(RULES))
+    parser.add_argument("--max-tokens", type=_positive, metavar="N", help="stop when so many are spent")
+    parser.add_argument(
+        "--timeout", dest="patience", type=_positive, default=1800, metavar="SECONDS", help="to wait; 1800"
+    )
+    for form in ("junit", "json", "markdown"):
+        parser.add_argument(f"--{form}", type=Path, metavar="FILE", help="write a report")
+    parser.set_defaults(command=reporting_errors(evaluate))
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+    return int(text)
+
+
+def _attempts(text: str) -> int:
+    if _positive(text) > MAX_ATTEMPTS:
+        raise argparse.ArgumentTypeError(f"must not be more than {MAX_ATTEMPTS}")
+    return int(text)
+
+
+def _rules(text: str) -> Sequence[str]:
+    rules = [one for one in text.split(",") if one]
+    unknown = [one for one in rules if one not in RULES]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"unknown rule {unknown[0]!r}; there are {', '.join(RULES)}")
+    return rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What came of it: the exit code, and why in sentences."""
+
+    code: int
+    reasons: Sequence[str]
+
+
+def evaluate(client: Client, given: argparse.Namespace) -> int:
+    """Run it, wait, print what came of it, and return the exit code."""
+    for path in (given.junit, given.json, given.markdown):
+        if path is not None and not path.parent.is_dir():
+            raise CommandError(USAGE, f"{path} cannot be written: there is no folder {path.parent}")
+    where = ""
+    try:
+        dataset = existing(client, given.dataset)
+        started = _started(client, dataset.id, given)
+        where = f"{client.address}/datasets/{dataset.id}/experiments/{started.id}"
+        return _judged(client, started, given, where)
+    except KeyboardInterrupt:
+        goes_on = f"The experiment goes on on the server; follow it at GET {where}"
+        sys.stderr.write(f"\n{goes_on if where else 'No experiment was started.'}\n")
+        return INTERRUPTED
+
+
+def _started(client: Client, dataset_id: str, given: argparse.Namespace) -> Experiment[Client]:
+    chosen = {"status": given.version} if given.version in STATUSES else {"versionId": given.version}
+    request: NewExperiment = {
+        "target_type": "agent",
+        "target_id": given.agent,
+        "selector": chosen,
+        "baseline": given.against,
+        "attempts": given.attempts,
+        "name": f"editor evaluate {given.agent}",
+    }
+    if given.max_tokens is not None:
+        request["limits"] = {"tokens": given.max_tokens}
+    try:
+        planned = client.estimate_experiment(dataset_id, **request)
+        _check_scorers(planned, given.fail_on)
+        started = client.start_experiment(dataset_id, **request)
+    except ValidationFailed as error:
+        if error.code == "no_items":
+            raise CommandError(UNJUDGED, f"it could not be judged: {error}") from None
+        raise
+    return client.get_experiment(dataset_id, started.experiment_id)
+
+
+def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> None:
+    """Refuse before anything runs and costs what no scorer could judge; say what scorers will suffer from."""
+    for problem in planned.problems:
+        about = f"{problem['scorerId']}: " if problem["scorerId"] else ""
+        sys.stderr.write(f"{about}{problem['message']}\n")
+    needing = [rule for rule in fail_on if rule in _BY_SCORERS]
+    if needing and not planned.not_scorable:
+        raise CommandError(
+            UNJUDGED,
+            f"it could not be judged: neither the dataset nor the agent has a scorer, which --fail-on "
+            f"{','.join(needing)} needs. Nothing was run. Give the dataset scorers, or pass --fail-on errors",
+        )
+
+
+def _judged(client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str) -> int:
+    """Wait for an experiment and its baseline, report what came of it, and return the exit code."""
+    until = time.monotonic() + given.patience
+    ended, baseline = _waited(experiment, until), None
+    if ended.outcome and ended.pair_of is not None:
+        baseline = _waited(client.get_experiment(str(ended.dataset_id), ended.pair_of), until)
+    results = list(experiment.iter_results(per_page=100))
+    comparison = experiment.compare() if ended.pair_of is not None else None
+    outcome = judge(ended, baseline, comparison, results, given.fail_on)
+    text = markdown(ended, comparison, outcome, results)
+    sys.stdout.write(text)
+    if given.markdown is not None:
+        given.markdown.write_text(text, encoding="utf-8")
+    if given.json is not None:
+        content = {
+            "exitCode": outcome.code,
+            "reasons": list(outcome.reasons),
+            "experiment": ended.raw,
+            "comparison": None if comparison is None else comparison.raw,
+        }
+        given.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    if given.junit is not None:
+        given.junit.write_text(experiment.export_file("junit"), encoding="utf-8")
+    if not all(one.outcome for one in (ended, baseline) if one is not None):
+        sys.stderr.write(f"The experiment goes on on the server; follow it at GET {where}\n")
+    return outcome.code
+
+
+def _waited(experiment: Experiment[Client], until: float) -> ExperimentRecord:
+    """Wait until an experiment is over, or the time is; say on standard error how far it is.
+
+    Raises the error of a server that has been away for too long.
+    """
+    said, seen = "", time.monotonic()
+    while True:
+        record = None
+        try:
+            record, seen = experiment.details(), time.monotonic()
+            counts = record.counts
+            done = counts["cells"] - counts["queued"]
+            line = f"{done} of {counts['cells']} answers, {counts['errors']} errors"
+        except (Unreachable, RateLimited, ServerError) as error:
+            if time.monotonic() >= min(until, seen + MAX_AWAY):
+                raise
+            line = f"waiting for the server: {error}"
+        if line != said:
+            sys.stderr.write(f"{line}\n")
+            said = line
+        if record is not None and (record.outcome or time.monotonic() >= until):
+            return record
+        time.sleep(SECONDS_BETWEEN)
+
+
+def judge(
+    ended: ExperimentRecord,
+    baseline: ExperimentRecord | None,
+    comparison: Comparison | None,
+    results: Sequence[ResultRecord],
+    fail_on: Collection[str],
+) -> Outcome:
+    """Return what came of it: a rule that failed comes before what could not be judged."""
+    both = [one for one in (ended, baseline) if one is not None]
+    primary = None if comparison is None else comparison.primary
+    failed, unjudged = [], list(_obstacles(both, fail_on))
+    if "worse" in fail_on:
+        if primary is None:
+            unjudged.append("There is nothing to compare with, or no scorer.")
+        elif primary.verdict == "worse":
+            failed.append(f"It is worse: {_said(primary.wins, primary.losses, primary.difference)}.")
+        elif primary.verdict == "tooFew":
+            unjudged.append("There are too few items to compare.")
+    must = [(_asked(one), _passes(one, primary)) for one in results if _is_must(one)]
+    if "must" in fail_on:
+        lost = sorted({asked for asked, passes in must if passes is False})
+        unknown = sorted({asked for asked, passes in must if passes is None})
+        failed += [f"What is tagged 'must' fails: {'; '.join(lost)}"] if lost else []
+        unjudged += [f"What is tagged 'must' has no score: {'; '.join(unknown)}"] if unknown else []
+    if failed:
+        return Outcome(code=FAILED, reasons=[*failed, *unjudged])
+    return Outcome(code=UNJUDGED if unjudged else PASSED, reasons=unjudged)
+
+
+def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
+    """Yield why runs cannot be judged, independently of their answers."""
+    for one in both:
+        if one.outcome != "complete":
+            yield f"It is not complete: {one.outcome or 'it still runs'}."
+    if any(one.counts["skipped"] for one in both):
+        yield "Items were skipped."
+    if "errors" in fail_on and any(one.counts["errors"] for one in both):
+        yield "There were errors."
+    if "errors" in fail_on and any(scorer["errors"] for one in both for scorer in one.summary):
+        yield "Scorers failed."
+
+
+def _said(wins: int, losses: int, difference: float) -> str:
+    return f"{wins} won, {losses} lost, {100 * difference:+.1f} points"
+
+
+def _is_must(result: ResultRecord) -> bool:
+    tags = (result.metadata or {}).get("tags")
+    return isinstance(tags, list | tuple) and "must" in tags
+
+
+def _passes(result: ResultRecord, primary: Any) -> bool | None:
+    """Return whether an answer passes by the primary scorer, or without one by all; None without a score."""
+    if result.error is not None:
+        return False
+    scores = [one for one in result.scores if primary is None or one["scorerId"] == primary.scorer_id]
+    said = [one.get("passed") for one in scores]
+    return False if False in said else None if not said or None in said else True
+
+
+def _asked(result: ResultRecord) -> str:
+    """Return the beginning of what was asked, in one line."""
+    given = result.input
+    text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
+    return text if len(text) <= MAX_SHOWN else f"{clipped(text, MAX_SHOWN - 1)}…"
+
+
+def markdown(
+    ended: ExperimentRecord, comparison: Comparison | None, outcome: Outcome, results: Sequence[ResultRecord]
+) -> str:
+    """Return the report for people, with the items that were lost, worst first."""
+    word = {PASSED: "passed", FAILED: "failed"}.get(outcome.code, "could not be judged")
+    lines = [f"## Evaluation {word}"]
+    if outcome.reasons:
+        lines += ["", *(f"- {reason}" for reason in outcome.reasons)]
+    if comparison is not None:
+        lines += ["", "| scorer | won | lost | tied | difference | verdict |", "|---|---|---|---|---|---|"]
+        lines += [
+            f"| {one.scorer_id} | {one.wins} | {one.losses} | {one.ties} |"
+            f" {100 * one.difference:+.1f} points | {one.verdict} |"
+            for one in comparison.scorers
+        ]
+        primary = comparison.primary
+        if primary is not None and primary.detectable is not None:
+            lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
+        asked = {one.item_id: _asked(one) for one in results}
+        lost = [one.item_id for one in comparison.items_ if one.outcome == "loss"]
+        if lost:
+            lines += ["", "Lost, worst first:", "", *(f"- {asked.get(one, one)}" for one in lost[:MAX_LOST])]
+        if len(lost) > MAX_LOST:
+            lines.append(f"- and {len(lost) - MAX_LOST} more")
+    return "\n".join([*lines, "", f"Experiment {ended.id}", ""])

@@ -1,0 +1,106 @@
+"""Agents as the bulk file of Langfuse: chat prompts, with the prompt blocks as texts that they refer to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
+from editor_client.transfer.exporting.published import SETTINGS, Published, Reader, Text, arranged, curly
+from editor_client.transfer.importing.collection import id_of, shown
+from editor_client.transfer.importing.formats.langfuse import OWN
+
+PRODUCTION: Final = "production"
+MAX_NAME: Final = 255
+_RESERVED: Final = {"new", "metrics", "prompt-detail"}
+_REFERENCE: Final = re.compile(r"@@@langfusePrompt:.*?@@@")
+"""What Langfuse replaces by the text of another prompt; there is no way to write it as text."""
+
+
+def write(agents: Iterable[Published], reader: Reader) -> str:
+    """Return a JSON list of prompts, sorted by name.
+
+    A prompt with a text that Langfuse would replace is left out, and so are those that refer to it.
+    """
+    refused = {block_id for block_id, content in reader.blocks.items() if _REFERENCE.search(content)}
+    entries = []
+    for agent in agents:
+        if reason := _refused(agent, refused):
+            reader.lose("refused", agent.id, f"It is left out: {reason}.")
+        else:
+            entries.append(_entry(agent, reader))
+    for block_id, content in reader.blocks.items():
+        if block_id in refused:
+            reader.lose("refused", block_id, f"It is left out: {_why(content)}.")
+        else:
+            text = curly(Text(content=content), reader, block_id)
+            entries.append(_prompt(_name(block_id, reader), "text", text, {}, []))
+    return canonical.file_text(sorted(entries, key=lambda one: str(one["name"])))
+
+
+def _refused(agent: Published, refused: set[str]) -> str:
+    """Return why an agent cannot be written; empty if it can."""
+    for text in agent.texts:
+        if text.block_id in refused:
+            return f"it refers to {shown(text.block_id)}, which is left out"
+    contents = [one.content for one in agent.texts] + [content for _, _, content in agent.messages]
+    return next((_why(one) for one in contents if _REFERENCE.search(one)), "")
+
+
+def _why(content: str) -> str:
+    found = _REFERENCE.search(content)
+    return f"Langfuse would replace {shown(found[0])} by another prompt" if found else ""
+
+
+def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
+    parts = [
+        curly(text, reader, agent.id)
+        if text.block_id is None
+        else f"@@@langfusePrompt:name={_name(text.block_id, reader)}|label={PRODUCTION}@@@"
+        for text in agent.texts
+    ]
+    others = [
+        (number, role, curly(Text(content=content), reader, agent.id))
+        for number, role, content in agent.messages
+    ]
+    gap = {"type": "placeholder", "name": "history"}
+    messages = arranged(["\n\n".join(parts)], others, lambda: gap)
+    config: dict[str, Any] = dict(agent.extra.get("config") or {})
+    if agent.model:
+        config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
+    config |= {SETTINGS.get(name, name): one for name, one in agent.settings.items()}
+    if agent.description:
+        reader.lose("left_out", agent.id, "Left out: description.")
+    if agent.cases or agent.scorers:
+        reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
+    label = agent.id
+    if agent.name != label and id_of(agent.name) == label:
+        label = agent.name  # of which the same id is made
+    elif agent.name != label:
+        config[OWN] = {"name": agent.name}
+    return _prompt(_name(label, reader), "chat", messages, config, list(agent.tags))
+
+
+def _prompt(name: str, kind: str, prompt: Any, config: dict[str, Any], tags: list[str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "version": 1,
+        "type": kind,
+        "prompt": prompt,
+        "config": config,
+        "tags": tags,
+        "labels": [PRODUCTION],
+        "commitMessage": None,
+    }
+
+
+def _name(resource_id: str, reader: Reader) -> str:
+    """Return an id as a name that Langfuse takes."""
+    name = clipped(resource_id.replace("|", "-").replace("@", "-"), MAX_NAME)
+    if name in _RESERVED:
+        name = f"{name}-prompt"
+    if name != resource_id:
+        reader.lose("name", resource_id, f"Its name there is {shown(name)!r}.")
+    return name

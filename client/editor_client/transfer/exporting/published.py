@@ -1,0 +1,246 @@
+"""Published agents, with what is needed to write them in another format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from editor_client.errors import NotFound
+from editor_client.manage.dataset_items import ItemRecord
+from editor_client.manage.datasets import DatasetRecord
+from editor_client.shared.configurations import keys
+from editor_client.shared.instructions import placeholders, split
+from editor_client.sync import Client
+from editor_client.transfer.importing.collection import Collection, shown
+
+SETTINGS: Final = {
+    "maxOutputTokens": "max_tokens",
+    "topP": "top_p",
+    "topK": "top_k",
+    "frequencyPenalty": "frequency_penalty",
+    "presencePenalty": "presence_penalty",
+    "stopSequences": "stop",
+}
+"""The settings of models whose names are others elsewhere."""
+_LEFT_OUT: Final = (
+    "tools",
+    "agents",
+    "workflows",
+    "integrationTools",
+    "toolProviders",
+    "mcpClients",
+    "inputProcessors",
+    "outputProcessors",
+    "memory",
+    "skills",
+    "workspace",
+    "browser",
+    "requestContextSchema",
+)
+_MESSAGE: Final = re.compile(r"([0-9]{1,4})-([a-z]{1,20})")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Text:
+    """A block of instructions."""
+
+    content: str
+    block_id: str | None = None
+    """The prompt block that it is."""
+    is_literal: bool = False
+    """Whether nothing is filled in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """An item of a dataset, with the ids of its scorers."""
+
+    item: ItemRecord
+    scorer_ids: Sequence[str]
+    dataset: DatasetRecord
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A published agent."""
+
+    id: str
+    name: str
+    description: str | None
+    texts: Sequence[Text]
+    messages: Sequence[tuple[int, str, str]]
+    """Number, role and text of the messages that were imported with it."""
+    model: Mapping[str, Any] | None
+    settings: Mapping[str, Any]
+    extra: Mapping[str, Any]
+    """What the import kept in the metadata."""
+    tags: Sequence[str]
+    cases: Sequence[Case]
+    scorers: Mapping[str, Mapping[str, Any]]
+    """The published scorers that the agent and its cases name, by id."""
+    own_scorer_ids: Sequence[str]
+
+
+@dataclass
+class Reader:
+    """Reads agents as they are published, and notes what no format has."""
+
+    client: Client
+    losses: Collection = field(default_factory=lambda: Collection("export"))
+    blocks: dict[str, str] = field(default_factory=dict)
+    """The contents of the prompt blocks that the agents show, by id."""
+
+    def read(self, agent_id: str) -> Published:
+        """Return a published agent; raises `NotFound`."""
+        parts = self.client.get_agent(agent_id).parts()
+        config: Mapping[str, Any] = parts["config"]
+        if left := [name for name in _LEFT_OUT if config.get(name)]:
+            self.lose("left_out", agent_id, f"Left out: {', '.join(left)}.")
+        options = self._one_of(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
+        metadata = parts["metadata"] or {}
+        cases = list(self._cases(agent_id))
+        own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
+        named = dict.fromkeys([*own, *(one for case in cases for one in case.scorer_ids)])
+        scorers = {one: found for one in named if (found := self._scorer(one, agent_id)) is not None}
+        return Published(
+            id=agent_id,
+            name=config["name"],
+            description=config.get("description"),
+            texts=list(self._texts(agent_id, config["instructions"], parts)),
+            messages=self._messages(agent_id),
+            model=self._one_of(config.get("model"), "model", agent_id),
+            settings=options.get("modelSettings") or {},
+            extra=metadata.get("import") or {},
+            tags=metadata.get("tags") or [],
+            cases=cases,
+            scorers=scorers,
+            own_scorer_ids=own,
+        )
+
+    def lose(self, code: str, where: str, message: str) -> None:
+        """Note a loss."""
+        self.losses.lose(code, where, message)
+
+    def _texts(self, agent_id: str, instructions: Any, parts: Mapping[str, Any]) -> Iterator[Text]:
+        if isinstance(instructions, str):
+            yield Text(content=instructions, is_literal=True)
+            return
+        for number, block in enumerate(instructions, 1):
+            where = f"{agent_id}, block {number}"
+            found: Mapping[str, Any] | None = block
+            if block["type"] == "prompt_block_ref":
+                found = parts["promptBlocks"].get(block["id"])
+                if found is None or block["id"] in parts["omittedBlocks"]:
+                    self.lose("block", where, f"{shown(block['id'])} is not published, and left out.")
+                    continue
+                self.blocks[block["id"]] = found["content"]
+            if ((found or {}).get("rules") or {}).get("conditions"):
+                self.lose("rules", where, "Its conditions are left out: it is there in every context.")
+            if found is not None and found["content"].strip():
+                yield Text(content=found["content"], block_id=block.get("id"))
+
+    def _messages(self, agent_id: str) -> list[tuple[int, str, str]]:
+        """Return the messages that an import made prompt blocks of, in their order."""
+        prefix = f"{agent_id}/messages/"
+        found = []
+        for block in self.client.iter_stored_prompt_blocks(search=prefix, status="published"):
+            match = _MESSAGE.fullmatch(block.id.removeprefix(prefix))
+            if match and block.content:
+                found.append((int(match[1]), match[2], block.content))
+        return sorted(found)
+
+    def _one_of(self, value: Any, name: str, agent_id: str) -> Any:
+        """Return a value, of variants the first."""
+        if not isinstance(value, list):
+            return value
+        self.lose("variants", agent_id, f"Of the variants of {name} only the first is exported.")
+        return value[0]["value"] if value else None
+
+    def _cases(self, agent_id: str) -> Iterator[Case]:
+        datasets = self.client.iter_datasets(target_type="agent", target_ids=agent_id, per_page=100)
+        for dataset in datasets:
+            yield from self._cases_in(dataset)
+
+    def _cases_in(self, dataset: DatasetRecord) -> Iterator[Case]:
+        items = self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
+        for item in items:
+            scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
+            yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
+
+    def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
+        try:
+            found = self.client.get_stored_scorer(scorer_id).details()
+        except NotFound:
+            found = None
+        if found is None or found.active_version_id is None:
+            self.lose("scorer", agent_id, f"The scorer {shown(scorer_id)} is not published, and left out.")
+            return None
+        return found.config
+
+
+def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callable[[str], str]) -> str:
+    """Return a text whose placeholders are written by `write(path, fallback)`, and all else by `plain`."""
+    if text.is_literal:
+        return plain(text.content)
+    named = placeholders(text.content)
+    return "".join(
+        write(*next(named)) if is_placeholder else plain(piece)
+        for piece, is_placeholder in split(text.content)
+    )
+
+
+def arranged(
+    systems: Sequence[str],
+    others: Sequence[tuple[int, str, str]],
+    fill: Callable[[], dict[str, str] | None],
+) -> list[dict[str, str]]:
+    """Return messages in the order of the prompt that they were imported from, so that they stay the same.
+
+    `others` have their numbers there. The texts of the system come where there is room, and then what `fill`
+    returns: a message that an import leaves out.
+    """
+    placed = {number: {"role": role, "content": content} for number, role, content in others}
+    pending = [{"role": "system", "content": content} for content in systems]
+    found: list[dict[str, str]] = []
+    number = 1
+    while placed or pending:
+        if number in placed:
+            found.append(placed.pop(number))
+        elif pending:
+            found.append(pending.pop(0))
+        elif (message := fill()) is not None:
+            found.append(message)
+        number += 1
+    return found
+
+
+def with_question(
+    systems: Sequence[str], others: Sequence[tuple[int, str, str]], question: str
+) -> list[dict[str, str]]:
+    """Return messages with that of the user which is the input: in the first gap, or at the end.
+
+    Where there are other messages of a user and no gap, there is none.
+    """
+    questions = iter([{"role": "user", "content": question}])
+    found = arranged(systems, others, lambda: next(questions, None))
+    if all(one["role"] != "user" for one in found):
+        found.extend(questions)
+    return found
+
+
+def curly(text: Text, reader: Reader, where: str) -> str:
+    """Return a text for a language that fills in `{{name}}` and knows nothing else; note what is lost."""
+
+    def write(path: str, fallback: str | None) -> str:
+        if fallback is not None:
+            reader.lose("fallback", where, f"The fallback of {path!r} is left out.")
+        return f"{{{{{path}}}}}"
+
+    def plain(piece: str) -> str:
+        if any(True for _ in placeholders(piece)):
+            reader.lose("literal_placeholder", where, "Text that looks like a variable becomes one.")
+        return piece
+
+    return rewritten(text, write, plain)

@@ -1,0 +1,205 @@
+"""Make what a plan says: drafts, gathered in a release. Nothing goes live, and twice is once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from editor_client.calls import SEGMENTS
+from editor_client.errors import EditorError, Forbidden, Unauthorized, Unreachable
+from editor_client.manage.kinds import KINDS
+from editor_client.manage.records import Record
+from editor_client.manage.releases import NewReleaseItem
+from editor_client.manage.stored import creation, edit
+from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
+from editor_client.sync import Client
+from editor_client.transfer.comparison import Remote, changes, fetch, handle
+from editor_client.transfer.folder import Place
+from editor_client.transfer.importing.collection import Config, shown
+from editor_client.transfer.importing.datasets import Changed, apply_dataset
+from editor_client.transfer.importing.planning import UNMADE, origin_of
+
+MAX_TITLE: Final = 200
+MADE: Final = {"create", "update"}
+
+
+@dataclass
+class Report:
+    """What was made, and what could not be, in lines for people."""
+
+    lines: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    refused: bool = False
+    """Whether the server has refused something."""
+
+
+@dataclass
+class Application:
+    """A plan that is applied."""
+
+    client: Client
+    plan: Mapping[str, Any]
+    report: Report = field(default_factory=Report)
+    _unmade: set[str] = field(default_factory=set, init=False)
+    """The ids of what could not be made."""
+
+    def run(self, title: str | None = None) -> Report:
+        """Make the drafts and the release; what was made before is left as it is."""
+        items: list[NewReleaseItem] = []
+        for action in self.plan["resources"]:
+            if action["action"] in UNMADE:
+                self._problem(action, action["reason"])
+            elif action["action"] in MADE:
+                made: list[NewReleaseItem] = []
+                try:
+                    made = self._resource(action)
+                except (Unauthorized, Unreachable):
+                    raise
+                except EditorError as error:
+                    self._refused(action, error)
+                items += made
+                if not made:
+                    self._unmade.add(action["id"])
+        for planned in self.plan["datasets"]:
+            self._dataset(planned)
+        if items:
+            self._release(items, title)
+        return self.report
+
+    # Resources
+
+    def _resource(self, action: Mapping[str, Any]) -> list[NewReleaseItem]:
+        place = Place(SEGMENTS[action["kind"]], action["id"])
+        there = fetch(self.client, place)
+        done = self._done(action, there)
+        at = None if there is None else there.record.latest_version_id
+        if not done and at != action["latestVersionId"]:
+            self._problem(action, "it has changed since the plan was made; plan again")
+            return []
+        found: dict[int, str] = {done - 1: str(at)} if done else {}
+        record, config = (None, {}) if there is None else (there.record, there.newest)
+        for index in range(done, len(action["versions"])):
+            version = action["versions"][index]
+            record = self._save(action, place, version, record, config)
+            found[index], config = str(record.latest_version_id), version["config"]
+        if done < len(action["versions"]):
+            self.report.lines.append(f"saved: {_named(action)}")
+        self._set_labels(action, place, found)
+        version_id = self._proposed(action, place, found)
+        return [{"kind": action["kind"], "id": action["id"], "version_id": version_id}]
+
+    def _done(self, action: Mapping[str, Any], there: Remote | None) -> int:
+        """Return how many versions of the plan were made already, by this plan before."""
+        origin = None if there is None else there.record.metadata.get("origin")
+        made = [self._origin(action, version) for version in action["versions"]]
+        return made.index(origin) + 1 if origin in made else 0
+
+    def _origin(self, action: Mapping[str, Any], version: Mapping[str, Any]) -> dict[str, Any]:
+        return origin_of(self.plan["source"]["system"], action["name"], version)
+
+    def _save(
+        self,
+        action: Mapping[str, Any],
+        place: Place,
+        version: Mapping[str, Any],
+        base: Record | None,
+        before: Config,
+    ) -> Record:
+        """Save a version as a draft."""
+        saved = {
+            "changeMessage": version["changeMessage"],
+            "autoPublish": False,
+            "metadata": {**action["metadata"], "origin": self._origin(action, version)},
+        }
+        if base is None:
+            new = {"id": action["id"], "workspaceId": self.plan["workspaceId"], **version["config"], **saved}
+            made: Record = self.client.perform(creation(KINDS[place.kind], new))
+            return made
+        edited = {**changes(version["config"], before), **saved}
+        record: Record = self.client.perform(edit(handle(self.client, place), edited, base))
+        return record
+
+    def _set_labels(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> None:
+        stored = handle(self.client, place)
+        try:
+            for index, version_id in found.items():
+                for label in action["versions"][index].get("labels", ()):
+                    stored.set_label(label, version_id)
+        except Forbidden as error:
+            self._refused(action, error)
+
+    def _proposed(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> str:
+        """Return the version that the source has published, or else the newest."""
+        newest = found[len(action["versions"]) - 1]
+        published = action["published"]
+        if published is None:
+            return newest
+        for index, version_id in sorted(found.items(), reverse=True):
+            if canonical.same(action["versions"][index]["config"], published["config"]):
+                return version_id
+        for version in handle(self.client, place).iter_versions():
+            if canonical.same(version.config, published["config"]):
+                return str(version.id)
+        return newest
+
+    def _dataset(self, planned: Mapping[str, Any]) -> None:
+        about = {"kind": "dataset", "id": planned["name"]}
+        if planned["action"] in UNMADE:
+            self._problem(about, planned["reason"])
+        elif planned["action"] in MADE:
+            try:
+                unmade = self._unmade_scorers(planned)
+                if apply_dataset(self.client, planned, self.plan["workspaceId"], unmade):
+                    self.report.lines.append(f"saved: {_named(about)}, {len(planned['items'])} items")
+            except (Unauthorized, Unreachable):
+                raise
+            except Changed as error:
+                self._problem(about, str(error))
+            except EditorError as error:
+                self._refused(about, error)
+
+    def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
+        """Return the scorers of a dataset that could not be made, and note that it does without them."""
+        named = {
+            *planned["settings"].get("scorerIds", ()),
+            *(one for item in planned["items"] for one in item.get("scorerIds", ())),
+        }
+        for one in sorted(unmade := self._unmade & named):
+            about = {"kind": "dataset", "id": planned["name"]}
+            self._problem(about, f"made without the scorer {shown(one)}, which was not made")
+        return unmade
+
+    # The release
+
+    def _release(self, items: Sequence[NewReleaseItem], title: str | None) -> None:
+        """Gather the drafts in a release, which is found again by the digest of the plan."""
+        source = self.plan["source"]
+        mark = f"Plan {self.plan['planDigest']}"
+        workspace = self.plan["workspaceId"]
+        made = next(
+            (one for one in self.client.iter_releases(workspace_id=workspace) if mark in one.description),
+            None,
+        )
+        if made is None:
+            named = title or f"Import from {source['system']}: {shown(source['path'])}"
+            description = f"Imported from {source['system']}. {mark}"
+            made = self.client.create_release(
+                workspace, clipped(named, MAX_TITLE), description=description, items=items
+            )
+            self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
+        elif made.state == "draft" and len(made.items_) < len(items):
+            self.client.get_release(made.id).update(items=items)
+            self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
+
+    def _refused(self, action: Mapping[str, Any], error: EditorError) -> None:
+        self.report.refused = True
+        self._problem(action, str(error))
+
+    def _problem(self, action: Mapping[str, Any], why: str) -> None:
+        self.report.problems.append(f"{_named(action)}: {why}")
+
+
+def _named(action: Mapping[str, Any]) -> str:
+    return f"{action['kind']} {shown(action['id'])}"

@@ -1,0 +1,148 @@
+"""`.prompt` files of dotprompt: a head in YAML, and a text in Handlebars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from editor_client.transfer.importing import credentials, models
+from editor_client.transfer.importing.agents import AgentReader, change_message
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Resource,
+    Snapshot,
+    Unreadable,
+    an_object,
+    shown,
+)
+from editor_client.transfer.importing.documents import Documents
+from editor_client.transfer.importing.front_matter import messages_in, note_unresolved, parted
+from editor_client.transfer.importing.members import Members, nested
+from editor_client.transfer.importing.messages import Message, Part
+from editor_client.transfer.importing.templates import Translator
+
+SYSTEM: Final = "dotprompt"
+ENDINGS: Final = (".prompt",)
+_TAG: Final = re.compile(r"\{\{[ \t]*+(?:role[ \t]++[\"'](?P<role>\w{1,40})[\"']|history)[ \t]*+\}\}")
+_PARTIAL: Final = re.compile(r"\{\{>[ \t]*+(?P<name>[^\s{}]{1,100})[ \t]*+\}\}")
+
+
+def read(documents: Documents) -> Collection:
+    """Return the prompts in a file, or in the files of a folder, with the partials that they name."""
+    collection = Collection(SYSTEM)
+    partials = _Partials(documents, collection)
+    for path in documents.files(ENDINGS):
+        if not path.name.startswith("_") or path == documents.path:
+            _read_file(documents.text(path), documents.stem(path, ENDINGS), collection, partials)
+    return collection
+
+
+def _read_file(text: str, name: str, collection: Collection, partials: _Partials) -> None:
+    parts = parted(text, name, with_comments=True)
+    head = Members(parts.head, collection, name)
+    config = head.members("config")
+    settings = models.settings_in(config)
+    given = head.members("input")
+    if given.peek("default"):
+        message = "The defaults of variables are left out; metadata.import has them."
+        collection.lose("default", name, message)
+    schema = an_object(given.peek("schema"))
+    is_json_schema = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
+    if is_json_schema:
+        given.skip("schema")
+    elif schema:
+        message = "The schema of the input is no JSON Schema; metadata.import has it."
+        collection.lose("input_schema", name, message)
+    note_unresolved(parts.body, collection, name, parts.line)
+    reader = AgentReader(
+        collection,
+        name,
+        "handlebars",
+        is_path=True,
+        title=head.text("name"),
+        description=head.text("description") or None,
+    )
+    named = head.take("model")
+    model = models.model_from(named, collection, name)
+    if parts.comments:
+        lost = "The comments before the head are no part of the prompt; metadata.import has them."
+        collection.lose("comment", name, lost)
+    extra = {
+        **nested(config=config.left(), input=given.left(), comments=parts.comments),
+        **models.without_place(named, model),
+        **head.left(),
+    }
+    reader.add(
+        [partials.expanded(one, name) for one in messages_in(parts, _TAG, "user")],
+        model=model,
+        settings=settings,
+        extra=credentials.without(extra, collection, name),
+        more={"requestContextSchema": schema} if is_json_schema else {},
+    )
+    reader.finish()
+
+
+@dataclass
+class _Partials:
+    """The partials of a folder, `_name.prompt`: those that are texts become prompt blocks."""
+
+    documents: Documents
+    collection: Collection
+    _found: dict[str, Part | None] = field(default_factory=dict)
+
+    def expanded(self, message: Message, where: str) -> Message:
+        """Return a message with the parts in which its partials are resolved."""
+        if message.text is None or not _PARTIAL.search(message.text):
+            return message
+        parts: list[Part] = []
+        end = 0
+        for match in _PARTIAL.finditer(message.text):
+            part = self._part(match["name"])
+            if part is None:
+                lost = f"{shown(match[0])} stays as text: there is no such text in the folder."
+                self.collection.lose("reference", where, lost)
+                continue
+            parts += [Part(message.text[end : match.start()]), part]
+            end = match.end()
+        parts.append(Part(message.text[end:]))
+        kept = [one for one in parts if one.text]
+        return Message(role=message.role, text=message.text, line=message.line, parts=kept)
+
+    def _part(self, name: str) -> Part | None:
+        if name not in self._found:
+            self._found[name] = self._read(name)
+        return self._found[name]
+
+    def _read(self, name: str) -> Part | None:
+        folder, _, last = name.rpartition("/")
+        try:
+            text = self.documents.text(self.documents.referred(f"{folder}/_{last}.prompt".lstrip("/")))
+            parts = parted(text, name, with_comments=True)
+        except Unreadable:
+            return None
+        body = parts.body.strip("\n")
+        if not body.strip() or _TAG.search(body) or _PARTIAL.search(body):
+            return None
+        clean = credentials.without(body, self.collection, name)
+        translator = Translator.of(self.collection, "handlebars", [clean], where=name)
+        block_id = self.collection.id_for(name, "promptBlock", is_path=True)
+        config: Mapping[str, Any] = {"name": name, "content": translator.text(clean, name)}
+        left = Members(parts.head, self.collection, name).left()
+        if parts.comments:
+            lost = "The comments before the head are no part of the prompt; metadata.import has them."
+            self.collection.lose("comment", name, lost)
+        extra = credentials.without({**left, **nested(comments=parts.comments)}, self.collection, name)
+        message = change_message(self.collection, name, None)
+        snapshot = Snapshot(config=dict(config), message=message)
+        self.collection.resources.append(
+            Resource(
+                kind="promptBlock",
+                id=block_id,
+                name=name,
+                snapshots=[snapshot],
+                extra=self.collection.fitting(extra, name),
+            )
+        )
+        return Part(clean, block_id=block_id)

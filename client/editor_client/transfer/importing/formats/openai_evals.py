@@ -1,0 +1,205 @@
+"""Evals of OpenAI: dumps with graders, prompts and rows; and the samples of the repository openai/evals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from editor_client.shared import canonical
+from editor_client.shared.clipping import clipped
+from editor_client.shared.words import is_word
+from editor_client.transfer.importing import credentials, models
+from editor_client.transfer.importing.agents import AgentReader
+from editor_client.transfer.importing.cases import Cases
+from editor_client.transfer.importing.collection import (
+    MAX_SHOWN,
+    Collection,
+    Dataset,
+    Unreadable,
+    a_text,
+    shown,
+)
+from editor_client.transfer.importing.documents import Documents
+from editor_client.transfer.importing.members import Members, nested
+from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
+
+SYSTEM: Final = "openai-evals"
+_OUTPUT: Final = re.compile(r"\{\{\s*sample\.output_text\s*\}\}")
+_ITEM: Final = re.compile(r"\{\{\s*item\.([A-Za-z_][\w.]*)\s*\}\}", re.ASCII)
+_OPERATIONS: Final[Mapping[str, tuple[str, str, dict[str, Any]]]] = {
+    "eq": ("equals", "value", {"trim": False}),
+    "like": ("contains", "values", {}),
+    "ilike": ("contains", "values", {"ignoreCase": True}),
+}
+
+
+def read(documents: Documents) -> Collection:
+    """Return the evals in a file, or in the files of a folder: `.json` for dumps, `.jsonl` for rows."""
+    collection = Collection(SYSTEM)
+    for path in documents.files([".json", ".jsonl"]):
+        name = documents.stem(path, [".json", ".jsonl"])
+        if path.suffix == ".jsonl":
+            rows = [row for _, row in documents.json_lines(path)]
+            _read_rows(rows, name, collection, [], [])
+            continue
+        value = documents.json(path)
+        for one in value if isinstance(value, list) else [value]:
+            if not isinstance(one, dict) or not isinstance(one.get("testing_criteria"), list):
+                raise Unreadable(f"{shown(documents.name(path))} is no eval: it has no testing_criteria.")
+            _read_eval(one, name, collection)
+    return collection
+
+
+def _read_rows(
+    rows: list[Any], name: str, collection: Collection, scorer_ids: list[str], agent_ids: list[str]
+) -> None:
+    """Make a dataset of rows: `{"item"}`, whose prompts have `{{item.x}}`, or `{"input", "ideal"}`."""
+    cases = Cases(collection, name)
+    for number, row in enumerate(rows, 1):
+        given = credentials.without(row, collection, f"{name}, row {number}", by_name=False)
+        members = Members(given, collection, f"{name}, rows")
+        if isinstance(members.peek("item"), dict):
+            item = members.mapping("item")
+            if "sample" in members:
+                lost = "The answers in `sample` are left out; metadata.import has them."
+                collection.lose("sample", name, lost)
+            cases.add_input(item, requestContext={"item": item}, left=members.left(by_name=False))
+        elif "input" in members:
+            value, ideal = members.take("input"), members.take("ideal")
+            if isinstance(ideal, list):
+                collection.lose("ideal", name, "Several ideal answers are one ground truth, a list.")
+            cases.add_input(
+                {"messages": value} if isinstance(value, list) else value,
+                groundTruth=ideal,
+                left=members.left(by_name=False),
+            )
+        else:
+            raise Unreadable(f"{shown(name)}, row {number} has neither `item` nor `input`.")
+    if cases.items:
+        collection.datasets.append(
+            Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
+        )
+
+
+def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> None:
+    since = collection.mark()
+    name = a_text(value.get("name")).strip() or a_text(value.get("id")).strip() or file
+    about = Members(value, collection, name)
+    about.skip("id", "name", "object", "created_at")
+    scorers = Scorers(collection, f"{name}/scorers")
+    left: dict[str, Any] = {}
+    found = [_scorer(one, scorers, left) for one in about.objects("testing_criteria")]
+    agents: list[str] = []
+    rows: dict[str, Any] = {}
+    lost_runs = {}
+    if isinstance(about.peek("runs"), dict):
+        listed = about.members("runs")
+        runs = listed.objects("data")
+        listed.skip("object", "has_more", "first_id", "last_id")
+        left |= nested(runs=listed.left())
+    else:
+        runs = about.objects("runs")
+    for number, run in enumerate(runs, 1):
+        members = Members(run, collection, f"{name}, run {number}")
+        source = members.members("data_source")
+        run_name = members.text("name") or f"{name}/run-{number}"
+        members.skip("id", "object", "created_at", "eval_id", "status", "report_url", "error")
+        made, unread = _read_prompt(source, run_name, collection)
+        agents += made
+        content = source.members("source")
+        if content.peek("type") == "file_content":
+            content.skip("type")
+            rows |= {canonical.digest(row): row for row in content.objects("content")}
+        elif content.names():
+            message = f"The rows of run {number} are kept by the server, and are left out."
+            collection.lose("rows", name, message)
+        if source.peek("type") == "completions":
+            source.skip("type")
+        kept = {**unread, **nested(source=content.left()), **source.left()}
+        if kept := {**nested(data_source=kept), **members.left()}:
+            lost_runs[str(number)] = kept
+    _read_rows(list(rows.values()), name, collection, [one for one in found if one], agents)
+    extra = {**nested(runs=lost_runs, testing_criteria=left), **about.left()}
+    collection.attach(extra, since, name)
+
+
+def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[list[str], dict[str, Any]]:
+    """Take the prompt of a run; return the id of its agent, or what is kept if there is none."""
+    template = source.members("input_messages")
+    messages = messages_from(template.listed("template"), collection, name)
+    if template.peek("type") == "template":
+        template.skip("type")
+    sampling = source.members("sampling_params")
+    settings, named = models.settings_in(sampling), source.take("model")
+    extra = nested(config=sampling.left(), input_messages=template.left())
+    if not messages:
+        kept = {**extra, **({"model": named} if named else {}), **nested(modelSettings=settings)}
+        if kept:
+            lost = "It has no messages, so there is no agent for it; metadata.import has what it says."
+            collection.lose("prompt", name, lost)
+        return [], kept
+    reader = AgentReader(collection, name, "curly")
+    model = models.model_from(named, collection, name, provider="openai")
+    reader.add(
+        messages, model=model, settings=settings, extra={**extra, **models.without_place(named, model)}
+    )
+    reader.finish()
+    return ([reader.id], {}) if reader.is_made else ([], extra)
+
+
+def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
+    """Return the id of the scorer for a grader; what the editor has no place for goes into `left`."""
+    name = "".join(one for one in a_text(grader.get("name")) if is_word(one) or one in " -").strip()
+    name = clipped(name, MAX_SHOWN) or "grader"
+    kind = grader.get("type")
+    members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
+    found = _string_check(grader) if kind == "string_check" else None
+    scorer_id: str | None
+    if found is not None:
+        ours, config = found
+        members.skip("type", "name", "input", "operation", "reference")
+        scorer_id = scorers.add(name, ours, config)
+    elif kind == "label_model":
+        scorer_id = _label_model(name, members, scorers)
+    elif not isinstance(kind, str):
+        scorers.collection.lose(LEFT_OUT, f"{scorers.folder}/{name}", "It is left out: it has no type.")
+        scorer_id = None
+    else:
+        members = Members({}, scorers.collection, members.where)
+        scorer_id = scorers.to_be_filled_in(name, dict(grader), f"The grader {shown(kind)!r}")
+    if kept := members.left():
+        left[name] = kept
+    return scorer_id
+
+
+def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """Return the scorer for a comparison of the answer with a text or a member of the item."""
+    operation = _OPERATIONS.get(str(grader.get("operation")))
+    reference = grader.get("reference")
+    if operation is None or not _OUTPUT.fullmatch(a_text(grader.get("input")).strip()):
+        return None
+    match = _ITEM.fullmatch(reference.strip()) if isinstance(reference, str) else None
+    text = f"{{{{input.{match[1]}}}}}" if match else literal(reference, "mustache")
+    if text is None:
+        return None
+    kind, member, more = operation
+    return kind, {member: [text] if member == "values" else text, **more}
+
+
+def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
+    labels, passing = grader.peek("labels"), grader.peek("passing_labels")
+    listed = [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
+    passes = {one for one in passing if isinstance(one, str)} if isinstance(passing, list) else set()
+    choices = [{"label": one, "score": int(one in passes), "passes": one in passes} for one in listed]
+    where = f"{scorers.folder}/{name}"
+    asked = grader.peek("input")
+    messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)
+    model = models.model_from(grader.peek("model"), scorers.collection, where, provider="openai")
+    scorer_id = scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
+    if scorer_id is not None:
+        grader.skip("type", "name", "model", "labels", "passing_labels")
+        if not any(one.left for one in messages):
+            grader.skip("input")
+    return scorer_id

@@ -1,0 +1,155 @@
+"""`.prompt.yml` files of GitHub Models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from editor_client.transfer.importing import credentials, models
+from editor_client.transfer.importing.agents import AgentReader
+from editor_client.transfer.importing.cases import Cases
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Dataset,
+    Unreadable,
+    shown,
+)
+from editor_client.transfer.importing.documents import Documents
+from editor_client.transfer.importing.members import Members, nested
+from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
+from editor_client.transfer.importing.templates import renamed, variables
+
+SYSTEM: Final = "prompt-yml"
+ENDINGS: Final = (".prompt.yml", ".prompt.yaml")
+_STRINGS: Final = ("equals", "contains", "startsWith", "endsWith")
+"""The evaluators that are scorers of a type of the same name."""
+
+
+def read(documents: Documents) -> Collection:
+    """Return the prompts in a file, or in the files of a folder; a file's path is the name of its prompt."""
+    collection = Collection(SYSTEM)
+    for path in documents.files(ENDINGS):
+        value = documents.value(path)
+        if not isinstance(value, dict) or not isinstance(value.get("messages"), list):
+            raise Unreadable(f"{shown(documents.name(path))} is no prompt: it has no list of messages.")
+        _read_prompt(value, documents.stem(path, ENDINGS), collection)
+    return collection
+
+
+def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) -> None:
+    since = collection.mark()
+    about = Members(value, collection, name)
+    rows = about.objects("testData")
+    columns = {key for row in rows for key in row} - {"input", "expected"}
+    reader = AgentReader(
+        collection,
+        name,
+        "curly",
+        is_path=True,
+        title=about.text("name"),
+        description=about.text("description") or None,
+        more_names=sorted(columns),
+    )
+    parameters = about.members("modelParameters")
+    settings = models.settings_in(parameters)
+    messages = messages_from(about.listed("messages"), collection, name)
+    named = about.take("model")
+    model = models.model_from(named, collection, name)
+    evaluators = about.objects("evaluators")
+    reader.add(
+        messages,
+        model=model,
+        settings=settings,
+        extra={
+            **nested(modelParameters=parameters.left()),
+            **models.without_place(named, model),
+            **about.left(),
+        },
+    )
+    reader.finish()
+    scorers = Scorers(collection, f"{name}/scorers")
+    left: dict[str, Any] = {}
+    found = [_scorer(one, scorers, left) for one in evaluators]
+    if rows:
+        used = {one for text in texts_of(messages) for one in variables(text, "curly")}
+        cases = Cases(
+            collection,
+            name,
+            needed=used - set(reader.dropped_variables),
+            dropped=reader.dropped_variables,
+            names=renamed([*used, *columns]),
+        )
+        for row in rows:
+            given = credentials.without(row, collection, f"{name}, testData", by_name=False)
+            cases.add(_without_expected(given), groundTruth=given.get("expected"))
+        scorer_ids = [one for one in found if one is not None]
+        agent_ids = [reader.id] if reader.is_made else []
+        dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
+        collection.datasets.append(dataset)
+    collection.attach(nested(evaluators=left), since, name)
+
+
+def _without_expected(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in row.items() if key != "expected"}
+
+
+def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
+    """Return the id of the scorer for an evaluator; what the editor has no place for goes into `left`."""
+    name = str(evaluator.get("name") or "evaluator")
+    where = f"{scorers.folder}/{name}"
+    members = Members(evaluator, scorers.collection, where)
+    members.skip("name")
+    scorer_id = None
+    if isinstance(members.peek("string"), dict):
+        inner = members.members("string")
+        scorer_id = _string_scorer(name, inner, scorers, where)
+        more = nested(string=inner.left())
+    elif isinstance(members.peek("llm"), dict):
+        inner = members.members("llm")
+        scorer_id, more = _judge(name, inner, scorers, where)
+        more = nested(llm={**more, **inner.left()})
+    else:
+        uses = shown(members.peek("uses") or "an unknown kind")
+        scorers.collection.lose(LEFT_OUT, where, f"It is left out: the editor does not have {uses}.")
+        more = {}
+    if kept := {**more, **members.left()}:
+        left[name] = kept
+    return scorer_id
+
+
+def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> str | None:
+    kind = next((one for one in _STRINGS if given.peek(one)), None)
+    value = None if kind is None else given.peek(kind)
+    text = "{{groundTruth}}" if value == "{{expected}}" else literal(value, "curly")
+    if kind is None or text is None:
+        message = "It is left out: its value is no text, or has variables that a scorer does not know."
+        scorers.collection.lose(LEFT_OUT, where, message)
+        return None
+    given.skip(kind)
+    if kind == "equals":  # the others ignore case in the source, too
+        return scorers.add(name, kind, {"value": text, "trim": False})
+    if kind == "contains":
+        return scorers.add(name, kind, {"values": [text], "ignoreCase": True})
+    return scorers.add(name, kind, {"value": text, "ignoreCase": True})
+
+
+def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str | None, dict[str, Any]]:
+    """Return the id of a judge, and what is left of its parts."""
+    choices, left = [], {}
+    for number, one in enumerate(given.objects("choices"), 1):
+        choice = Members(one, scorers.collection, f"{where}, choice {number}")
+        score = choice.peek("score")
+        is_score = isinstance(score, int | float) and not isinstance(score, bool)
+        if isinstance(choice.peek("choice"), str) and is_score:
+            choice.skip("score")
+            choices.append({"label": choice.text("choice"), "score": score, "passes": score > 0})
+        if kept := choice.left():
+            left[str(number)] = kept
+    system, prompt = given.text("systemPrompt"), given.text("prompt")
+    instructions = "\n\n".join(one for one in (system, prompt) if one.strip())
+    named = given.take("modelId")
+    model = models.model_from(named, scorers.collection, where)
+    scorer_id = scorers.judge(name, instructions, choices, model, None)
+    lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
+    return scorer_id, {**nested(choices=left), **models.without_place(named, model), **lost}

@@ -1,0 +1,211 @@
+"""`.prompty` files: a head in YAML, and messages that begin with `system:` or the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from editor_client.shared import canonical, tags
+from editor_client.transfer.importing import credentials, models
+from editor_client.transfer.importing.agents import AgentReader
+from editor_client.transfer.importing.collection import Collection, an_object, shown
+from editor_client.transfer.importing.documents import Documents
+from editor_client.transfer.importing.front_matter import messages_in, note_unresolved, parted
+from editor_client.transfer.importing.members import Members, nested
+from editor_client.transfer.importing.templates import Language
+
+SYSTEM: Final = "prompty"
+ENDINGS: Final = (".prompty",)
+MARKER: Final = re.compile(r"\s*(?:---|\+\+\+)\s*")
+"""A line before or after the head; the two need not be the same."""
+_ROLE: Final = re.compile(
+    r"^[ \t]*+(?:\#[ \t]*+)?(?P<role>system|developer|user|assistant|tool|function)"
+    r"[ \t]*+(?:\[(?P<about>[^\]\n]{0,200})\][ \t]*+)?:[ \t]*+$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LANGUAGES: Final[Mapping[str, Language]] = {
+    "jinja2": "jinja2",
+    "nunjucks": "jinja2",
+    "mustache": "mustache",
+    "handlebars": "handlebars",
+    "none": "none",
+}
+_TYPES: Final = {
+    "string": "string",
+    "integer": "integer",
+    "float": "number",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "array",
+    "object": "object",
+}
+_PROVIDERS: Final = {"azure_openai": "azure", "azure": "azure", "openai": "openai", "anthropic": "anthropic"}
+
+
+def read(documents: Documents) -> Collection:
+    """Return the prompts in a file, or in the files of a folder; a file's path is the name of its prompt."""
+    collection = Collection(SYSTEM)
+    for path in documents.files(ENDINGS):
+        _read_file(documents.text(path), documents.stem(path, ENDINGS), collection)
+    return collection
+
+
+def _read_file(text: str, name: str, collection: Collection) -> None:
+    parts = parted(text, name, marker=MARKER)
+    if parts.line == 1 and parted(text, name, marker=MARKER, with_comments=True).comments:
+        lost = "Comments stand before the head, so that Prompty takes it for a part of the prompt."
+        collection.lose("head", name, lost)
+    head = Members(parts.head, collection, name)
+    note_unresolved(canonical.dump(parts.head), collection, f"{name}, head")
+    note_unresolved(parts.body, collection, name, parts.line)
+    display, plain = head.text("displayName"), head.text("name")
+    description = head.text("description") or None
+    inputs = _inputs(head)
+    reader = AgentReader(
+        collection,
+        name,
+        _language(head, collection, name),
+        is_path=True,
+        title=display or plain,
+        description=description,
+        more_names=sorted(inputs),
+    )
+    model, settings, extra = _model(head, collection, name)
+    about = head.members("metadata")
+    labels = head.take("tags", about.take("tags"))
+    if display and plain and display != plain:
+        extra["name"] = plain
+    schema, left = _schema(inputs, collection, name)
+    extra |= nested(inputs=left, metadata=about.left())
+    messages = messages_in(parts, _ROLE, "system")
+    for number, message in enumerate(messages, 1):
+        if message.left:
+            said = shown(message.left["about"])
+            lost = f"The attributes of the message are left out: {said}. metadata.import has them."
+            collection.lose("message", f"{name}, message {number}", lost)
+    reader.add(
+        messages,
+        model=model,
+        settings=settings,
+        extra={**extra, **head.left()},
+        more={"requestContextSchema": schema} if schema else {},
+    )
+    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
+
+
+def _language(head: Members, collection: Collection, name: str) -> Language:
+    given = head.peek("template")
+    about = an_object(given)
+    kind = an_object(about.get("format")).get("kind", about.get("format", about.get("kind", given)))
+    found = _LANGUAGES.get(str(kind).lower()) if isinstance(kind, str) else "jinja2"
+    if found is None:
+        message = f"The template language {shown(kind)!r} is not known: all of it stays as text."
+        collection.lose("template_language", name, message)
+        return "none"
+    if given in (kind, {"format": kind}, {"kind": kind}, {"format": {"kind": kind}}):
+        head.skip("template")
+    return found
+
+
+def _model(
+    head: Members, collection: Collection, name: str
+) -> tuple[dict[str, Any] | None, dict[str, Any], dict[str, Any]]:
+    """Take the model: return it, its settings, and what else is said of it; never its connection."""
+    where = f"{name}, model"
+    given = head.peek("model")
+    about = Members({"id": given} if isinstance(given, str) else an_object(given), collection, where)
+    if isinstance(given, str | dict):
+        head.skip("model")
+    old = about.mapping("configuration")
+    options = about.members("options" if "options" in about else "parameters")
+    settings = models.settings_in(options)
+    if about.peek("connection") or old:
+        collection.lose(
+            "credential",
+            f"{where}.{'connection' if about.peek('connection') else 'configuration'}",
+            "The connection is left out.",
+        )
+    about.skip("connection")
+    kind = about.take("apiType", about.take("api", "chat"))
+    found = next((old[key] for key in ("azure_deployment", "name", "model") if old.get(key)), None)
+    identifier = about.take("id", found)
+    provider = about.take("provider", _PROVIDERS.get(str(old.get("type"))))
+    reason = ""
+    if kind not in ("chat", "responses"):
+        reason = f"it is one of the type {shown(kind)}"
+    elif isinstance(identifier, str) and "${" in identifier:
+        reason = f"{shown(identifier)} is not resolved"
+    model = None
+    if reason:
+        collection.lose("model", where, f"The model is left out: {reason}.")
+    else:
+        model = models.model_from(identifier, collection, where, provider=provider)
+    extra = nested(options=options.left(), modelOptions=about.left())
+    if model is None and identifier is not None:
+        kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
+        extra["model"] = credentials.without(kept, collection, where)
+    elif kind != "chat":
+        collection.lose("model", where, f"That it is asked by the type {shown(kind)!r} is left out.")
+        extra["apiType"] = kind
+    return model, settings, extra
+
+
+def _inputs(head: Members) -> dict[str, Any]:
+    """Take the inputs by name, from a list or an object; a value alone is an example."""
+    given = head.peek("inputs")
+    if isinstance(given, list):
+        named = {
+            one["name"]: one for one in given if isinstance(one, dict) and isinstance(one.get("name"), str)
+        }
+        if len(named) == len(given):
+            head.skip("inputs")
+        return {
+            name: {key: value for key, value in one.items() if key != "name"} for name, one in named.items()
+        }
+    return {
+        name: one if isinstance(one, dict) else {"example": one}
+        for name, one in head.mapping("inputs").items()
+    }
+
+
+def _schema(
+    inputs: Mapping[str, Mapping[str, Any]], collection: Collection, name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the schema of contexts for the inputs that have a type, and what has no place in it."""
+    properties: dict[str, Any] = {}
+    required = []
+    left: dict[str, Any] = {}
+    for key, one in inputs.items():
+        members = Members(dict(one), collection, f"{name}, inputs.{key}")
+        if found := _property(members):
+            properties[key] = credentials.without(found, collection, f"{name}, inputs.{key}")
+            if members.take("required") is True:
+                required.append(key)
+        elif kind := members.peek("kind") or members.peek("type"):
+            lost = f"The input {shown(key)!r} of the kind {shown(kind)} is left out."
+            collection.lose("input", name, lost)
+        if kept := members.left():
+            left[key] = kept
+    if not properties:
+        return {}, left
+    schema = {"type": "object", "properties": properties}
+    return {**schema, **({"required": required} if required else {})}, left
+
+
+def _property(members: Members) -> dict[str, Any]:
+    """Take what the schema of an input can say; nothing if its kind is not one of JSON Schema."""
+    word = "kind" if "kind" in members else "type"
+    kind = members.peek(word)
+    if not isinstance(kind, str) or kind not in _TYPES:
+        return {}
+    members.skip(word)
+    found: dict[str, Any] = {"type": _TYPES[kind]}
+    for word in ("description", "default"):
+        if members.peek(word) is not None:
+            found[word] = members.take(word)
+    if members.peek("example") is not None:
+        found["examples"] = [members.take("example")]
+    if isinstance(members.peek("enumValues"), list):
+        found["enum"] = members.listed("enumValues")
+    return found

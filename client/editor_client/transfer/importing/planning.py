@@ -1,0 +1,291 @@
+"""What an import would make: compared with the editor, and written down before anything is changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from editor_client.calls import SEGMENTS
+from editor_client.errors import NotFound
+from editor_client.shared import canonical, dataset_items, ids
+from editor_client.shared.clipping import clipped
+from editor_client.shared.instructions import placeholders, referenced_blocks, split
+from editor_client.sync import Client
+from editor_client.transfer.comparison import Remote, fetch
+from editor_client.transfer.folder import Place
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Config,
+    Dataset,
+    Resource,
+    Snapshot,
+    Unreadable,
+    id_problem,
+    shown,
+)
+from editor_client.transfer.importing.datasets import plan_dataset
+from editor_client.transfer.importing.fetching import is_address
+from editor_client.transfer.importing.judging import Judge, metadata_of
+
+FORMAT: Final = "editor-import-plan/1"
+ORDER: Final = ("scorer", "promptBlock", "agent")
+"""What is referred to is made before what refers to it."""
+UNMADE: Final = frozenset({"conflict", "refused"})
+"""The actions that make nothing, although something would have to be made."""
+Action = dict[str, Any]
+
+
+def make_plan(
+    client: Client, collection: Collection, *, path: str, workspace: str | None = None, prefix: str = ""
+) -> dict[str, Any]:
+    """Return the plan, as JSON: what would be made, what is equal already, and every loss.
+
+    `prefix` is put before all ids and before the names of datasets. What would be made is checked by the
+    server as its creation would be. Raises `Unreadable` if the workspace is not clear, or an id is not valid
+    or there twice.
+    """
+    _refuse_namesakes(collection)
+    workspace_id = workspace or _only_workspace(client)
+    judge = Judge(client, collection, workspace_id)
+    resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
+    actions: list[Action] = []
+    for one in resources:
+        action = _plan_resource(client, one, judge)
+        named = {
+            target for version in action["versions"] for _, target in referenced_blocks(version["config"])
+        }
+        actions.append(_without_namesakes(action, named, actions))
+    unmade = {one["id"] for one in actions if one["kind"] == "scorer" and one["action"] in UNMADE}
+    source = canonical.digest(path if is_address(path) else Path(path).resolve().as_posix())[:16]
+    datasets = [
+        plan_dataset(
+            client,
+            _dataset(one, prefix, collection, unmade, judge.filled_in),
+            collection,
+            workspace_id,
+            source,
+        )
+        for one in collection.datasets
+    ]
+    plan = {
+        "format": FORMAT,
+        "source": {"system": collection.system, "path": path},
+        "workspaceId": workspace_id,
+        "resources": actions,
+        "datasets": datasets,
+        "losses": [loss.as_dict() for loss in collection.all_losses()],
+    }
+    return {**plan, "planDigest": canonical.digest(plan)}
+
+
+def _without_namesakes(action: Action, named: set[str], actions: Sequence[Action]) -> Action:
+    """Return an action, or a conflict if it names a block that is not made: its id is something else's."""
+    taken = {one["id"] for one in actions if one["kind"] == "promptBlock" and one["action"] in UNMADE} & named
+    if not taken or action["action"] not in {"create", "update"}:
+        return action
+    reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
+    return {**action, "versions": [], "published": None, "action": "conflict", "reason": reason}
+
+
+def checked(plan: Any) -> Mapping[str, Any]:
+    """Return a plan that is as it was written; raises `Unreadable` for anything else."""
+    if not isinstance(plan, dict) or plan.get("format") != FORMAT:
+        raise Unreadable(f"This is no plan of the form {FORMAT}.")
+    content = {name: value for name, value in plan.items() if name != "planDigest"}
+    lists = ("resources", "datasets", "losses")
+    if not all(isinstance(plan.get(name), list) for name in lists):
+        raise Unreadable("The plan lacks its lists of resources, datasets and losses.")
+    if plan.get("planDigest") != canonical.digest(content):
+        raise Unreadable("The plan was changed after it was made: its planDigest does not fit. Plan again.")
+    return plan
+
+
+def origin_of(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `metadata.origin` for a version: its system, name and number, and the digest of its content."""
+    number = snapshot.get("version")
+    digest = canonical.digest(snapshot["config"])
+    return {"system": system, "name": name, "version": number, "digest": digest}
+
+
+def _refuse_namesakes(collection: Collection) -> None:
+    named = Counter(f"{one.kind} {one.id}" for one in collection.resources)
+    named.update(f"dataset {one.name}" for one in collection.datasets)
+    twice = next((name for name, count in named.items() if count > 1), None)
+    if twice is not None:
+        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
+
+
+def _only_workspace(client: Client) -> str:
+    found = [one.id for one in client.me().workspaces]
+    if len(found) != 1:
+        names = ", ".join(found) or "none by membership"
+        raise Unreadable(f"--workspace is required: the key reaches {names}.")
+    return found[0]
+
+
+def _prefixed(collection: Collection, prefix: str) -> Iterable[Resource]:
+    for one in collection.resources:
+        resource_id = prefix + one.id
+        if problem := id_problem(resource_id):
+            raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
+        yield Resource(**{**vars(one), "id": resource_id, "snapshots": _with_prefix(one.snapshots, prefix)})
+
+
+def _with_prefix(snapshots: Sequence[Snapshot], prefix: str) -> list[Snapshot]:
+    """Return the versions with the prefix in their references, too."""
+    return [Snapshot(**{**vars(one), "config": _referring(one.config, prefix)}) for one in snapshots]
+
+
+def _referring(config: Config, prefix: str) -> Config:
+    instructions = config.get("instructions")
+    if isinstance(instructions, list):
+        blocks = [
+            {**block, "id": prefix + block["id"]} if block["type"] == "prompt_block_ref" else block
+            for block in instructions
+        ]
+        return {**config, "instructions": blocks}
+    return config
+
+
+def _dataset(
+    dataset: Dataset, prefix: str, collection: Collection, unmade: set[str], filled_in: set[str]
+) -> Dataset:
+    """Return a dataset with the prefix, without scorers that are not made, and with a name that it can have.
+
+    Scorers that are to be filled in are not among those that all its items have.
+    """
+    name = dataset_items.composed_name(prefix + dataset.name)
+    if problem := dataset_items.name_problem(name):
+        name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
+        message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
+        collection.lose("name", dataset.name, message)
+    for one in sorted(unmade & {prefix + one for one in _scorers_of(dataset)}):
+        message = f"The scorer {shown(one)} is not made: the dataset does without it."
+        collection.lose("scorer", dataset.name, message)
+    scorers = [prefix + one for one in dataset.scorer_ids]
+    return replace(
+        dataset,
+        stored_name=name,
+        scorer_ids=[one for one in scorers if one not in unmade | filled_in],
+        agent_ids=[prefix + one for one in dataset.agent_ids],
+        items=[_scored_with(item, prefix, unmade) for item in dataset.items],
+    )
+
+
+def _scorers_of(dataset: Dataset) -> set[str]:
+    return {*dataset.scorer_ids, *(one for item in dataset.items for one in item.get("scorerIds", ()))}
+
+
+def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapping[str, Any]:
+    if "scorerIds" not in item:
+        return item
+    named = [prefix + one for one in item["scorerIds"] if prefix + one not in unmade]
+    rest = {name: value for name, value in item.items() if name != "scorerIds"}
+    return {**rest, "scorerIds": named} if named else rest
+
+
+def _plan_resource(client: Client, one: Resource, judge: Judge) -> Action:
+    there = fetch(client, Place(SEGMENTS[one.kind], one.id))
+    collection = judge.collection
+    reason, first, versions = _taken(client, one, there, judge.workspace_id), 0, _versions(one, collection)
+    action = "conflict"
+    if not reason:
+        action, reason, first = _decision(one, collection.system, there, versions)
+    if action in {"create", "update"}:
+        one, refusal = judge.mended(one, is_there=there is not None)
+        versions = _versions(one, collection)
+        action, reason, first = _decision(one, collection.system, there, versions)
+        if refusal is not None and action in {"create", "update"}:
+            action, reason, first = refusal.action, refusal.reason, 0
+    metadata = metadata_of(one)
+    changes = action in {"create", "update"}
+    published = None if one.published is None or not changes else versions[one.published]
+    return {
+        "action": action,
+        "kind": one.kind,
+        "id": one.id,
+        "name": one.name,
+        **({"reason": reason} if reason else {}),
+        "latestVersionId": None if there is None else there.record.latest_version_id,
+        "metadata": metadata,
+        "versions": versions[first:] if changes else [],
+        "published": published,
+    }
+
+
+def _versions(one: Resource, collection: Collection) -> list[dict[str, Any]]:
+    return [
+        {"version": snapshot.number, "config": snapshot.config, "changeMessage": snapshot.message}
+        | ({"labels": labels} if (labels := _labels(snapshot, one, collection)) else {})
+        for snapshot in one.snapshots
+    ]
+
+
+def _labels(snapshot: Snapshot, one: Resource, collection: Collection) -> list[str]:
+    kept = []
+    for label in snapshot.labels:
+        if ids.label_problem(label) is None:
+            kept.append(label)
+        else:
+            message = f"The label {shown(label)!r} is left out: {ids.label_problem(label)}."
+            collection.lose("label", one.name, message)
+    return kept
+
+
+def _decision(
+    one: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
+) -> tuple[str, str, int]:
+    """Return what to do, why, and from which version on; `there` is in the workspace of the import."""
+    if there is None:
+        return "create", "", 0
+    if canonical.same(_spelled(there.newest), _spelled(versions[-1]["config"])):
+        return "unchanged", "", 0
+    origin = there.record.metadata.get("origin")
+    if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, one.name):
+        return "conflict", "The id is taken by something of another origin; choose a --prefix.", 0
+    if origin == origin_of(system, one.name, versions[-1]):
+        return "unchanged", "It was changed here since it was imported.", 0
+    numbers = [version["version"] for version in versions]
+    known = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
+    first = known if 0 < known < len(versions) else len(versions) - 1
+    changed_here = canonical.digest(there.newest) != origin.get("digest")
+    return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
+
+
+def _spelled(config: Config) -> Config:
+    """Return a configuration with its placeholders spelled in one way: `{{ name }}` is `{{name}}`."""
+    spelled = dict(config)
+    if isinstance(config.get("instructions"), list):
+        spelled["instructions"] = [
+            {**block, "content": _spelled_text(block["content"])} if "content" in block else block
+            for block in config["instructions"]
+        ]
+    if "content" in config:
+        spelled["content"] = _spelled_text(config["content"])
+    return spelled
+
+
+def _spelled_text(template: str) -> str:
+    named = placeholders(template)
+    # No text holds NUL.
+    return "".join(f"\0{canonical.dump(next(named))}" if filled else text for text, filled in split(template))
+
+
+def _taken(client: Client, one: Resource, there: Remote | None, workspace_id: str) -> str:
+    """Return why the id cannot be had in the workspace; empty if it can."""
+    if there is not None:
+        elsewhere = there.record.workspace_id != workspace_id
+        return "The id is taken in another workspace; choose a --prefix." if elsewhere else ""
+    if one.kind == "agent" and _is_code_defined(client, one.id):
+        return "An agent of this id is defined in code; choose a --prefix."
+    return ""
+
+
+def _is_code_defined(client: Client, agent_id: str) -> bool:
+    try:
+        return client.get_agent(agent_id).details().source == "code"
+    except NotFound:
+        return False

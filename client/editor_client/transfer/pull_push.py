@@ -1,0 +1,203 @@
+"""`pull`, `push` and `diff` for a folder, file by file.
+
+Changes are not overwritten: neither a locally edited file, nor versions saved on the server since the file
+was pulled. Such a file is a conflict, unless `force` is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from editor_client.errors import EditorError, Unauthorized, Unreachable
+from editor_client.manage.kinds import KINDS
+from editor_client.manage.records import Record
+from editor_client.manage.stored import creation, edit
+from editor_client.pages import Pages
+from editor_client.shared import canonical
+from editor_client.sync import Client
+from editor_client.transfer.comparison import Remote, State, changes, compare, difference, fetch, handle
+from editor_client.transfer.folder import Agreement, Config, Folder, FolderError, Place
+
+LEFT = {State.BEHIND, State.GONE}
+"""Not edited locally, so that there is nothing to push: the change is on the server."""
+
+
+@dataclass
+class Report:
+    """The results and problems, in lines for people."""
+
+    lines: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def say(self, what: str, place: Place, why: str = "") -> None:
+        """Add a line about a file."""
+        self.lines.append(f"{what}: {place.name}" + (f" ({why})" if why else ""))
+
+    def complain(self, place: Place, why: object) -> None:
+        """Add a problem."""
+        self.problems.append(f"{place.name}: {why}")
+
+
+@dataclass(kw_only=True)
+class PullPush:
+    """A folder, a server, and whether conflicts are overwritten."""
+
+    client: Client
+    folder: Folder
+    workspace: str | None = None
+    force: bool = False
+    report: Report = field(default_factory=Report)
+
+    def pull(self) -> None:
+        """Write the published resources to files; remove the files of those no longer published."""
+        published = self._published()
+        with self._saving_agreements():
+            self._each(published, self._pull_one)
+            self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
+
+    def push(self, *, message: str | None = None, publish: bool = False) -> None:
+        """Save the files that differ, as drafts or, if requested, published; nothing is deleted.
+
+        Raises `FolderError` before anything is saved if a file has no configuration.
+        """
+        files = self._files()
+        with self._saving_agreements():
+            self._each(files, lambda place: self._push_one(place, files[place], message, publish=publish))
+
+    def diff(self) -> bool:
+        """Show how files and server differ, without changing either; return whether they differ."""
+        files = self._files()
+        differ = [self._diff_one(place, here) for place, here in files.items()]
+        absent = [place for place in self._published() if place not in files]
+        for place in absent:
+            self.report.say(State.ONLY_THERE.value, place)
+        return any(differ) or bool(absent)
+
+    # One file
+
+    def _pull_one(self, place: Place) -> None:
+        there = fetch(self.client, place)
+        if there is None or there.published is None:
+            return  # it was published when the list was made
+        here = self._here(place)
+        state = compare(self.folder, place, here, there)
+        is_mine = state in {State.EDITED, State.CONFLICT, State.DRAFT}
+        if is_mine and not self.force:
+            if state is not State.DRAFT and (state is State.CONFLICT or place not in self.folder.agreed):
+                self.report.complain(place, "changed here and on the server; --force takes the server's")
+            else:
+                self.report.say("kept", place, state.value)
+            return
+        if state is not State.SAME:
+            self.folder.write(place, canonical.file_text(there.published))
+            self.report.say("new" if here is None else "updated", place)
+        self.folder.agreed[place] = there.agreement(there.published)
+
+    def _drop_one(self, place: Place) -> None:
+        here, there = self._here(place), fetch(self.client, place)
+        if there is not None and there.published is not None:
+            return  # of another workspace, or published since the list was made
+        if here is not None:
+            state = compare(self.folder, place, here, there)
+            if state not in LEFT:
+                self.report.say("kept", place, state.value)
+                return
+            self.folder.remove(place)
+            self.report.say("removed", place, "not published any more")
+        del self.folder.agreed[place]
+
+    def _push_one(self, place: Place, here: Config, message: str | None, *, publish: bool) -> None:
+        there = fetch(self.client, place)
+        state = compare(self.folder, place, here, there)
+        if state is State.CONFLICT and not self.force:
+            what = "gone from the server" if there is None else state.value
+            self.report.complain(place, f"edited here, {what}; --force saves it all the same")
+        elif state in LEFT and not self.force:
+            self.report.say("left", place, state.value)
+        elif there is None:
+            record = self._create(place, here, message, publish=publish)
+            self._agree("created", place, here, record, publish=publish)
+        elif state is State.SAME or (state is State.DRAFT and not publish):
+            self.folder.agreed[place] = there.agreement(here)
+        else:
+            record = self._save(place, here, there, message, publish=publish)
+            self._agree("saved", place, here, record, publish=publish)
+
+    def _diff_one(self, place: Place, here: Config) -> bool:
+        there = fetch(self.client, place)
+        state = compare(self.folder, place, here, there)
+        if state is State.SAME:
+            return False
+        self.report.say(state.value, place)
+        if state is not State.DRAFT:
+            self.report.lines += difference(place, here, there.newest if there else None)
+        return state is not State.DRAFT
+
+    # Helpers
+
+    def _files(self) -> dict[Place, Config]:
+        return {place: self.folder.read(place) for place in self.folder.places()}
+
+    @contextmanager
+    def _saving_agreements(self) -> Iterator[None]:
+        """Save the agreements, even if the work was interrupted."""
+        try:
+            yield
+        finally:
+            self.folder.save()
+
+    def _each(self, places: Iterable[Place], work: Callable[[Place], None]) -> None:
+        """Do the work for each file; an error with one does not prevent the others."""
+        for place in places:
+            try:
+                work(place)
+            except (Unauthorized, Unreachable):
+                raise
+            except (EditorError, FolderError) as error:
+                self.report.complain(place, error)
+
+    def _published(self) -> list[Place]:
+        filters = {"status": "published", "per_page": 1000}
+        if self.workspace is not None:
+            filters["workspace_id"] = self.workspace
+        published = []
+        for segment, kind in KINDS.items():
+            records = self.client.iterate(Pages.of(f"/stored/{segment}", kind.page, filters))
+            published += [Place(segment, one) for one in sorted(record.id for record in records)]
+        return published
+
+    def _here(self, place: Place) -> Config | None:
+        try:
+            return self.folder.read(place)
+        except FileNotFoundError:
+            return None
+
+    def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
+        about = {"workspaceId": self.workspace, "changeMessage": message}
+        given = {name: value for name, value in about.items() if value is not None}
+        fields = {**here, **given, "autoPublish": publish, "id": place.id}
+        created: Record = self.client.perform(creation(KINDS[place.kind], fields))
+        return created
+
+    def _save(
+        self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool
+    ) -> Record:
+        fields = {**changes(here, there.newest), "autoPublish": publish}
+        if message is not None:
+            fields["changeMessage"] = message
+        if there.has_other_draft(self.folder.agreed.get(place)):
+            self.report.say("replaced", place, "the draft of others stays in the history")
+        base = None if self.force else there.record
+        saved: Record = self.client.perform(edit(handle(self.client, place), fields, base))
+        return saved
+
+    def _agree(self, what: str, place: Place, here: Config, record: Record, *, publish: bool) -> None:
+        self.folder.agreed[place] = Agreement(
+            digest=canonical.digest(here),
+            active=record.active_version_id,
+            latest=record.latest_version_id,
+        )
+        self.report.say(what, place, "published" if publish else "a draft")
+        self.report.lines += [f"  {notice.message}" for notice in record.warnings]

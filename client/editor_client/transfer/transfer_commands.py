@@ -1,0 +1,152 @@
+"""`editor import`: prompts of other systems, planned and then applied. `editor export`: prompts for them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from editor_client.shared import canonical, ids
+from editor_client.shared.errors import Invalid
+from editor_client.sync import Client
+from editor_client.transfer.commands import DONE, REFUSED, UNDONE, reporting_errors
+from editor_client.transfer.exporting import langfuse, prompt_yml, promptfoo
+from editor_client.transfer.exporting.published import Reader
+from editor_client.transfer.importing.applying import Application
+from editor_client.transfer.importing.collection import Unreadable, shown
+from editor_client.transfer.importing.formats.table import SOURCES, collected
+from editor_client.transfer.importing.planning import UNMADE, checked, make_plan
+from editor_client.transfer.importing.yaml_text import MissingExtra
+
+EPILOG: Final = """\
+exit codes:
+  0  it is done
+  1  something is left out, because an id is taken or has changed since the plan was made
+  2  wrong usage, or a source or a plan that cannot be read
+  4  the server has refused, or does not answer
+"""
+EXPORT_EPILOG: Final = """\
+exit codes:
+  0  it is done; standard error names what the format does not have
+  2  wrong usage, or a file that cannot be written
+  4  the server has refused, or does not answer; or there is no such agent
+"""
+FORMATS: Final = ("promptfoo", "prompt-yml", "langfuse")
+
+
+def add_to(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
+    """Add the parsers of the commands."""
+    parser = commands.add_parser(
+        "import",
+        help="plan and apply the import of files of other systems",
+        usage="editor import SOURCE PATH --plan FILE | editor import --apply FILE [--release TITLE]",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "source", nargs="?", metavar="SOURCE", choices=[*SOURCES, None], help=", ".join(SOURCES)
+    )
+    parser.add_argument(
+        "path", nargs="?", metavar="PATH", help="a file, a folder, or the address of a server"
+    )
+    parser.add_argument("--plan", type=Path, metavar="FILE", help="write what would be made; change nothing")
+    parser.add_argument("--workspace", metavar="ID", help="where it is made; the key's only one by default")
+    parser.add_argument("--prefix", default="", metavar="TEXT", help="put before all ids, such as team/")
+    parser.add_argument("--apply", type=Path, metavar="FILE", help="make the drafts of a plan, and a release")
+    parser.add_argument("--release", metavar="TITLE", help="the title of the release")
+    add_server(parser)
+    _add_export(commands, add_server)
+    parser.set_defaults(command=reporting_errors(_import, Unreadable, MissingExtra), usage_error=parser.error)
+
+
+def _add_export(commands: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write published agents in the format of another system",
+        epilog=EXPORT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("form", metavar="FORMAT", choices=FORMATS, help=", ".join(FORMATS))
+    parser.add_argument("agents", nargs="+", metavar="AGENT")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        type=Path,
+        metavar="F",
+        help="a file; for several agents as prompt-yml a folder; standard output by default",
+    )
+    add_server(parser)
+    parser.set_defaults(command=reporting_errors(_export, MissingExtra), usage_error=parser.error)
+
+
+def _export(client: Client, given: argparse.Namespace) -> int:
+    agents = list(dict.fromkeys(given.agents))
+    is_folder = given.form == "prompt-yml" and (len(agents) > 1 or (given.output and given.output.is_dir()))
+    if is_folder and given.output is None:
+        given.usage_error("several agents as prompt-yml are several files: give a folder with -o")
+    reader = Reader(client)
+    published = [reader.read(agent) for agent in agents]
+    if given.form == "prompt-yml":
+        texts = {f"{ids.encode(one.id)}.prompt.yml": prompt_yml.write(one, reader) for one in published}
+    else:
+        write = langfuse.write if given.form == "langfuse" else promptfoo.write
+        texts = {"": write(published, reader)}
+    for name, text in texts.items():
+        if given.output is None:
+            sys.stdout.write(text)
+            continue
+        path = given.output / name if is_folder else given.output
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for loss in reader.losses.all_losses():
+        sys.stderr.write(f"{loss.code}: {loss.where}: {loss.message}\n")
+    return DONE
+
+
+def _import(client: Client, given: argparse.Namespace) -> int:
+    plans = given.source is not None and given.path is not None and given.plan is not None
+    applies = given.source is None and given.plan is None and given.apply is not None
+    if plans == applies or (plans and (given.apply or given.release)):
+        given.usage_error("give SOURCE PATH --plan FILE, or --apply FILE")
+    if applies:
+        return _apply(client, given)
+    collection = collected(given.source, given.path)
+    plan = make_plan(client, collection, path=given.path, workspace=given.workspace, prefix=given.prefix)
+    given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
+    _print_plan(plan)
+    planned = [*plan["resources"], *plan["datasets"]]
+    return UNDONE if any(one["action"] in UNMADE for one in planned) else DONE
+
+
+def _apply(client: Client, given: argparse.Namespace) -> int:
+    try:
+        plan = checked(canonical.parse_file(given.apply.read_bytes(), field=given.apply.name))
+    except Invalid as error:
+        raise Unreadable(str(error)) from None
+    report = Application(client, plan).run(given.release)
+    for line in report.lines:
+        sys.stdout.write(f"{line}\n")
+    for problem in report.problems:
+        sys.stderr.write(f"error: {problem}\n")
+    if report.refused:
+        return REFUSED
+    return UNDONE if report.problems else DONE
+
+
+def _print_plan(plan: Mapping[str, Any]) -> None:
+    """Print what would be made, a line for each resource and dataset, and every loss."""
+    named = [(one, f"{one['kind']} {shown(one['id'])}") for one in plan["resources"]]
+    named += [(one, f"dataset {shown(one['name'])}, {len(one['items'])} items") for one in plan["datasets"]]
+    for action, name in named:
+        reason = f": {action['reason']}" if "reason" in action else ""
+        sys.stdout.write(f"{action['action']}: {name}{reason}\n")
+    for loss in plan["losses"]:
+        line = f", line {loss['line']}" if "line" in loss else ""
+        sys.stdout.write(f"{loss['code']}: {loss['where']}{line}: {loss['message']}\n")
+    counts = Counter(one["action"] for one, _ in named)
+    total = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "nothing"
+    sys.stdout.write(f"{total}; {len(plan['losses'])} losses; {json.dumps(plan['planDigest'])}\n")
