@@ -47,7 +47,6 @@ class Collection(Resources[R]):
     version = reading.version
     compare = reading.compare
     export = reading.export
-    check_publish = impact.check_publish
     dependents = impact.dependents
     dependents_count = impact.dependents_count
 

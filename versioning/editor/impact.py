@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NoReturn, TypeVar
 
 from editor_client.shared.configurations import message_or
 
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Invalid, VersioningError
+from versioning.domain.errors import Invalid
 from versioning.domain.selectors import Status
-from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
-from versioning.editor.reading import find, known_fields, version
+from versioning.editor.reading import find, known_fields
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, VersionedResource
 from versioning.serving.dependents import Dependents, count_of_dependents, dependents_of
-from versioning.serving.resolution import Resolved
 
 R = TypeVar("R", bound=VersionedResource)
-
-
-def check_publish(
-    resources: Resources[R], resource_id: str, version_id: str, *, by: Who = APPLICATION
-) -> tuple[Resolved[R], VersioningError | None]:
-    """Return the version, the warnings that publishing it would give, and the gate's refusal, if any.
-
-    The gate never refuses the version that is already live.
-    """
-    by = caller_of(by)
-    found = version(resources, resource_id, version_id, by=by)
-    refusal = None
-    if found.version.version_id != found.resource.active_id:
-        request = PublishRequest(resource=found.resource, version=found.version, caller=by)
-        refusal = gate.refusal(request, resources.code)
-    return replace(found, warnings=resources.warnings(found.resource, found.version, by)), refusal
 
 
 def dependents(
