@@ -128,6 +128,11 @@ class Parts(NamedTuple):
     """Whether it takes little to evaluate in any context that is small."""
     parts: Mapping[str, Any]
 
+    @classmethod
+    def of(cls, content: tuple[Any, ...]) -> Parts | None:
+        """Return the parts in a cached answer; None for a response, which begins with its status."""
+        return cls._make(content) if isinstance(content[0], str) else None
+
     def response(self, asked: Asked) -> tuple[Any, ...] | None:
         """Return the values of a `CachedResponse` to a request with a context.
 
@@ -305,9 +310,8 @@ def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry
     found = cache.find(digest + key.rights) or cache.find(digest + key.person)
     if found is None:
         return None
-    content = found.content
-    if isinstance(content[0], str):  # where a response has its status
-        parts = Parts._make(content)
+    content, parts = found.content, Parts.of(found.content)
+    if parts is not None:
         if parts.is_quick and asked.has_small_context:
             return CacheEntry(timed, found, (), (parts, asked))
         content = parts.response(asked) if keys.is_right(timed, log.reached) else None
