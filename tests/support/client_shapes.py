@@ -93,6 +93,9 @@ RECORDS: Final = {
     "DeliveryPage": "DeliveryPage",
 }
 """The schemas of answers, each behind those that it names."""
+SNAPSHOTS: Final = {"Agent": "an agent", "PromptBlock": "a prompt block"}
+SHARED: Final = {"name", "description", "requestContextSchema"}
+"""The fields that snapshots of several kinds have."""
 BASES: Final = {
     "ItemRevision": "ItemRecord",
     "NewInvitation": "InvitationRecord",
@@ -181,6 +184,7 @@ from dataclasses import field
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import ResourceKind
+from editor_client.manage.records import Blocks, Conditional, Instructions, SharedArguments, SharedFields
 from editor_client.pages import Page, Paging
 from editor_client.reads.log import LogEvent, Reference
 from editor_client.result import CachedResult, Notice, Result, Success
@@ -199,9 +203,24 @@ class Shapes:
 
     def module(self) -> str:
         """Return the text of the module."""
-        classes = [*self._records(), *self._arguments(), *self._filters()]
+        classes = [*self._snapshots(), *self._records(), *self._arguments(), *self._filters()]
         enums = [f"{name} = {values}" for name, values in sorted(self._enums.items())]
         return "\n".join([_HEAD, *enums, "", "", "\n\n\n".join(classes), ""])
+
+    def _snapshots(self) -> Iterator[str]:
+        """Yield the fields of the snapshots of agents and prompt blocks, as results and as arguments."""
+        for kind, noun in SNAPSHOTS.items():
+            snapshot = self._schemas[f"{kind}ToExport"]["properties"].keys() - SHARED
+            members = self._schemas[f"{kind}Update"]["properties"].items()
+            own = [(key, value) for key, value in members if key in snapshot]
+            fields = [f"{to_snake(key)}: {self._type(value)}".removesuffix(" | None") for key, value in own]
+            optional = [field if field.endswith("Any") else f"{field} | None" for field in fields]
+            about = _docstring(f"The fields of the snapshot of {noun}.")
+            yield _indented(
+                [f"class {kind}Fields(SharedFields):", about, *(f"{one} = None" for one in optional)]
+            )
+            about = f"The fields of the snapshot of {noun} as arguments."
+            yield self._typed_dict(f"{kind}Arguments", "SharedArguments", about, own, "Sequence")
 
     def _records(self) -> Iterator[str]:
         for name, own in RECORDS.items():
@@ -301,6 +320,11 @@ class Shapes:
     def _named(self, name: str, lists: str) -> str:
         """Return the type of a schema that has a name."""
         schema = self._schemas[name]
+        if name == "Instructions" or name.endswith("OrVariants"):
+            result, argument = (
+                ("Instructions", "str | Blocks") if name == "Instructions" else ("Any", "Conditional")
+            )
+            return result if lists == "tuple" else argument
         if name in KNOWN:
             return KNOWN[name]
         if lists == "tuple" and name in RECORDS:

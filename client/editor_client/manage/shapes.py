@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import ResourceKind
+from editor_client.manage.records import Blocks, Conditional, Instructions, SharedArguments, SharedFields
 from editor_client.pages import Page, Paging
 from editor_client.reads.log import LogEvent, Reference
 from editor_client.result import CachedResult, Notice, Result, Success
@@ -23,6 +24,62 @@ RolloutState = Literal["running", "stopped", "completed"]
 ScheduleAction = Literal["publish", "unpublish"]
 ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
 VerdictValue = Literal["approve", "requestChanges", "withdraw"]
+
+
+class AgentFields(SharedFields):
+    """The fields of the snapshot of an agent."""
+
+    instructions: Instructions | None = None
+    model: Any = None
+    tools: Any = None
+    agents: Any = None
+    workflows: Any = None
+    scorers: Any = None
+    integration_tools: Any = None
+    tool_providers: Any = None
+    mcp_clients: Any = None
+    default_options: Any = None
+    input_processors: Any = None
+    output_processors: Any = None
+    memory: Any = None
+    skills: Any = None
+    workspace: Any = None
+    browser: Any = None
+
+
+class AgentArguments(SharedArguments, total=False):
+    """The fields of the snapshot of an agent as arguments."""
+
+    instructions: str | Blocks
+    model: Conditional | None
+    tools: Conditional | None
+    agents: Conditional | None
+    workflows: Conditional | None
+    scorers: Conditional | None
+    integration_tools: Conditional | None
+    tool_providers: Conditional | None
+    mcp_clients: Conditional | None
+    default_options: Conditional | None
+    input_processors: Conditional | None
+    output_processors: Conditional | None
+    memory: Conditional | None
+    skills: Conditional | None
+    workspace: Conditional | None
+    browser: Conditional | None
+
+
+class PromptBlockFields(SharedFields):
+    """The fields of the snapshot of a prompt block."""
+
+    content: str | None = None
+    rules: Mapping[str, Any] | None = None
+
+
+class PromptBlockArguments(SharedArguments, total=False):
+    """The fields of the snapshot of a prompt block as arguments."""
+
+    content: str
+    rules: Mapping[str, Any] | None
 
 
 class WorkspaceRecord(Result):
