@@ -30,7 +30,7 @@ NPM_LOCKS := $(wildcard tests/api/*/package-lock.json) studio/frontend/package-l
 NPM_PACKAGES := $(and $(NPM),$(NPM_LOCKS:package-lock.json=node_modules/.installed))
 
 .DELETE_ON_ERROR:
-.PHONY: help run tools test test-processes test-postgres simulate test-browser test-promptfoo test-image screenshots icons api-reference prompt-editor audit bench check format lock migrations translations clean
+.PHONY: help run tools test test-processes test-postgres simulate test-browser test-promptfoo test-image screenshots icons api-reference client prompt-editor audit bench check format lock migrations translations clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -79,16 +79,20 @@ api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service 
 	env -u DATABASE_URL PYTEST_RECORD_EXAMPLES=1 $(PY) -m pytest -q tests/api/test_openapi_examples.py
 	$(PY) -m tests.support.api_reference
 
+client: .venv/.dev ## Write the client's results and arguments anew, from the OpenAPI document
+	$(PY) -m tests.support.client_shapes
+
 prompt-editor: studio/frontend/node_modules/.installed ## Build the editor of prompts anew, into studio/static (needs npm)
 	cd studio/frontend && npm run --silent build
 
-check: .venv/.dev ## Lint, types, import layers, missing migrations, docs
+check: .venv/.dev ## Lint, types, import layers, missing migrations, what is generated, docs
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	$(PY) -m mypy
 	.venv/bin/lint-imports --no-logo
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) check
+	$(PY) -m tests.support.client_shapes --check
 	$(PY) -m tests.support.docs_lint
 
 # It asks for reports about every package, so it is no part of `check`.

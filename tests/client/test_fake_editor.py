@@ -157,6 +157,8 @@ def conflicts_and_errors(say: Conversation) -> None:
         say("POST", "/stored/agents", body)
     say("PATCH", here, {"name": None})
     say("PATCH", here, {"id": "other"})
+    for query in ("status=draft&label=x", "status=live"):
+        say("GET", f"{here}?{query}")
     say("GET", f"{here}/versions/00000000-0000-4000-8000-000000000000")
     say("PUT", f"{here}/labels/Latest", {"versionId": "x"})
     say("PUT", f"{here}/labels/latest", {"versionId": "x"})
@@ -365,6 +367,8 @@ def test_unsupported_requests_are_named(fake: Conversation) -> None:
         ("POST", "/webhooks", "not_in_fake_editor", "webhooks"),
         ("GET", "/events/stream", "not_in_fake_editor", "stream"),
         ("GET", "/stored/agents?metadata=x", "not_in_fake_editor", "'metadata'"),
+        ("DELETE", "/stored/agents/a?ifUnused=true", "not_in_fake_editor", "uses"),
+        ("GET", "/events?limit=0", "not_in_fake_editor", "inside of a field"),
         ("GET", "/agents/b", None, ""),
         ("GET", "/agents/c", None, "inside of a field"),
     ):

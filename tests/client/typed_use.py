@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any, assert_type
 
 from editor_client import AsyncClient, Client
-from editor_client.manage.releases import ReleaseRecord
+from editor_client.manage.shapes import ReleaseRecord
 from editor_client.manage.stored_agents import AgentPage, AgentRecord, AgentVersion, StoredAgent
 from editor_client.manage.stored_prompt_blocks import PromptBlockRecord
 from editor_client.reads.agents import Agent

@@ -2,118 +2,23 @@
 
 from __future__ import annotations
 
-import datetime
-from dataclasses import field
-from typing import Literal, Self, Unpack
+from typing import Self, Unpack
 
 from editor_client.calls import Call, reading, segment
+from editor_client.manage.shapes import (
+    ErasedPerson,
+    Identity,
+    InvitationList,
+    Member,
+    MemberPage,
+    NewInvitation,
+    Role,
+    WorkspacePage,
+    WorkspaceRecord,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.result import Result, Success
-
-Role = Literal["viewer", "editor", "publisher", "admin"]
-Action = Literal["read", "run", "write", "publish", "admin", "directory"]
-
-
-class WorkspaceRecord(Result):
-    """A workspace, and the caller's role in it."""
-
-    id: str
-    name: str
-    created_at: datetime.datetime
-    role: Role
-
-
-class WorkspacePage(Page[WorkspaceRecord]):
-    """A page of workspaces, by name."""
-
-    workspaces: tuple[WorkspaceRecord, ...]
-
-
-class Member(Result):
-    """A member of a workspace."""
-
-    username: str
-    display_name: str
-    role: Role
-    origin: Literal["manual", "directory"]
-    service: bool
-    """Whether it is a service account, not a person."""
-    last_sign_in_at: datetime.datetime | None = None
-    """For admins; None for other callers."""
-    since: datetime.datetime | None = None
-
-    @property
-    def id(self) -> str:
-        """The username."""
-        return self.username
-
-
-class MemberPage(Page[Member]):
-    """A page of members, by username."""
-
-    members: tuple[Member, ...]
-
-
-class InvitationRecord(Result):
-    """An invitation that is not accepted yet."""
-
-    id: str
-    username: str
-    role: Role
-    mail: str | None = None
-    invited_by: str | None = None
-    created_at: datetime.datetime
-    expires_at: datetime.datetime
-    has_account: bool
-    """Whether there is an account with this name, whose owner has to sign in."""
-    is_acceptable: bool
-    """Whether its link works: it is not too old, and the inviter is still an admin."""
-
-
-class NewInvitation(InvitationRecord):
-    """A new invitation, with its link, which the server does not return again."""
-
-    url: str = field(repr=False)
-
-
-class InvitationList(Result):
-    """The invitations that are not accepted yet, by username."""
-
-    invitations: tuple[InvitationRecord, ...]
-
-
-class RoleInWorkspace(Result):
-    """A workspace of the caller."""
-
-    id: str
-    role: Role
-
-
-class KeyInUse(Result):
-    """The key of the client, and its limits."""
-
-    prefix: str
-    actions: tuple[Action, ...] | None = None
-    id_prefix: str | None = None
-    expires_at: datetime.datetime | None = None
-
-
-class Identity(Result):
-    """Who the key acts for, and where."""
-
-    username: str
-    display_name: str
-    superuser: bool
-    workspaces: tuple[RoleInWorkspace, ...]
-    key: KeyInUse | None = None
-
-
-class ErasedPerson(Result):
-    """A person who was erased."""
-
-    username: str
-    """The name under which what the person did remains."""
+from editor_client.pages import Paging, listing
+from editor_client.result import Success
 
 
 class Workspace(ById[D_co, WorkspaceRecord]):

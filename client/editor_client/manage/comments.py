@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Self, TypedDict, Unpack
+from typing import Self, Unpack
 
 from editor_client.calls import Call, ResourceKind, reading
+from editor_client.manage.shapes import (
+    CommentArguments,
+    CommentChanges,
+    CommentFilters,
+    CommentPage,
+    CommentRecord,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import Result, Success, with_json_names
-
-
-class CommentRecord(Result):
-    """A comment. It is resolved if its thread is."""
-
-    id: str
-    workspace_id: str
-    resource: Reference
-    version_id: str
-    version_number: int
-    field: str | None = None
-    """The place in the version, such as `instructions.2.content`."""
-    line: int | None = None
-    quote: str | None = None
-    """The quoted words, as they were."""
-    body: str
-    parent: str | None = None
-    """The first comment of the thread; None for that comment itself."""
-    author: str | None = None
-    resolved: bool
-    resolved_by: str | None = None
-    resolved_at: datetime.datetime | None = None
-    created_at: datetime.datetime
-    updated_at: datetime.datetime
-    """When its text was last changed."""
-
-
-class CommentPage(Page[CommentRecord]):
-    """A page of comments, oldest first."""
-
-    comments: tuple[CommentRecord, ...]
-
-
-class CommentFilters(Paging, total=False):
-    """The filters of a list of comments."""
-
-    kind: ResourceKind
-    id: str
-    """The id of the resource."""
-    version_id: str
-    resolved: bool
-
-
-class CommentArguments(TypedDict, total=False):
-    """The place of a comment in its version."""
-
-    field: str
-    line: int
-    quote: str
-    parent: str
-    """The comment that it replies to."""
-
-
-class CommentChanges(TypedDict, total=False):
-    """A change of a comment."""
-
-    body: str
-    """Only for one's own comments."""
-    resolved: bool
+from editor_client.pages import listing
+from editor_client.result import Success, with_json_names
 
 
 class Comment(ById[D_co, CommentRecord]):

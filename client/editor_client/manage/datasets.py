@@ -2,108 +2,32 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self, TypedDict, Unpack
+from collections.abc import Iterable
+from typing import Any, Literal, Self, Unpack
 
-from editor_client.calls import Call, Object, Request, query, reading, text
-from editor_client.manage.dataset_items import (
-    DatasetItem,
+from editor_client.calls import Call, Request, query, reading, text
+from editor_client.manage.dataset_items import DatasetItem
+from editor_client.manage.shapes import (
+    DatasetArguments,
+    DatasetPage,
+    DatasetRecord,
+    DatasetVersionPage,
+    Imported,
     ItemFields,
     ItemFilters,
     ItemPage,
     ItemRecord,
     ItemsAdded,
     ItemsDeleted,
+    NewDataset,
     NewItem,
 )
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.result import Result, Success, with_json_names
+from editor_client.pages import Paging, listing
+from editor_client.result import Success, with_json_names
 
 FileFormat = Literal["jsonl", "csv", "promptfoo"]
 TargetType = Literal["agent", "workflow", "scorer", "processor"]
-
-
-class DatasetRecord(Result):
-    """A dataset."""
-
-    id: str
-    workspace_id: str
-    name: str
-    description: str | None = None
-    metadata: Mapping[str, Any] | None = None
-    input_schema: Mapping[str, Any] | None = None
-    ground_truth_schema: Mapping[str, Any] | None = None
-    request_context_schema: Mapping[str, Any] | None = None
-    tags: tuple[str, ...] | None = None
-    target_type: str | None = None
-    target_ids: tuple[str, ...] | None = None
-    scorer_ids: tuple[str, ...] | None = None
-    version: int
-    """Rises by one with every call that changes items."""
-    digest: str
-    """The same for the same items."""
-    created_at: datetime.datetime
-    updated_at: datetime.datetime
-
-
-class DatasetVersion(Result):
-    """The state of the items after one change of them."""
-
-    id: str
-    version: int
-    digest: str
-    created_at: datetime.datetime
-
-
-class DatasetPage(Page[DatasetRecord]):
-    """A page of datasets."""
-
-    datasets: tuple[DatasetRecord, ...]
-
-
-class DatasetVersionPage(Page[DatasetVersion]):
-    """A page of the versions of a dataset."""
-
-    versions: tuple[DatasetVersion, ...]
-
-
-class FailedRow(Result):
-    """A row of a file that cannot be imported."""
-
-    row: int
-    message: str
-
-
-class Imported(Result):
-    """What an import has done, or would do."""
-
-    created: int
-    unchanged: int
-    failed: tuple[FailedRow, ...]
-    version: int
-
-
-class DatasetArguments(TypedDict, total=False):
-    """The members of a dataset that can be set; None clears one."""
-
-    name: str
-    description: str | None
-    metadata: Object | None
-    input_schema: Object | None
-    ground_truth_schema: Object | None
-    request_context_schema: Object | None
-    tags: list[str] | None
-    target_type: TargetType | None
-    target_ids: list[str] | None
-    scorer_ids: list[str] | None
-
-
-class NewDataset(DatasetArguments, total=False):
-    """The members of a new dataset."""
-
-    workspace_id: str
 
 
 class DatasetFilters(Paging, total=False):

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from editor_client.calls import Call
 from editor_client.errors import NotFound
-from editor_client.manage.dataset_items import ItemPage, ItemRecord
-from editor_client.manage.datasets import DatasetPage, DatasetRecord
 from editor_client.manage.experiments import Comparison, Experiment, ExperimentMethods, ExperimentPage
+from editor_client.manage.shapes import DatasetPage, DatasetRecord, ItemPage, ItemRecord
 from editor_client.pages import listing
 
 Evaluated = Callable[..., Any]

@@ -2,107 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self, TypedDict, Unpack
+from collections.abc import Mapping
+from typing import Any, Self, Unpack
 
 from editor_client.calls import Call, ResourceKind, query, reading
+from editor_client.manage.shapes import (
+    GateChanges,
+    GateCheck,
+    GateFilters,
+    GatePage,
+    GateRecord,
+    StartedExperiments,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import Result, Success, with_json_names
-
-GateBypass = Literal["admin", "nobody"]
-GateState = Literal["missing", "running", "stale", "incomplete", "failed", "tooFew", "scorer_gone"]
-ToolPolicy = Literal["deny", "allow"]
-TooFew = Literal["refuse", "allow"]
-Rule = Mapping[str, Any]
-
-
-class GateRecord(Result):
-    """What is asked of the versions of an agent, or of every agent of a workspace."""
-
-    id: str
-    workspace_id: str
-    resource: Reference | None = None
-    """The agent; None for every agent of the workspace."""
-    dataset_id: str
-    scorer_ids: tuple[str, ...]
-    primary_scorer: str
-    attempts: int
-    rules: tuple[Rule, ...]
-    evidence_days: int
-    request_context: Mapping[str, Any]
-    """The request context in which items have to run."""
-    tool_policy: ToolPolicy
-    dataset_policy: int | Literal["latest"]
-    """The version of the dataset that evidence is about; who may publish changes one that is followed."""
-    too_few: TooFew
-    bypass: GateBypass
-    enabled: bool
-    created_at: datetime.datetime
-    updated_at: datetime.datetime
-
-
-class GatePage(Page[GateRecord]):
-    """A page of gates."""
-
-    gates: tuple[GateRecord, ...]
-
-
-class GateJudgement(Result):
-    """What a gate says of an agent."""
-
-    gate_id: str
-    resource: Reference
-    state: GateState | None = None
-    """Why it is not satisfied; None if it is."""
-    rule: Rule | None = None
-    """The rule that does not hold; None before one was asked."""
-    experiment_id: str | None = None
-    """The evidence, or what comes closest to it."""
-    ok: bool
-
-
-class GateCheck(Result):
-    """What the gates say of a change."""
-
-    ok: bool
-    gates: tuple[GateJudgement, ...]
-    hidden_gates: int
-    """How many others, about agents that the caller may not read, are not satisfied."""
-
-
-class StartedExperiments(Result):
-    """The experiments that were started."""
-
-    experiments: tuple[str, ...]
-    """Their ids."""
-
-
-class GateChanges(TypedDict, total=False):
-    """The members of a gate that can be changed."""
-
-    dataset_id: str
-    scorer_ids: Iterable[str]
-    primary_scorer: str
-    attempts: int
-    rules: Iterable[Rule]
-    evidence_days: int
-    request_context: Mapping[str, Any] | None
-    tool_policy: ToolPolicy
-    dataset_policy: int | Literal["latest"]
-    too_few: TooFew
-    bypass: GateBypass
-    enabled: bool
-
-
-class GateFilters(Paging, total=False):
-    """The filters of a list of gates."""
-
-    id: str
-    """An agent: those about it."""
-    workspace_id: str
+from editor_client.pages import listing
+from editor_client.result import Success, with_json_names
 
 
 class Gate(ById[D_co, GateRecord]):

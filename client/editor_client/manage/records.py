@@ -13,6 +13,11 @@ from editor_client.pages import Paging
 from editor_client.result import CachedResult, Notice, Reasons, Result, Success, members
 
 Status = Literal["published", "draft"]
+Blocks = Sequence[Object]
+Conditional = Object | Sequence[Object]
+"""An object, or a list of variants of it: `[{"value", "rules"?}]`."""
+Instructions = str | list[dict[str, Any]]
+"""Text, or blocks: `{"type": "text" | "prompt_block" | "prompt_block_ref", …}`."""
 
 
 class NamedFields(Result):

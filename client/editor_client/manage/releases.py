@@ -2,89 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NotRequired, Self, TypedDict, Unpack
+from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, ResourceKind, reading
+from editor_client.manage.shapes import (
+    ReleaseAction,
+    ReleaseCheck,
+    ReleaseFilters,
+    ReleasePage,
+    ReleaseRecord,
+    Revert,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import CachedResult, Reasons, Result, Success, bypassing, with_json_names
-
-ReleaseState = Literal["draft", "published", "reverted"]
-Action = Literal["publish", "unpublish"]
-
-
-class ReleaseItem(Result):
-    """A resource and its action."""
-
-    resource: Reference
-    action: Action
-    version_id: str | None = None
-    """The version to publish."""
-    version_number: int | None = None
-    active_before: str | None = None
-    """The version that was live before the release; for a draft, the current one."""
-    newer: bool
-    """Whether a version was saved after the one to publish."""
-
-
-class ReleaseRecord(CachedResult):
-    """A release, as it stood when it was read."""
-
-    id: str
-    workspace_id: str
-    title: str
-    description: str
-    state: ReleaseState
-    items_: tuple[ReleaseItem, ...]
-    """The member `items`, renamed because `items` is a method here."""
-    created_by: str | None = None
-    created_at: datetime.datetime
-    published_by: str | None = None
-    published_at: datetime.datetime | None = None
-    reverts: str | None = None
-    """The release that it reverts."""
-
-
-class ReleaseConflict(Result):
-    """A resource that is left out because another version is now live."""
-
-    resource: Reference
-    version_id: str | None = None
-    """The version that the release made live."""
-    active_version_id: str | None = None
-    """The version that is live now."""
-
-
-class Revert(ReleaseRecord):
-    """A draft release that reverts another one."""
-
-    conflicts: tuple[ReleaseConflict, ...]
-
-
-class Problem(Result):
-    """A reason why a release cannot be published, or a warning."""
-
-    resource: Reference | None = None
-    """None for the release itself."""
-    code: str
-    message: str
-
-
-class ReleaseCheck(Result):
-    """The result of checking whether a release can be published."""
-
-    ok: bool
-    problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
-
-
-class ReleasePage(Page[ReleaseRecord]):
-    """A page of releases, newest first."""
-
-    releases: tuple[ReleaseRecord, ...]
+from editor_client.pages import listing
+from editor_client.result import Reasons, Success, bypassing, with_json_names
 
 
 class NewReleaseItem(TypedDict):
@@ -92,7 +24,7 @@ class NewReleaseItem(TypedDict):
 
     kind: ResourceKind
     id: str
-    action: NotRequired[Action]
+    action: NotRequired[ReleaseAction]
     version_id: NotRequired[str]
 
 
@@ -107,13 +39,6 @@ class ReleaseChanges(ReleaseArguments, total=False):
     """A change of a draft release; `items` replaces all of them."""
 
     title: str
-
-
-class ReleaseFilters(Paging, total=False):
-    """The filters of a list of releases."""
-
-    workspace_id: str
-    state: ReleaseState
 
 
 class Release(ById[D_co, ReleaseRecord]):

@@ -2,101 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Sequence
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Literal, Self, Unpack
 
 from editor_client.calls import Call, ResourceKind, reading, segment
+from editor_client.manage.shapes import (
+    ReviewArguments,
+    ReviewChanges,
+    ReviewFilters,
+    ReviewPage,
+    ReviewPolicy,
+    ReviewRecord,
+    VerdictValue,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import Notice, Result, with_json_names
-
-ReviewState = Literal["open", "approved", "changesRequested", "published", "closed"]
-VerdictValue = Literal["approve", "requestChanges", "withdraw"]
-
-
-class ReviewPolicy(Result):
-    """How many approvals versions of a workspace need to go live."""
-
-    required: int
-    bypass: Literal["admin", "nobody"]
-    """Who may publish a version without them."""
-
-
-class Verdict(Result):
-    """A person's verdict on a version."""
-
-    by: str
-    verdict: VerdictValue
-    body: str
-    version_id: str
-    created_at: datetime.datetime
-    counts: bool
-    """Whether it counted for the version under review when the review was read."""
-
-
-class ReviewRecord(Result):
-    """A review, as it stood when it was read."""
-
-    id: str
-    resource: Reference
-    version_id: str
-    version_number: int
-    base_version_id: str | None = None
-    """The version that was live when the review was requested."""
-    state: ReviewState
-    requested_by: str | None = None
-    message: str
-    reviewers: tuple[str, ...]
-    """The requested reviewers who are members."""
-    verdicts: tuple[Verdict, ...]
-    """Oldest first."""
-    missing: int
-    """How many approvals the version still needs to go live."""
-    outdated: bool
-    """Whether there is a newer version."""
-    created_at: datetime.datetime
-    warnings: tuple[Notice, ...] = ()
-    """Invisible characters in the version; not in lists."""
-
-
-class ReviewPage(Page[ReviewRecord]):
-    """A page of reviews, newest first."""
-
-    reviews: tuple[ReviewRecord, ...]
-
-
-class ReviewArguments(TypedDict, total=False):
-    """The arguments for requesting a review."""
-
-    version_id: str
-    """The latest by default."""
-    message: str | None
-    reviewers: Sequence[str]
-    """User names of members of the workspace."""
-
-
-class ReviewChanges(TypedDict, total=False):
-    """A change of a review."""
-
-    version_id: str
-    """A newer version to move it to."""
-    reviewers: Sequence[str]
-    state: Literal["closed"]
-
-
-class ReviewFilters(Paging, total=False):
-    """The filters of a list of reviews."""
-
-    state: ReviewState
-    kind: ResourceKind
-    id: str
-    workspace_id: str
-    reviewer: Literal["me"]
-    """Only reviews for which the owner of the key is a reviewer."""
-    author: Literal["me"]
-    """Only reviews that the owner of the key requested."""
+from editor_client.pages import listing
+from editor_client.result import with_json_names
 
 
 class Review(ById[D_co, ReviewRecord]):

@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Mapping
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Self, TypedDict, Unpack
 
 from editor_client.calls import Call, ResourceKind, reading
+from editor_client.manage.shapes import RolloutFilters, RolloutPage, RolloutRecord
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import Reasons, Result, bypassing, with_json_names
-
-RolloutState = Literal["running", "stopped", "completed"]
-
-
-class Arm(Result):
-    """A version, and the share of the requests that get it."""
-
-    name: str
-    version_id: str
-    weight: int
-    """In ten thousandths of the keys."""
-
-
-class RolloutRecord(Result):
-    """The versions, their shares of the requests, and the result."""
-
-    id: str
-    workspace_id: str
-    resource: Reference
-    seed: str
-    bucket_by: str
-    """The path of the key in the request context."""
-    arms: tuple[Arm, ...]
-    state: RolloutState
-    started_by: str | None = None
-    started_at: datetime.datetime
-    ended_at: datetime.datetime | None = None
-    reason: str | None = None
-    """Why it was stopped."""
-
-
-class RolloutPage(Page[RolloutRecord]):
-    """A page of rollouts."""
-
-    rollouts: tuple[RolloutRecord, ...]
+from editor_client.pages import listing
+from editor_client.result import Reasons, bypassing, with_json_names
 
 
 class NewArm(TypedDict):
@@ -54,15 +18,6 @@ class NewArm(TypedDict):
     name: str
     version_id: str
     weight: int
-
-
-class RolloutFilters(Paging, total=False):
-    """The filters of a list of rollouts."""
-
-    kind: ResourceKind
-    id: str
-    state: RolloutState
-    workspace_id: str
 
 
 class Rollout(ById[D_co, RolloutRecord]):

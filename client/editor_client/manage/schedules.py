@@ -2,81 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
-from typing import Literal, Self, TypedDict, Unpack
+from typing import Self, Unpack
 
 from editor_client.calls import Call, ResourceKind, reading
+from editor_client.manage.shapes import (
+    ScheduleAction,
+    ScheduleFilters,
+    SchedulePage,
+    ScheduleRecord,
+    ScheduleTimes,
+)
 from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Page, Paging, listing
-from editor_client.reads.log import Reference
-from editor_client.result import Result, with_json_names
-
-ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
-ScheduleAction = Literal["publish", "unpublish"]
-
-
-class Then(Result):
-    """The version that is live again afterwards."""
-
-    version_id: str
-
-
-class ScheduleProblem(Result):
-    """A problem that would prevent a schedule if it ran now."""
-
-    code: str
-    """For example `review_required`, `unpublished_blocks`, `edit_conflict` or `not_allowed`."""
-    message: str
-
-
-class ScheduleRecord(Result):
-    """A schedule, with its result once it ended."""
-
-    id: str
-    workspace_id: str
-    resource: Reference | None = None
-    release_id: str | None = None
-    action: ScheduleAction
-    version_id: str | None = None
-    version_number: int | None = None
-    then: Then | None = None
-    run_at: datetime.datetime
-    local_time: str | None = None
-    time_zone: str | None = None
-    ambiguous: bool
-    """Whether the local time exists twice; it runs at the first."""
-    paired_with: str | None = None
-    """The other schedule of a pair."""
-    expects: str | None = None
-    """The version that must be live by then."""
-    force: bool
-    state: ScheduleState
-    code: str | None = None
-    """Why it failed."""
-    error: str | None = None
-    problems: tuple[ScheduleProblem, ...] = ()
-    """What would prevent it from running now; empty after its end."""
-    created_by: str | None = None
-    created_by_key: str | None = None
-    created_at: datetime.datetime
-    executed_at: datetime.datetime | None = None
-
-
-class SchedulePage(Page[ScheduleRecord]):
-    """A page of schedules."""
-
-    schedules: tuple[ScheduleRecord, ...]
-
-
-class ScheduleTimes(TypedDict, total=False):
-    """Its time: `run_at`, or `local_time` in `time_zone`."""
-
-    run_at: str
-    """ISO 8601 with an offset."""
-    local_time: str
-    """For example `2026-12-24T09:00`."""
-    time_zone: str
-    """For example `Europe/Berlin`."""
+from editor_client.pages import listing
+from editor_client.result import with_json_names
 
 
 class ScheduleArguments(ScheduleTimes, total=False):
@@ -96,16 +34,6 @@ class ReleaseScheduleArguments(ScheduleTimes, total=False):
     """The arguments for scheduling a release."""
 
     force: bool
-
-
-class ScheduleFilters(Paging, total=False):
-    """The filters of a list of schedules."""
-
-    kind: ResourceKind
-    id: str
-    release_id: str
-    state: ScheduleState
-    workspace_id: str
 
 
 class Schedule(ById[D_co, ScheduleRecord]):

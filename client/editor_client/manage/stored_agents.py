@@ -2,73 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, Unpack
+from typing import Literal, Self, Unpack
 
-from editor_client.calls import Base, Call, Object
+from editor_client.calls import Base, Call
 from editor_client.manage.records import (
     Created,
     Diff,
     Filters,
     Record,
     Saved,
-    SharedArguments,
-    SharedFields,
     Version,
 )
+from editor_client.manage.shapes import AgentArguments, AgentFields
 from editor_client.manage.stored import Kind, Stored, creation, edit
 from editor_client.methods import D_co, Driver, iterating, method
 from editor_client.pages import Page, listing
 from editor_client.result import Result, with_json_names
 
-Blocks = Sequence[Mapping[str, Any]]
-Conditional = Object | Sequence[Object]
-"""An object, or a list of variants of it: `[{"value", "rules"?}]`."""
-Instructions = str | list[dict[str, Any]]
-"""Text, or blocks: `{"type": "text" | "prompt_block" | "prompt_block_ref", …}`."""
 Visibility = Literal["private", "public"]
-
-
-class AgentFields(SharedFields):
-    """The fields of an agent's snapshot. Most can be a value or a list of variants."""
-
-    instructions: Instructions | None = None
-    model: Any = None
-    tools: Any = None
-    agents: Any = None
-    workflows: Any = None
-    scorers: Any = None
-    integration_tools: Any = None
-    tool_providers: Any = None
-    mcp_clients: Any = None
-    default_options: Any = None
-    input_processors: Any = None
-    output_processors: Any = None
-    memory: Any = None
-    skills: Any = None
-    workspace: Any = None
-    browser: Any = None
-
-
-class AgentArguments(SharedArguments, total=False):
-    """The fields of an agent's snapshot as arguments."""
-
-    instructions: str | Blocks
-    model: Conditional | None
-    tools: Conditional | None
-    agents: Conditional | None
-    workflows: Conditional | None
-    scorers: Conditional | None
-    integration_tools: Conditional | None
-    tool_providers: Conditional | None
-    mcp_clients: Conditional | None
-    default_options: Conditional | None
-    input_processors: Conditional | None
-    output_processors: Conditional | None
-    memory: Conditional | None
-    skills: Conditional | None
-    workspace: Conditional | None
-    browser: Conditional | None
 
 
 class AgentRecord(Record, AgentFields):

@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
-from editor_client.calls import Base, Call, Object
+from editor_client.calls import Base, Call
 from editor_client.manage.records import (
     Created,
     Diff,
     Filters,
     Record,
     Saved,
-    SharedArguments,
-    SharedFields,
     Version,
 )
+from editor_client.manage.shapes import PromptBlockArguments, PromptBlockFields
 from editor_client.manage.stored import Kind, Stored, creation, edit
 from editor_client.methods import D_co, Driver, iterating, method
 from editor_client.pages import Page, listing
 from editor_client.result import Result, with_json_names
-
-
-class PromptBlockFields(SharedFields):
-    """The fields of a prompt block's snapshot."""
-
-    content: str | None = None
-    rules: Mapping[str, Any] | None = None
-
-
-class PromptBlockArguments(SharedArguments, total=False):
-    """The snapshot fields of a prompt block."""
-
-    content: str
-    rules: Object | None
 
 
 class PromptBlockRecord(Record, PromptBlockFields):

@@ -73,7 +73,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         try:
             with self._lock:
                 answer = self._answer(request, content)
-        except (AttributeError, KeyError, TypeError, ValueError) as problem:
+        except (AttributeError, LookupError, TypeError, ValueError) as problem:
             # Requests that a real editor refuses before processing.
             refusal = not_done(f"the checking of what is inside of a field, where it met {problem!r}")
             return response(refusal.status, json=refusal.body)

@@ -22,8 +22,6 @@ Body = Mapping[str, Any]
 AnyKind = Kind[Any, Any, Any, Any, Any]
 Generate = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
 """Returns the text of a run's answer, given an agent as in `GET /agents/:id` and the body of the run."""
-Served = dict[tuple[str, str], tuple[str | None, str | None]]
-"""What a run served: by kind and id the version and the arm; the called agent is the first."""
 SUMS: Final = ("runs", "errors", "inputTokens", "outputTokens", "milliseconds")
 FIRST: Final = 1
 """The position before the first event: the workspace was made."""
@@ -207,8 +205,8 @@ class Editor:
         """By the name of the kind and the id."""
         self.rollouts: list[tuple[Resource, Json]] = []
         """Newest first."""
-        self.served: dict[str, Served] = {}
-        """By the id of the run."""
+        self.served: dict[str, dict[tuple[str, str], tuple[str | None, str | None]]] = {}
+        """What each run served: by kind and id the version and the arm; the called agent is the first."""
         self.epoch = new_id()
         self.events: list[Json] = []
 
@@ -243,8 +241,8 @@ class Editor:
         resource_id = configurations.id_of_new(wanted_id, body)
         configurations.check_id(resource_id, given=wanted_id)
         if body.get("workspaceId", self.workspace) != self.workspace:
-            sentence = f"You may not save drafts in the workspace {body['workspaceId']!r}."
-            raise Refused(403, "forbidden", sentence)
+            message = f"You may not save drafts in the workspace {body['workspaceId']!r}."
+            raise Refused(403, "forbidden", message)
         if (kind.slug, resource_id) in self.resources:
             raise Refused(409, "id_taken", f"The id {resource_id!r} is taken.")
         publishes = body.get("autoPublish", kind is AGENTS)

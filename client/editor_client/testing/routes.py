@@ -18,7 +18,7 @@ from editor_client.result import with_json_names
 from editor_client.shared import canonical, ids
 from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
 from editor_client.shared.arms import Arm, placed, refuse_path, rule_of
-from editor_client.shared.errors import Invalid
+from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.feedback import summed
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.shared.request_contexts import PARAMETER
@@ -53,8 +53,7 @@ def answer(editor: Editor, request: Request) -> Answer:
     match request.method, *request.names:
         case "GET", "agents":
             context, ids = request.context(), sorted(agent.id for agent in editor.all(AGENTS))
-            parts = [_parts_of(editor, agent_id, PUBLISHED) for agent_id in ids]
-            return Answer({own["id"]: _resolved(own, context) for own in parts})
+            return Answer({one: _resolved(_parts_of(editor, one, PUBLISHED), context) for one in ids})
         case "GET", "agents", agent_id:
             context, form = request.context(), request.query.pop("form", None)
             own = _parts_of(editor, agent_id, request.take(*SELECTORS))
@@ -93,10 +92,8 @@ def answer(editor: Editor, request: Request) -> Answer:
         case _, "rollouts", rollout_id, *rest:
             return _answer_rollout(editor, request, rollout_id, rest)
         case "POST", "usage":
-            reference, version_id, _ = members(
-                request.body, "resource", "versionId", "runs", more=("arm", *SUMS)
-            )
-            resource = editor.named(reference)
+            about, version_id, _ = members(request.body, "resource", "versionId", "runs", more=("arm", *SUMS))
+            resource = editor.named(about)
             if version_id is not None:
                 resource.version(version_id)
             editor.count(resource, version_id, request.body.get("arm"), request.body)
@@ -114,9 +111,8 @@ def answer(editor: Editor, request: Request) -> Answer:
             return request.page("feedback", [row for row in rows if filters <= row.items()])
         case "GET", "feedback", "summary":
             rows = editor.named(request.take("kind", "id")).feedback
-            sums = summed(
-                (one["versionId"] or "", one["arm"] or "", one["name"], one["value"]) for one in rows
-            )
+            facts = ((row["versionId"], row["arm"], row["name"], row["value"]) for row in rows)
+            sums = summed((version or "", arm or "", name, value) for version, arm, name, value in facts)
             return Answer({"summary": [with_json_names(vars(one)) for one in sums]})
     raise not_done(f"{request.method} /{'/'.join(request.names)}")
 
@@ -130,6 +126,8 @@ def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: l
             editor.edit(resource, request.body)
             return Answer({**resource.record(resource.latest), "warnings": []}, etag=resource.etag)
         case ("DELETE",):
+            if "ifUnused" in request.query:
+                raise not_done("a look at what uses a resource")
             editor.end_rollout(resource, request.take("endRollout"))
             editor.record("deleted", resource, previousVersionId=resource.active and resource.active.id)
             editor.rollouts = [row for row in editor.rollouts if row[0] is not resource]
@@ -212,6 +210,11 @@ def _events(editor: Editor, request: Request) -> Answer:
 
 def _select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Json | None]:
     """Return the version that a selector names, and the reason if another one is served instead."""
+    if len(selector) > 1:
+        message = "give only one of status, versionId, label and release"
+        raise Invalid([Issue(name, message) for name in selector])
+    if selector.get("status", "draft") not in {"published", "draft"}:
+        raise Invalid.field("status", "must be one of 'published', 'draft'")
     if "versionId" in selector:
         return resource.version(selector["versionId"]), None
     name = selector.get("label")
@@ -327,9 +330,8 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
     step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
     about = {"runId": run_id, "resolvedVersions": {agent["id"]: agent["resolvedVersionId"]}}
     about |= {"rollouts": arms, "warnings": [] if body.get("instructions") else unresolved}
-    said = [*messages, {"role": "assistant", "content": text}]
-    usage = {**NO_TOKENS, "cost": None}
-    return Answer({**step, "usage": usage, "steps": [step], "messages": said, **about})
+    about |= {"steps": [step], "messages": [*messages, {"role": "assistant", "content": text}]}
+    return Answer({**step, "usage": {**NO_TOKENS, "cost": None}, **about})
 
 
 def _stream(editor: Editor, request: Request, agent_id: str) -> Answer:
@@ -365,9 +367,8 @@ def _messages(body: Body) -> list[Json]:
 
 def _start_rollout(editor: Editor, request: Request) -> Answer:
     body = request.body
-    reference, path, _ = members(
-        body, "resource", "bucketBy", "arms", more=("bypassReview", "bypassEvaluation")
-    )
+    bypasses = ("bypassReview", "bypassEvaluation")
+    reference, path, _ = members(body, "resource", "bucketBy", "arms", more=bypasses)
     resource = editor.named(reference)
     editor.refuse_running(resource, {}, "first")
     refuse_path("bucketBy", path)

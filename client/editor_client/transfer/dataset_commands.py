@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, Final, get_args
 
 from editor_client.errors import ValidationFailed
-from editor_client.manage.datasets import DatasetFilters, DatasetRecord, FileFormat, NewDataset
+from editor_client.manage.datasets import DatasetFilters, FileFormat
+from editor_client.manage.shapes import DatasetRecord, NewDataset
 from editor_client.shared import tables
 from editor_client.shared.dataset_items import composed_name
 from editor_client.shared.errors import Invalid

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from editor_client.errors import NotFound
-from editor_client.manage.dataset_items import ItemRecord
-from editor_client.manage.datasets import DatasetRecord
+from editor_client.manage.shapes import DatasetRecord, ItemRecord
 from editor_client.shared.configurations import keys
 from editor_client.shared.instructions import placeholders, split
 from editor_client.sync import Client

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from editor_client.errors import ValidationFailed
-from editor_client.manage.datasets import DatasetRecord
+from editor_client.manage.shapes import DatasetRecord
 from editor_client.shared import canonical, dataset_items
 from editor_client.sync import Client
 from editor_client.transfer.importing.collection import Collection, Dataset, Unreadable, shown

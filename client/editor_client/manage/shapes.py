@@ -1,0 +1,1059 @@
+"""Results and arguments of the methods: made of the OpenAPI document by `make client`."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Literal, TypedDict
+
+from editor_client.calls import ResourceKind
+from editor_client.manage.records import Blocks, Conditional, Instructions, SharedArguments, SharedFields
+from editor_client.pages import Page, Paging
+from editor_client.reads.log import LogEvent, Reference
+from editor_client.result import CachedResult, Notice, Result, Success
+
+Action = Literal["read", "run", "write", "publish", "admin", "directory"]
+DeliveryState = Literal["pending", "delivered", "failed", "cancelled"]
+GateState = Literal["scorer_gone", "running", "incomplete", "failed", "tooFew", "stale", "missing"]
+ReleaseAction = Literal["publish", "unpublish"]
+ReleaseState = Literal["draft", "published", "reverted"]
+ReviewState = Literal["open", "approved", "changesRequested", "published", "closed"]
+Role = Literal["viewer", "editor", "publisher", "admin"]
+RolloutState = Literal["running", "stopped", "completed"]
+ScheduleAction = Literal["publish", "unpublish"]
+ScheduleState = Literal["scheduled", "done", "failed", "cancelled", "missed"]
+VerdictValue = Literal["approve", "requestChanges", "withdraw"]
+
+
+class AgentFields(SharedFields):
+    """The fields of the snapshot of an agent."""
+
+    instructions: Instructions | None = None
+    model: Any = None
+    tools: Any = None
+    agents: Any = None
+    workflows: Any = None
+    scorers: Any = None
+    integration_tools: Any = None
+    tool_providers: Any = None
+    mcp_clients: Any = None
+    default_options: Any = None
+    input_processors: Any = None
+    output_processors: Any = None
+    memory: Any = None
+    skills: Any = None
+    workspace: Any = None
+    browser: Any = None
+
+
+class AgentArguments(SharedArguments, total=False):
+    """The fields of the snapshot of an agent as arguments."""
+
+    instructions: str | Blocks
+    model: Conditional | None
+    tools: Conditional | None
+    agents: Conditional | None
+    workflows: Conditional | None
+    scorers: Conditional | None
+    integration_tools: Conditional | None
+    tool_providers: Conditional | None
+    mcp_clients: Conditional | None
+    default_options: Conditional | None
+    input_processors: Conditional | None
+    output_processors: Conditional | None
+    memory: Conditional | None
+    skills: Conditional | None
+    workspace: Conditional | None
+    browser: Conditional | None
+
+
+class PromptBlockFields(SharedFields):
+    """The fields of the snapshot of a prompt block."""
+
+    content: str | None = None
+    rules: Mapping[str, Any] | None = None
+
+
+class PromptBlockArguments(SharedArguments, total=False):
+    """The fields of the snapshot of a prompt block as arguments."""
+
+    content: str
+    rules: Mapping[str, Any] | None
+
+
+class WorkspaceRecord(Result):
+    """A workspace, and the caller's role in it."""
+
+    id: str
+    name: str
+    created_at: datetime.datetime
+    role: Role
+
+
+class WorkspacePage(Page[WorkspaceRecord]):
+    """The workspaces that the caller is a member of; for superusers all."""
+
+    workspaces: tuple[WorkspaceRecord, ...]
+
+
+class Member(Result):
+    """A member of a workspace."""
+
+    username: str
+    display_name: str
+    role: Role
+    origin: Literal["manual", "directory"]
+    """`directory`: the groups of the company's directory look after it."""
+    service: bool
+    """Whether it is a service account, not a person."""
+    last_sign_in_at: datetime.datetime | None = None
+    """For admins; None for other callers."""
+    since: datetime.datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """Its username."""
+        return self.username
+
+
+class MemberPage(Page[Member]):
+    """The members of a workspace, by username."""
+
+    members: tuple[Member, ...]
+
+
+class InvitationRecord(Result):
+    """An invitation that is not accepted yet."""
+
+    id: str
+    username: str
+    role: Role
+    mail: str | None = None
+    invited_by: str | None = None
+    created_at: datetime.datetime
+    expires_at: datetime.datetime
+    has_account: bool
+    """Whether there is an account with this name, whose owner has to sign in."""
+    is_acceptable: bool
+    """Whether its link works: it is not too old, and the inviter still an admin."""
+
+
+class NewInvitation(InvitationRecord):
+    """A new invitation, with the link to accept it, which is not shown again."""
+
+    url: str = field(repr=False)
+
+
+class InvitationList(Result):
+    """The invitations to a workspace that are not accepted yet, by username."""
+
+    invitations: tuple[InvitationRecord, ...]
+
+
+class RoleInWorkspace(Result):
+    """A workspace that the caller is a member of."""
+
+    id: str
+    role: Role
+
+
+class KeyInUse(Result):
+    """The key of the request, and its limits."""
+
+    prefix: str
+    actions: tuple[Action, ...] | None = None
+    """All that the key may do; None for everything that its role allows."""
+    id_prefix: str | None = None
+    """The key reaches only resources whose id begins like this; None for all."""
+    expires_at: datetime.datetime | None = None
+
+
+class Identity(Result):
+    """Who the caller is."""
+
+    username: str
+    display_name: str
+    superuser: bool
+    workspaces: tuple[RoleInWorkspace, ...]
+    key: KeyInUse | None = None
+
+
+class ErasedPerson(Result):
+    """A person who was erased."""
+
+    username: str
+    """The name under which what the person did remains."""
+
+
+class KeyRecord(Result):
+    """An API key, without its secret."""
+
+    prefix: str
+    name: str
+    owner: str
+    workspace_id: str | None = None
+    role: Role | None = None
+    actions: tuple[Action, ...] | None = None
+    """All that the key may do; None for everything that its role allows."""
+    id_prefix: str | None = None
+    """The key reaches only resources whose id begins like this; None for all."""
+    created_at: datetime.datetime
+    expires_at: datetime.datetime | None = None
+    last_used_at: datetime.datetime | None = None
+    """To the hour."""
+    state: Literal["active", "expired", "revoked", "ownerInactive"]
+
+    @property
+    def id(self) -> str:
+        """Its prefix."""
+        return self.prefix
+
+
+class NewKey(KeyRecord):
+    """A new key with its secret, which is not shown again."""
+
+    key: str = field(repr=False)
+
+
+class EndedSchedule(Result):
+    """A schedule that a revoked key had made, and that has failed with it."""
+
+    id: str
+    workspace_id: str
+    resource: Reference | None = None
+    release_id: str | None = None
+    action: Literal["publish", "unpublish"]
+    run_at: datetime.datetime
+
+
+class RevokedKey(Success):
+    """A key was revoked, and what had been planned with it."""
+
+    schedules: tuple[EndedSchedule, ...] = ()
+    """The schedules that have failed with it, as far as the caller may read them."""
+
+
+class KeyPage(Page[KeyRecord]):
+    """The caller's keys, and those of the workspaces that the caller administers, newest first."""
+
+    keys_: tuple[KeyRecord, ...]
+
+
+class ServiceAccount(Result):
+    """An account for programs: it has no password, and is a member of one workspace."""
+
+    username: str
+    workspace_id: str
+    role: Role
+    created_at: datetime.datetime | None = None
+
+    @property
+    def id(self) -> str:
+        """Its username."""
+        return self.username
+
+
+class ServiceAccountPage(Page[ServiceAccount]):
+    """The service accounts of the workspaces that the caller administers, by username."""
+
+    service_accounts: tuple[ServiceAccount, ...]
+
+
+class CommentRecord(Result):
+    """A comment. It is resolved if its thread is; `updated_at` is the last change of its text."""
+
+    id: str
+    workspace_id: str
+    resource: Reference
+    version_id: str
+    version_number: int
+    field: str | None = None
+    line: int | None = None
+    quote: str | None = None
+    body: str
+    parent: str | None = None
+    """The comment that begins the thread; None for that one."""
+    author: str | None = None
+    resolved: bool
+    resolved_by: str | None = None
+    resolved_at: datetime.datetime | None = None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+class CommentPage(Page[CommentRecord]):
+    """Comments on resources whose drafts the caller may read, oldest first."""
+
+    comments: tuple[CommentRecord, ...]
+
+
+class ItemRecord(Result):
+    """An item, as it is in one version of its dataset."""
+
+    id: str
+    dataset_id: str
+    dataset_version: int
+    external_id: str | None = None
+    input: Any
+    ground_truth: Any = None
+    expected_trajectory: Mapping[str, Any] | None = None
+    tool_mocks: tuple[Mapping[str, Any], ...] | None = None
+    unmocked_tool_policy: str | None = None
+    scorer_ids: tuple[str, ...] | None = None
+    request_context: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+    source: Mapping[str, Any] | None = None
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+class ItemRevision(ItemRecord):
+    """An item in one of its revisions."""
+
+    valid_to: int | None = None
+    is_deleted: bool
+
+
+class ItemHistory(Result):
+    """The revisions of an item, newest first."""
+
+    history: tuple[ItemRevision, ...]
+
+
+class ItemsAdded(Result):
+    """The items of a batch, in its order."""
+
+    item_records: tuple[ItemRecord, ...] = field(metadata={"json_name": "items"})
+    count: int
+
+
+class ItemsDeleted(Result):
+    """How many items there were."""
+
+    success: bool
+    deleted_count: int
+
+
+class ItemPage(Page[ItemRecord]):
+    """A page of items."""
+
+    item_records: tuple[ItemRecord, ...] = field(metadata={"json_name": "items"})
+
+
+class DatasetRecord(Result):
+    """A dataset."""
+
+    id: str
+    workspace_id: str
+    name: str
+    description: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    input_schema: Mapping[str, Any] | None = None
+    ground_truth_schema: Mapping[str, Any] | None = None
+    request_context_schema: Mapping[str, Any] | None = None
+    tags: tuple[str, ...] | None = None
+    target_type: str | None = None
+    target_ids: tuple[str, ...] | None = None
+    scorer_ids: tuple[str, ...] | None = None
+    version: int
+    digest: str
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+class DatasetVersion(Result):
+    """A version of a dataset: the state of its items after one change."""
+
+    id: str
+    dataset_id: str
+    version: int
+    digest: str
+    created_at: datetime.datetime
+
+
+class DatasetPage(Page[DatasetRecord]):
+    """A page of datasets."""
+
+    datasets: tuple[DatasetRecord, ...]
+
+
+class DatasetVersionPage(Page[DatasetVersion]):
+    """A page of the versions of a dataset."""
+
+    versions: tuple[DatasetVersion, ...]
+
+
+class FailedRow(Result):
+    """A row of a file that cannot be imported."""
+
+    row: int
+    message: str
+
+
+class Imported(Result):
+    """What an import has done, or would do."""
+
+    created: int
+    unchanged: int
+    failed: tuple[FailedRow, ...]
+    version: int
+    """Of the dataset, afterwards."""
+
+
+class GateRecord(Result):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id: str
+    workspace_id: str
+    resource: Reference | None = None
+    dataset_id: str
+    scorer_ids: tuple[str, ...]
+    primary_scorer: str
+    attempts: int
+    rules: tuple[Mapping[str, Any], ...]
+    evidence_days: int
+    request_context: Mapping[str, Any]
+    tool_policy: Literal["deny", "allow"]
+    """What has to happen to calls of tools that no mock answers."""
+    dataset_policy: int | Literal["latest"]
+    """The version of the dataset that evidence is about, or `latest`: then those who may publish change
+    it.
+    """
+    too_few: Literal["refuse", "allow"]
+    """What it says where too few items cannot show the difference that a rule asks for."""
+    bypass: Literal["admin", "nobody"]
+    """Who may publish without evidence."""
+    enabled: bool
+    created_at: datetime.datetime
+    updated_at: datetime.datetime
+
+
+class GatePage(Page[GateRecord]):
+    """Gates, oldest first."""
+
+    gates: tuple[GateRecord, ...]
+
+
+class GateJudgement(Result):
+    """What a gate says of an agent."""
+
+    gate_id: str
+    resource: Reference
+    state: GateState | None = None
+    """None if it is satisfied."""
+    rule: Mapping[str, Any] | None = None
+    """The rule that does not hold; None before one was asked."""
+    experiment_id: str | None = None
+    """The evidence, or what comes closest to it."""
+    ok: bool
+
+
+class GateCheck(Result):
+    """Whether every gate is satisfied."""
+
+    ok: bool
+    gates: tuple[GateJudgement, ...]
+    hidden_gates: int
+    """How many others, about agents that the caller may not read, are not satisfied."""
+
+
+class StartedExperiments(Result):
+    """The experiments that were started."""
+
+    experiments: tuple[str, ...]
+
+
+class ReleaseItem(Result):
+    """A resource and its action. `newer` means that a version was saved after the one to publish."""
+
+    resource: Reference
+    action: ReleaseAction
+    version_id: str | None = None
+    version_number: int | None = None
+    active_before: str | None = None
+    """What was live before the release; while it is a draft, what is live now."""
+    newer: bool
+
+
+class ReleaseRecord(CachedResult):
+    """Resources that are published together."""
+
+    id: str
+    workspace_id: str
+    title: str
+    description: str
+    state: ReleaseState
+    items_: tuple[ReleaseItem, ...]
+    created_by: str | None = None
+    created_at: datetime.datetime
+    published_by: str | None = None
+    published_at: datetime.datetime | None = None
+    reverts: str | None = None
+
+
+class ReleaseConflict(Result):
+    """A resource that cannot be reverted, because another version is now live."""
+
+    resource: Reference
+    version_id: str | None = None
+    active_version_id: str | None = None
+
+
+class Revert(ReleaseRecord):
+    """A draft that reverts a release, and the items that it leaves out."""
+
+    conflicts: tuple[ReleaseConflict, ...]
+
+
+class Problem(Result):
+    """A reason why several resources cannot be published together, or a warning."""
+
+    resource: Reference | None = None
+    code: str
+    message: str
+
+
+class ReleaseCheck(Result):
+    """Whether a release could be published now."""
+
+    ok: bool
+    problems: tuple[Problem, ...]
+    warnings: tuple[Problem, ...]
+
+
+class ReleasePage(Page[ReleaseRecord]):
+    """Releases, newest first."""
+
+    releases: tuple[ReleaseRecord, ...]
+
+
+class ReviewPolicy(Result):
+    """The number of approvals that versions of a workspace need to go live."""
+
+    required: int
+    """How many approvals a version needs."""
+    bypass: Literal["admin", "nobody"]
+    """Who may make a version live without them."""
+
+
+class Verdict(Result):
+    """A person's verdict on a version."""
+
+    by: str
+    verdict: VerdictValue
+    body: str
+    version_id: str
+    created_at: datetime.datetime
+    counts: bool
+    """Whether it counts for the version under review, at this moment."""
+
+
+class ReviewRecord(Result):
+    """A review in its current state."""
+
+    id: str
+    resource: Reference
+    version_id: str
+    version_number: int
+    base_version_id: str | None = None
+    """The version that was live when the review was asked for."""
+    state: ReviewState
+    requested_by: str | None = None
+    message: str
+    reviewers: tuple[str, ...]
+    """Who was asked and is a member."""
+    verdicts: tuple[Verdict, ...]
+    """The oldest first.
+
+    An open review also shows what was said of an equal configuration in earlier reviews.
+    """
+    missing: int
+    """How many approvals the version still needs to go live."""
+    outdated: bool
+    """Whether there is a newer version."""
+    created_at: datetime.datetime
+    warnings: tuple[Notice, ...] = ()
+    """Invisible characters in the version under review; absent in lists."""
+
+
+class ReviewPage(Page[ReviewRecord]):
+    """Reviews, newest first."""
+
+    reviews: tuple[ReviewRecord, ...]
+
+
+class Arm(Result):
+    """A version, and the share of the requests that get it."""
+
+    name: str
+    version_id: str
+    weight: int
+
+
+class RolloutRecord(Result):
+    """The versions, their shares of the requests, and the result."""
+
+    id: str
+    workspace_id: str
+    resource: Reference
+    seed: str
+    bucket_by: str
+    arms: tuple[Arm, ...]
+    state: RolloutState
+    started_by: str | None = None
+    started_at: datetime.datetime
+    ended_at: datetime.datetime | None = None
+    reason: str | None = None
+
+
+class RolloutPage(Page[RolloutRecord]):
+    """Rollouts, newest first."""
+
+    rollouts: tuple[RolloutRecord, ...]
+
+
+class Then(Result):
+    """The version that is live again afterwards."""
+
+    version_id: str
+
+
+class ScheduleProblem(Result):
+    """A problem that would prevent a schedule if it ran now."""
+
+    code: str
+    message: str
+
+
+class ScheduleRecord(Result):
+    """A schedule, with its result once it ended."""
+
+    id: str
+    workspace_id: str
+    resource: Reference | None = None
+    release_id: str | None = None
+    action: ScheduleAction
+    version_id: str | None = None
+    version_number: int | None = None
+    then: Then | None = None
+    run_at: datetime.datetime
+    local_time: str | None = None
+    time_zone: str | None = None
+    ambiguous: bool
+    """Whether the local time exists twice; it runs at the first."""
+    paired_with: str | None = None
+    """The other schedule, where one begins and one ends something."""
+    expects: str | None = None
+    """The version that has to be live by then; None for none, and for a release."""
+    force: bool
+    state: ScheduleState
+    code: str | None = None
+    """Why it failed."""
+    error: str | None = None
+    """Why it failed, in a sentence."""
+    problems: tuple[ScheduleProblem, ...] = ()
+    """What would keep it from happening if it ran now, as the person who made it; empty if nothing would,
+    and when it is over.
+    """
+    created_by: str | None = None
+    created_by_key: str | None = None
+    """The prefix of the API key that it was made with: it runs within the limits of that key, and fails
+    once the key is revoked or has expired.
+    """
+    created_at: datetime.datetime
+    executed_at: datetime.datetime | None = None
+
+
+class SchedulePage(Page[ScheduleRecord]):
+    """Schedules, by default the latest time first."""
+
+    schedules: tuple[ScheduleRecord, ...]
+
+
+class WebhookRecord(Result):
+    """A webhook. `failing_since` and `last_success_at` describe its receiver."""
+
+    id: str
+    workspace_id: str
+    url: str
+    event_types: tuple[str, ...]
+    id_prefix: str | None = None
+    description: str | None = None
+    enabled: bool
+    disabled_reason: Literal["gone", "failing"] | None = None
+    """Why the service has disabled it: the receiver answered 410, or three days passed without one success.
+
+    None if it is enabled, or an admin has disabled it.
+    """
+    created_by: str | None = None
+    created_at: datetime.datetime
+    failing_since: datetime.datetime | None = None
+    last_success_at: datetime.datetime | None = None
+
+
+class NewWebhook(WebhookRecord):
+    """A new webhook with its secret, which is not shown again."""
+
+    secret: str = field(repr=False)
+    """`whsec_` and base64, for the libraries of Standard Webhooks."""
+
+
+class RotatedSecret(Result):
+    """The new secret, which is not shown again, and the time until which the previous one signs, too."""
+
+    secret: str = field(repr=False)
+    previous_until: datetime.datetime | None = None
+
+
+class SentEvent(LogEvent):
+    """An event as it is sent; a ping has no position."""
+
+    position: int | None = None  # type: ignore[assignment]
+
+
+class Attempt(Result):
+    """One request to the receiver."""
+
+    at: datetime.datetime
+    status_code: int | None = None
+    milliseconds: int
+    error: str | None = None
+    response: str | None = None
+    """The beginning of the body of the answer."""
+
+
+class Delivery(Result):
+    """One event for one webhook, and every attempt to deliver it."""
+
+    id: str
+    event: SentEvent
+    state: DeliveryState
+    attempts: tuple[Attempt, ...]
+    next_attempt_at: datetime.datetime | None = None
+
+
+class WebhookPage(Page[WebhookRecord]):
+    """Webhooks that the caller administers, newest first."""
+
+    webhooks: tuple[WebhookRecord, ...]
+
+
+class DeliveryPage(Page[Delivery]):
+    """Deliveries of a webhook, newest first."""
+
+    deliveries: tuple[Delivery, ...]
+
+
+class CommentArguments(TypedDict, total=False):
+    """A new comment."""
+
+    field: str | None
+    """Where in the version, such as `instructions.2.content`."""
+    line: int | None
+    """The line of the field's text, from 1."""
+    quote: str | None
+    """The words that it is about; of a comment on a line that line, when absent, or the first 1000
+    characters of it.
+    """
+    parent: str | None
+    """The comment that it replies to."""
+
+
+class CommentChanges(TypedDict, total=False):
+    """A change of a comment; an absent member is unchanged."""
+
+    body: str
+    """Only of one's own comment."""
+    resolved: bool
+    """Of the thread that the comment belongs to."""
+
+
+class DatasetArguments(TypedDict, total=False):
+    """An edit of a dataset; an absent member is unchanged, None clears one."""
+
+    name: str
+    description: str | None
+    metadata: Mapping[str, Any] | None
+    input_schema: Mapping[str, Any] | None
+    ground_truth_schema: Mapping[str, Any] | None
+    request_context_schema: Mapping[str, Any] | None
+    tags: Sequence[str] | None
+    target_type: Literal["agent", "workflow", "scorer", "processor"] | None
+    target_ids: Sequence[str] | None
+    scorer_ids: Sequence[str] | None
+
+
+class NewDataset(TypedDict, total=False):
+    """A new dataset, without items."""
+
+    name: str
+    description: str | None
+    metadata: Mapping[str, Any] | None
+    input_schema: Mapping[str, Any] | None
+    ground_truth_schema: Mapping[str, Any] | None
+    request_context_schema: Mapping[str, Any] | None
+    tags: Sequence[str] | None
+    target_type: Literal["agent", "workflow", "scorer", "processor"] | None
+    target_ids: Sequence[str] | None
+    scorer_ids: Sequence[str] | None
+    workspace_id: str
+
+
+class ItemChanges(TypedDict, total=False):
+    """An edit of an item; an absent member is unchanged, None clears one."""
+
+    input: Any
+    ground_truth: Any
+    expected_trajectory: Mapping[str, Any] | None
+    tool_mocks: Sequence[Mapping[str, Any]] | None
+    unmocked_tool_policy: Literal["allow", "deny"] | None
+    scorer_ids: Sequence[str] | None
+    request_context: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    source: Mapping[str, Any] | None
+
+
+class ItemFields(TypedDict, total=False):
+    """A new item."""
+
+    input: Any
+    ground_truth: Any
+    expected_trajectory: Mapping[str, Any] | None
+    tool_mocks: Sequence[Mapping[str, Any]] | None
+    unmocked_tool_policy: Literal["allow", "deny"] | None
+    scorer_ids: Sequence[str] | None
+    request_context: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    source: Mapping[str, Any] | None
+    external_id: str | None
+
+
+class ItemArguments(TypedDict, total=False):
+    """An edit of an item; an absent member is unchanged, None clears one."""
+
+    ground_truth: Any
+    expected_trajectory: Mapping[str, Any] | None
+    tool_mocks: Sequence[Mapping[str, Any]] | None
+    unmocked_tool_policy: Literal["allow", "deny"] | None
+    scorer_ids: Sequence[str] | None
+    request_context: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    source: Mapping[str, Any] | None
+
+
+class NewItem(TypedDict, total=False):
+    """A new item."""
+
+    ground_truth: Any
+    expected_trajectory: Mapping[str, Any] | None
+    tool_mocks: Sequence[Mapping[str, Any]] | None
+    unmocked_tool_policy: Literal["allow", "deny"] | None
+    scorer_ids: Sequence[str] | None
+    request_context: Mapping[str, Any] | None
+    metadata: Mapping[str, Any] | None
+    source: Mapping[str, Any] | None
+    external_id: str | None
+
+
+class GateChanges(TypedDict, total=False):
+    """An edit of a gate; an absent member is unchanged."""
+
+    dataset_id: str
+    scorer_ids: Iterable[str]
+    primary_scorer: str
+    attempts: int
+    rules: Iterable[Mapping[str, Any]]
+    evidence_days: int
+    """How many days evidence is good for."""
+    request_context: Mapping[str, Any] | None
+    """The request context in which items have to run; that of an item takes precedence."""
+    tool_policy: Literal["deny", "allow"]
+    """What has to happen to calls of tools that no mock answers."""
+    dataset_policy: int | Literal["latest"]
+    """The version of the dataset that evidence is about, or `latest`: then those who may publish change
+    it.
+    """
+    too_few: Literal["refuse", "allow"]
+    """What it says where too few items cannot show the difference that a rule asks for."""
+    bypass: Literal["admin", "nobody"]
+    """Who may publish without evidence."""
+    enabled: bool
+
+
+class KeyLimits(TypedDict, total=False):
+    """A new key; what is left out is that of the key with which the request is made."""
+
+    workspace_id: str | None
+    """The only workspace that it reaches; None for all of the owner's."""
+    role: Role | None
+    """Its role there at most; None for the owner's."""
+    actions: Sequence[Action] | None
+    """All that the key may do; None for everything that its role allows."""
+    id_prefix: str | None
+    """The key reaches only resources whose id begins like this; None for all."""
+    expires_at: str | None
+    """None for never."""
+    owner: str | None
+    """A service account; None for the caller."""
+
+
+class ReviewArguments(TypedDict, total=False):
+    """A request for a review."""
+
+    version_id: str
+    """The latest when absent."""
+    message: str | None
+    reviewers: Sequence[str]
+    """User names of members of the workspace."""
+
+
+class ReviewChanges(TypedDict, total=False):
+    """A change of a review; an absent member is unchanged."""
+
+    version_id: str
+    """A newer version, to which it is moved."""
+    reviewers: Sequence[str]
+    """User names of members of the workspace."""
+    state: Literal["closed"]
+    """Ends it."""
+
+
+class ScheduleTimes(TypedDict, total=False):
+    """A new time."""
+
+    run_at: str
+    """A whole minute in the future, at most five years away, in ISO 8601 with an offset."""
+    local_time: str
+    """Instead of `run_at`: a local time in `time_zone`.
+
+    One that does not exist is refused; one that exists twice is the first, and the answer says
+    `ambiguous`.
+    """
+    time_zone: str
+    """An IANA time zone."""
+
+
+class WebhookArguments(TypedDict, total=False):
+    """A new webhook."""
+
+    url: str
+    """Of http or https, without user information and fragment."""
+    event_types: Sequence[str]
+    """Types of events; `agent.*` for all of agents."""
+    id_prefix: str | None
+    """Only events about resources whose id begins like this."""
+    description: str | None
+
+
+class WebhookChanges(TypedDict, total=False):
+    """A change of a webhook; an absent member is unchanged."""
+
+    url: str
+    """Of http or https, without user information and fragment."""
+    event_types: Sequence[str]
+    """Types of events; `agent.*` for all of agents."""
+    id_prefix: str | None
+    """Only events about resources whose id begins like this."""
+    description: str | None
+    enabled: bool
+    """True begins with the events that follow; False cancels pending deliveries."""
+
+
+class CommentFilters(Paging, total=False):
+    """The filters and the order of `GET /comments`."""
+
+    id: str
+    """Only about the resource of this id."""
+    kind: ResourceKind
+    """Only about resources of this kind."""
+    resolved: bool
+    """Only in threads that are resolved, or are not."""
+    version_id: str
+    """Only on this version."""
+
+
+class ItemFilters(Paging, total=False):
+    """The filters and the order of `GET /datasets/{}/items`."""
+
+    search: str
+    """Text in a value or the external id, ignoring case; up to 200 characters."""
+    version: int
+    """As of this version of the dataset."""
+
+
+class GateFilters(Paging, total=False):
+    """The filters and the order of `GET /gates`."""
+
+    id: str
+    """Only about the resource of this id."""
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class OfWorkspace(Paging, total=False):
+    """The filters and the order of `GET /keys`."""
+
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class ReleaseFilters(Paging, total=False):
+    """The filters and the order of `GET /releases`."""
+
+    state: ReleaseState
+    """Only in this state."""
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class ReviewFilters(Paging, total=False):
+    """The filters and the order of `GET /reviews`."""
+
+    author: Literal["me"]
+    """`me`: only those that you asked for."""
+    id: str
+    """Only about the resource of this id."""
+    kind: ResourceKind
+    """Only about resources of this kind."""
+    reviewer: Literal["me"]
+    """`me`: only those that you were asked for."""
+    state: ReviewState
+    """Only in this state."""
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class RolloutFilters(Paging, total=False):
+    """The filters and the order of `GET /rollouts`."""
+
+    id: str
+    """Only about the resource of this id."""
+    kind: ResourceKind
+    """Only about resources of this kind."""
+    state: RolloutState
+    """Only in this state."""
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class ScheduleFilters(Paging, total=False):
+    """The filters and the order of `GET /schedules`."""
+
+    id: str
+    """Only about the resource of this id."""
+    kind: ResourceKind
+    """Only about resources of this kind."""
+    release_id: str
+    """Only of this release."""
+    state: ScheduleState
+    """Only in this state."""
+    workspace_id: str
+    """Only of this workspace."""
+
+
+class WebhookFilters(Paging, total=False):
+    """The filters and the order of `GET /webhooks`."""
+
+    workspace_id: str
+    """Only of this workspace."""
