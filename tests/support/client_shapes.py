@@ -93,7 +93,12 @@ RECORDS: Final = {
     "DeliveryPage": "DeliveryPage",
 }
 """The schemas of answers, each behind those that it names."""
-SNAPSHOTS: Final = {"Agent": "an agent", "PromptBlock": "a prompt block"}
+SNAPSHOTS: Final = {
+    "Agent": ("an agent", "Shared"),
+    "PromptBlock": ("a prompt block", "Shared"),
+    "Scorer": ("a scorer", "Named"),
+}
+"""The kinds of resource, and the fields that they have by hand."""
 SHARED: Final = {"name", "description", "requestContextSchema"}
 """The fields that snapshots of several kinds have."""
 BASES: Final = {
@@ -118,7 +123,11 @@ SECRETS: Final = {
 """Members that no `repr` shows."""
 ABSENT: Final = {("ItemRecord", "groundTruth"), ("RevokedKey", "schedules"), ("ScheduleRecord", "problems")}
 """Members that earlier servers do not answer with."""
-RENAMED: Final = {("ItemPage", "items"): "item_records", ("ItemsAdded", "items"): "item_records"}
+RENAMED: Final = {
+    ("ItemPage", "items"): "item_records",
+    ("ItemsAdded", "items"): "item_records",
+    ("ScorerFields", "config"): "settings",  # `config` is the whole snapshot
+}
 """Members with another name in Python, beside those that a mapping has already: they get an underscore."""
 ENUMS: Final = {"ReviewStateName": "ReviewState", "VerdictName": "VerdictValue"}
 """Lists of values with another name in Python."""
@@ -159,6 +168,7 @@ KNOWN: Final = {
     "ReleasedResource": "Reference",
     "ResourceKind": "ResourceKind",
     "ResourceReference": "Reference",
+    "ScorerType": "ScorerType",
 }
 """What the client has by hand."""
 FILTERED: Final = ("ResourceKind", "ReleaseState", "ReviewStateName", "RolloutState", "ScheduleState")
@@ -184,10 +194,19 @@ from dataclasses import field
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import ResourceKind
-from editor_client.manage.records import Blocks, Conditional, Instructions, SharedArguments, SharedFields
+from editor_client.manage.records import (
+    Blocks,
+    Conditional,
+    Instructions,
+    NamedArguments,
+    NamedFields,
+    SharedArguments,
+    SharedFields,
+)
 from editor_client.pages import Page, Paging
 from editor_client.reads.log import LogEvent, Reference
 from editor_client.result import CachedResult, Notice, Result, Success
+from editor_client.shared.scores import ScorerType
 '''
 
 
@@ -209,18 +228,19 @@ class Shapes:
 
     def _snapshots(self) -> Iterator[str]:
         """Yield the fields of the snapshots of agents and prompt blocks, as results and as arguments."""
-        for kind, noun in SNAPSHOTS.items():
+        for kind, (noun, shared) in SNAPSHOTS.items():
             snapshot = self._schemas[f"{kind}ToExport"]["properties"].keys() - SHARED
             members = self._schemas[f"{kind}Update"]["properties"].items()
             own = [(key, value) for key, value in members if key in snapshot]
-            fields = [f"{to_snake(key)}: {self._type(value)}".removesuffix(" | None") for key, value in own]
-            optional = [field if field.endswith("Any") else f"{field} | None" for field in fields]
-            about = _docstring(f"The fields of the snapshot of {noun}.")
-            yield _indented(
-                [f"class {kind}Fields(SharedFields):", about, *(f"{one} = None" for one in optional)]
-            )
-            about = f"The fields of the snapshot of {noun} as arguments."
-            yield self._typed_dict(f"{kind}Arguments", "SharedArguments", about, own, "Sequence")
+            about = f"The fields of the snapshot of {noun}"
+            lines = [f"class {kind}Fields({shared}Fields):", _docstring(f"{about}.")]
+            for key, value in own:
+                lines += self._member(
+                    f"{kind}Fields", key, {"anyOf": [value, {"type": "null"}]}, required=False
+                )
+            yield _indented(lines)
+            about += " as arguments."
+            yield self._typed_dict(f"{kind}Arguments", f"{shared}Arguments", about, own, "Sequence")
 
     def _records(self) -> Iterator[str]:
         for name, own in RECORDS.items():
@@ -256,8 +276,9 @@ class Shapes:
             default = " = None"
         elif not required or (own, key) in ABSENT:
             default = " = ()" if kind.startswith("tuple") else " = None"
-        elif (own, key) in RENAMED:
-            default = f' = field(metadata={{"json_name": "{key}"}})'
+        if (own, key) in RENAMED:
+            absent = "default=None, " if default else ""
+            default = f' = field({absent}metadata={{"json_name": "{key}"}})'
         ignored = "  # type: ignore[assignment]" if own == "SentEvent" else ""
         name = RENAMED.get((own, key)) or to_snake(key) + ("_" if key in _TAKEN else "")
         yield f"{name}: {kind}{default}{ignored}"
@@ -303,9 +324,10 @@ class Shapes:
         """Return the type of a value in Python; arguments have other `lists`, and times that are texts."""
         kind = schema.get("type", "")
         options = [{**schema, "type": option} for option in kind] if isinstance(kind, list) else []
-        options += schema.get("anyOf", [])
+        options += [*schema.get("anyOf", []), *schema.get("oneOf", [])]
         if options:
-            return " | ".join(sorted((self._type(option, lists) for option in options), key="None".__eq__))
+            kinds = dict.fromkeys(" | ".join(self._type(option, lists) for option in options).split(" | "))
+            return "Any" if "Any" in kinds else " | ".join(sorted(kinds, key="None".__eq__))
         if "$ref" in schema:
             return self._named(schema["$ref"].rpartition("/")[2], lists)
         values = schema.get("enum") or [schema[name] for name in ("const",) if name in schema]

@@ -8,10 +8,19 @@ from dataclasses import field
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import ResourceKind
-from editor_client.manage.records import Blocks, Conditional, Instructions, SharedArguments, SharedFields
+from editor_client.manage.records import (
+    Blocks,
+    Conditional,
+    Instructions,
+    NamedArguments,
+    NamedFields,
+    SharedArguments,
+    SharedFields,
+)
 from editor_client.pages import Page, Paging
 from editor_client.reads.log import LogEvent, Reference
 from editor_client.result import CachedResult, Notice, Result, Success
+from editor_client.shared.scores import ScorerType
 
 Action = Literal["read", "run", "write", "publish", "admin", "directory"]
 DeliveryState = Literal["pending", "delivered", "failed", "cancelled"]
@@ -80,6 +89,36 @@ class PromptBlockArguments(SharedArguments, total=False):
 
     content: str
     rules: Mapping[str, Any] | None
+
+
+class ScorerFields(NamedFields):
+    """The fields of the snapshot of a scorer."""
+
+    type: ScorerType | None = None
+    settings: Mapping[str, Any] | None = field(default=None, metadata={"json_name": "config"})
+    instructions: str | None = None
+    model: Mapping[str, Any] | None = None
+    score_range: Mapping[str, Any] | None = None
+    pass_if: Mapping[str, Any] | None = None
+    tie: float | None = None
+    applies_if: Mapping[str, Any] | None = None
+    default_sampling: Mapping[str, Any] | None = None
+    preset_config: Mapping[str, Any] | None = None
+
+
+class ScorerArguments(NamedArguments, total=False):
+    """The fields of the snapshot of a scorer as arguments."""
+
+    type: ScorerType
+    config: Mapping[str, Any] | None
+    instructions: str | None
+    model: Mapping[str, Any] | None
+    score_range: Mapping[str, Any] | None
+    pass_if: Mapping[str, Any] | None
+    tie: float | None
+    applies_if: Mapping[str, Any] | None
+    default_sampling: Mapping[str, Any] | None
+    preset_config: Mapping[str, Any] | None
 
 
 class WorkspaceRecord(Result):

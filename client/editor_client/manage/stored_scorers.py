@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import field
+from collections.abc import Sequence
 from typing import Any, Literal, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, Object, query, reading
@@ -13,50 +12,16 @@ from editor_client.manage.records import (
     Dependents,
     Diff,
     Filters,
-    NamedArguments,
-    NamedFields,
     Record,
     Saved,
     Status,
     Version,
 )
+from editor_client.manage.shapes import ScorerArguments, ScorerFields
 from editor_client.manage.stored import Kind, Stored, creation, edit
 from editor_client.methods import D_co, Driver, iterating, method
 from editor_client.pages import Page, listing
 from editor_client.result import Result, with_json_names
-from editor_client.shared.scores import ScorerType
-
-
-class ScorerFields(NamedFields):
-    """The fields of a scorer's snapshot."""
-
-    type: ScorerType | None = None
-    settings: Mapping[str, Any] | None = field(default=None, metadata={"json_name": "config"})
-    """The member `config`: what the type needs. The attribute `config` is the whole snapshot."""
-    instructions: str | None = None
-    """What a judge is told."""
-    model: Mapping[str, Any] | None = None
-    score_range: Mapping[str, float] | None = None
-    pass_if: Mapping[str, float] | None = None
-    tie: float | None = None
-    applies_if: Mapping[str, Any] | None = None
-    default_sampling: Mapping[str, Any] | None = None
-    preset_config: Mapping[str, Any] | None = None
-
-
-class ScorerArguments(NamedArguments, total=False):
-    """The snapshot fields of a scorer."""
-
-    type: ScorerType
-    config: Object | None
-    instructions: str | None
-    model: Object | None
-    score_range: Object | None
-    pass_if: Object | None
-    tie: float | None
-    applies_if: Object | None
-    default_sampling: Object | None
-    preset_config: Object | None
 
 
 class ScorerRecord(Record, ScorerFields):
