@@ -83,3 +83,10 @@ def test_files_are_pushed_and_pulled(
     assert editor("push", new_id, str(table), "--encoding", "nonsense")[0] == 1
     assert editor("push", new_id, str(table), "--encoding", "windows-1252")[1].startswith("1 created")
     assert '"groundTruth":"3.10"' in editor("pull", new_id)[1]
+
+
+def test_a_scorer_is_tried(client: Any, new_id: str) -> None:
+    client.create_stored_scorer(id=new_id, name="Exact", type="equals", workspace_id="default")
+    exact = client.get_stored_scorer(new_id)
+    assert exact.try_out("a", "b", ground_truth="b").passed is True
+    assert exact.try_out("a", "b").not_scorable.reason
