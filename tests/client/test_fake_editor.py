@@ -310,6 +310,12 @@ def rolling_out(say: Conversation) -> None:
     ):
         say(method, path, body)
     rollout = f"/rollouts/{started['id']}"
+    for weights in (
+        [{"name": "new", "weight": 500}],
+        [{"name": "old", "weight": 500}],
+        [{"name": "new", "weight": -1}],
+    ):
+        say("PATCH", rollout, {"arms": weights})
     say("POST", f"{rollout}/complete", {"arm": "old"})
     say("POST", f"{rollout}/complete", {"arm": "new"})
     say("POST", f"{rollout}/stop", {})

@@ -82,8 +82,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         except VersioningError as error:
             return response(400, json={"error": error.message, "code": error.code, **error.details()})
         if answer.is_stream:
-            frames = (f"data: {json.dumps(event)}\n\n" for event in answer.content)
-            events = "".join([*frames, "data: [DONE]\n\n"])
+            events = "".join(f"data: {event}\n\n" for event in [*map(json.dumps, answer.content), "[DONE]"])
             return response(200, text=events, headers={"Content-Type": "text/event-stream"})
         etag = answer.etag or hashlib.sha256(canonical.dump(answer.content).encode()).hexdigest()[:32]
         headers = {"ETag": f'"{etag}"', "Editor-Rights": self._rights}

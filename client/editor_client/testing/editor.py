@@ -30,8 +30,6 @@ _SAVED: Final = ("autoPublish", "bypassEvaluation", "bypassReview", "changeMessa
 
 
 class Refused(Exception):
-    """An unsuccessful answer."""
-
     def __init__(self, status: int, code: str, message: str, **details: Any) -> None:
         super().__init__(message)
         self.status, self.code = status, code
@@ -285,7 +283,6 @@ class Editor:
             self.publish(resource, resource.latest, body)
 
     def publish(self, resource: Resource, version: Version, options: Body, **detail: Any) -> None:
-        """Publish a version, unless it is published."""
         if version is resource.active:
             return
         self.require_published_blocks(version.config)
@@ -296,7 +293,6 @@ class Editor:
         resource.touch()
 
     def running(self, resource: Resource) -> Json | None:
-        """Return the running rollout of a resource, if any."""
         rollouts = (rollout for owner, rollout in self.rollouts if owner is resource)
         return next((rollout for rollout in rollouts if rollout["state"] == "running"), None)
 
@@ -328,7 +324,6 @@ class Editor:
         self.events.append({**event, "resource": {"kind": resource.kind.slug, "id": resource.id}})
 
     def count(self, resource: Resource, version_id: str | None, arm: str | None, used: Body) -> None:
-        """Count the usage of a version."""
         key = {"versionId": version_id, "arm": arm}
         row = next((row for row in resource.usage if key.items() <= row.items()), None)
         if row is None:
@@ -338,7 +333,6 @@ class Editor:
 
 
 def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
-    """Return a configuration after an edit; the contents of fields are not checked."""
     members(body, more=(*kind.names, *_SAVED, *more, *(["visibility"] if kind.has_visibility else [])))
     needed = ("name", kind.text)
     changes = {name: value for name, value in body.items() if name in kind.names}

@@ -17,7 +17,7 @@ from editor_client.parts import evaluated_agent
 from editor_client.result import with_json_names
 from editor_client.shared import canonical, ids
 from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
-from editor_client.shared.arms import Arm, placed, refuse_path, rule_of
+from editor_client.shared.arms import Arm, placed, refuse_path, reweighted, rule_of
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.feedback import summed
 from editor_client.shared.instructions import referenced_blocks
@@ -49,7 +49,6 @@ NEVER_PUBLISHED: Final = "Nothing is published yet; this is the latest version i
 
 
 def answer(editor: Editor, request: Request) -> Answer:
-    """Answer a request; raises `Refused` and `Invalid`."""
     match request.method, *request.names:
         case "GET", "agents":
             context, ids = request.context(), sorted(agent.id for agent in editor.all(AGENTS))
@@ -155,8 +154,8 @@ def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: l
             computed = {"latest": Label(resource.latest, resource.latest.created_at)}
             if resource.active is not None:
                 computed["production"] = Label(resource.active, resource.published_at)
-            labels = [resource.label_record(name, label, "computed") for name, label in computed.items()]
-            labels += [resource.label_record(name, label) for name, label in sorted(resource.labels.items())]
+            labels = [resource.label_record(*named, "computed") for named in computed.items()]
+            labels += [resource.label_record(*named) for named in sorted(resource.labels.items())]
             return Answer({"labels": labels})
         case "PUT", "labels", name:
             return _set_label(editor, request, resource, name)
@@ -399,6 +398,15 @@ def _answer_rollout(editor: Editor, request: Request, rollout_id: str, rest: lis
     match request.method, *rest:
         case ("GET",):
             pass
+        case ("PATCH",):
+            [changes], before = members(request.body, "arms"), _arms_of(rollout)
+            after = reweighted(before, [(arm["name"], arm["weight"]) for arm in changes])
+            for arm in [new for old, new in zip(before, after, strict=True) if new.weight > old.weight]:
+                editor.require_published_blocks(resource.version(arm.version_id).config)
+            if after != before:
+                weights = {arm.name: arm.weight for arm in after}
+                rollout["arms"] = [{**arm, "weight": weights[arm["name"]]} for arm in rollout["arms"]]
+                editor.record_rollout("changed", resource, rollout)
         case "POST", "stop":
             reason = request.body.get("reason", "").strip() or None
             rollout |= {"state": "stopped", "reason": reason, "endedAt": now()}
