@@ -230,9 +230,9 @@ def test_a_pattern_takes_linear_time_and_knows_unicode(
 def test_the_schemas_of_all_agents_in_a_list_share_one_time_limit(
     alice: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
     for number in range(10):
         published_agent(alice, f"laughing-{number}", requestContextSchema={**LAUGHING, "title": f"{number}"})
+    monkeypatch.setattr("versioning.domain.context_schema.SECONDS", 0.2)
     began = time.thread_time()
     answer = alice.get("/agents")
     assert (answer.status, len(answer.body)) == (200, 10)
