@@ -49,7 +49,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         if text is None:
             return None
         miss = getattr(request._request, "cache_miss", None)  # noqa: SLF001  what the middleware sees
-        key = keys.find(text, miss and miss.now)
+        key = keys.find(text, miss and miss.pending.begun)
         if key is None:
             raise refusal(text)
         return KeyOwner(key.caller.username), key.caller

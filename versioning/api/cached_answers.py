@@ -232,7 +232,6 @@ class CacheMiss:
 
     def __init__(self, cache: AnswerCache, asked: Asked, now: Moment) -> None:
         self.asked = asked
-        self.now = now
         self.asker = b""
         self.pending = PendingAnswer(cache, now)
         self.template: Template | None = None
@@ -259,7 +258,7 @@ class CacheMiss:
         self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
         if self.template and about and about[1] == self.template.resource_id:
-            _templates.put(about[0] + self.asker, (self.now, usual, self.template), 1)
+            _templates.put(about[0] + self.asker, (self.pending.begun, usual, self.template), 1)
 
 
 def cached_answers(get_response: GetResponse) -> GetResponse:
@@ -267,12 +266,12 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
-        cache = get_editor().cache
         unanswered: tuple[Asked, Moment] | None = request.META.get(UNANSWERED)
         asked, now = unanswered or (_asked(request), None)
         now = now or (log.follow() if asked else None)
         if asked is None or now is None:
             return get_response(request)
+        cache = get_editor().cache
         if unanswered is None and (key := keys.timed_of(request.META["HTTP_AUTHORIZATION"])):
             entry = cache_entry(cache, asked, key)
             answer, result = entry and entry.response(cache, now), "hit"

@@ -96,6 +96,13 @@ class VersionedQuerySet(GuardedQuerySet[R], ABC):
         published = Coalesce("published_updated_at", "created_at")
         return self.annotate(seen_at=self.seen_by(caller, draft=F("updated_at"), published=published))
 
+    def as_served(self, *pointers: str) -> Self:
+        """Select only what is served of rows, together with the versions in these pointers."""
+        of_rows = ("uuid", "workspace", "metadata", "was_ever_published", "active_version", "latest_version")
+        of_versions = ("number", "config_json", "digest", "resource")
+        fields = (f"{pointer}__{name}" for pointer in pointers for name in of_versions)
+        return self.select_related(*pointers).only(*of_rows, *fields)
+
     def locked(self, *, for_deletion: bool = False) -> Self:
         """Lock the rows until the transaction ends, so that saves get consecutive numbers.
 

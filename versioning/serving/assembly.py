@@ -30,7 +30,6 @@ from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAg
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
-from versioning.models.querysets import VersionedQuerySet
 from versioning.models.statements import RowsByKeys
 from versioning.serving import choice
 from versioning.serving.choice import Choice, Chooses
@@ -265,7 +264,7 @@ def find_blocks(
     with_latest = policy is Blocks.DRAFTS or bool(selected)
     is_usual = policy is Blocks.LIVE and not with_latest
     blocks = PromptBlock.objects.all() if policy is Blocks.LIVE else PromptBlock.objects.readable_by(caller)
-    rows = _with_versions(blocks, with_latest=with_latest)
+    rows = blocks.as_served("active_version", *(("latest_version",) if with_latest else ()))
     found: dict[str, FoundBlock] = {}
     choose = chooses or partial(choice.chosen, context=evaluation.context)
     ids = iter(sorted(wanted))
@@ -288,14 +287,7 @@ def find_blocks(
 @cache
 def _live_blocks() -> RowsByKeys[PromptBlock]:
     """Return the query of most requests, built once."""
-    return RowsByKeys(_with_versions(PromptBlock.objects.all(), with_latest=False))
-
-
-def _with_versions(
-    blocks: VersionedQuerySet[PromptBlock], *, with_latest: bool
-) -> VersionedQuerySet[PromptBlock]:
-    pointers = ("active_version", "latest_version") if with_latest else ("active_version",)
-    return blocks.select_related(*pointers).defer(*(f"{pointer}__search_text" for pointer in pointers))
+    return RowsByKeys(PromptBlock.objects.as_served("active_version"))
 
 
 def _versions(block: PromptBlock, *, with_latest: bool) -> Iterator[PromptBlockVersion]:

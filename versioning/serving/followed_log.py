@@ -259,12 +259,14 @@ def consistently(
             found = read()
         except VersioningError:
             ended = followed.follow()
-            if ended is None or ended.step == begun.step:
+            if ended is not None and ended.step == begun.step:
                 raise
-            continue
-        ended = followed.follow()
-        if ended is None or followed.is_right(begun, about(found), ended):
-            return found
+        else:
+            ended = followed.follow()
+            if ended is not None and followed.is_right(begun, about(found), ended):
+                return found
+        if ended is None:  # nobody can tell what has changed meanwhile
+            break
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:

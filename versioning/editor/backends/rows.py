@@ -61,7 +61,7 @@ class Rows(Generic[R]):
 
         def compile_query() -> OneByKey[R]:
             rows = self.all.readable_by(by, self.code, label=label)
-            return OneByKey(with_authors(rows) if only is None else as_served(rows, only))
+            return OneByKey(with_authors(rows) if only is None else rows.as_served(*only))
 
         return one_of(self._queries.get(by, self.code, (label, only), compile_query), resource_id)
 
@@ -124,14 +124,6 @@ class Rows(Generic[R]):
     def delete(self, resource: R) -> None:
         """Delete the row with its versions and labels."""
         delete_row(resource)
-
-
-def as_served(rows: VersionedQuerySet[R], pointers: Sequence[str]) -> VersionedQuerySet[R]:
-    """Select what is served of rows, and of the versions in these pointers."""
-    of_rows = ("uuid", "workspace", "metadata", "was_ever_published", "active_version", "latest_version")
-    of_versions = ("number", "config_json", "digest", "resource")
-    fields = (f"{pointer}__{name}" for pointer in pointers for name in of_versions)
-    return rows.select_related(*pointers).only(*of_rows, *fields)
 
 
 def with_versions(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
