@@ -47,6 +47,14 @@ def test_a_write_with_the_csrf_token_is_attributed_to_the_person(cast: Cast, kin
     assert (renamed.status, renamed.body["name"]) == (200, "Renamed")
 
 
+def test_a_key_beside_a_session_acts_for_its_owner_and_needs_no_token(cast: Cast, kind: Kind) -> None:
+    person = browser("edgar")
+    assert person.post(kind.path, kind.body(id="refused")).status == 403
+    person.key = cast.alice.key
+    answer = person.post(kind.path, kind.body(id="writer", workspaceId="acme"))
+    assert (answer.status, answer.body["authorId"]) == (201, "alice")
+
+
 def test_a_user_forced_by_a_test_of_a_project_is_the_caller(cast: Cast, kind: Kind) -> None:
     client = APIClient()
     address, body = f"/api{kind.path}", kind.body(id="writer")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from django.db import connection
 
 from versioning.models.events import Change
-from versioning.serving.followed_log import FollowedLog, Moment
+from versioning.serving.followed_log import FollowedLog, Moment, consistently
 
 
 class Log:
@@ -71,3 +72,11 @@ def test_positions_before_a_restore_have_no_moment() -> None:
     assert log.followed.moment_at(11, 5) is not None
     assert log.lacks(10, 11, 12) == [11, 12]
     assert log.followed.moment_at(6, 5) is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_read_while_the_position_is_unknown_is_read_in_a_transaction() -> None:
+    blind = FollowedLog(lambda: None)
+    read = lambda: connection.in_atomic_block  # noqa: E731  says how it was called
+    assert consistently(read, lambda _: [("agent", "writer")], followed=blind) is True
+    assert consistently(read, lambda _: [("agent", "writer")], followed=Log().followed) is False
