@@ -15,12 +15,19 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from benchmarks.studio_data import insert, prose
-from evaluation.datasets.digests import EMPTY
-from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
-from evaluation.experiments.counting import recount
-from evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, Score, State
-from evaluation.experiments.recording import ITEM, TEST, json_of
-from evaluation.experiments.summing import summed_up
+from capabilities.evaluation.datasets.digests import EMPTY
+from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
+from capabilities.evaluation.experiments.counting import recount
+from capabilities.evaluation.experiments.models import (
+    Cell,
+    Experiment,
+    ExperimentScorer,
+    Outcome,
+    Score,
+    State,
+)
+from capabilities.evaluation.experiments.recording import ITEM, TEST, json_of
+from capabilities.evaluation.experiments.summing import summed_up
 
 NAME = "Ten thousand questions"
 ITEMS, ATTEMPTS, REVISIONS = 10_000, 5, 1_000

@@ -60,14 +60,14 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "versioning",
-    "delivery",
-    "releases",
-    "review",
-    "schedules",
-    "experiments",
-    "company",
-    "evaluation",
-    "mail",
+    "capabilities.delivery",
+    "capabilities.releases",
+    "capabilities.review",
+    "capabilities.schedules",
+    "capabilities.rollouts",
+    "capabilities.accounts",
+    "capabilities.evaluation",
+    "capabilities.mail",
 ]
 
 MIDDLEWARE = [
@@ -85,7 +85,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "editor_project.middleware.Csrf",
     "editor_project.middleware.Authentication",
-    "company.sign_in.sessions.keep_open",
+    "capabilities.accounts.sign_in.sessions.keep_open",
     "studio.middleware.studio_pages",
     "editor_project.middleware.Messages",
 ]

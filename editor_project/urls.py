@@ -13,7 +13,11 @@ from versioning.api import errors, health
 
 urlpatterns = [
     path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls")),
-    *([path("scim/v2/", include("company.directory.urls"))] if apps.is_installed("company") else ()),
+    *(
+        [path("scim/v2/", include("capabilities.accounts.directory.urls"))]
+        if apps.is_installed("capabilities.accounts")
+        else ()
+    ),
     path("healthz", health.alive),
     path("readyz", health.ready),
     path("studio/", site.urls),

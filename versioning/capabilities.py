@@ -48,13 +48,21 @@ _RECEIVERS: Final[Mapping[str, str]] = {
 """The functions that receive the values of each attribute of an `EditorApp`."""
 
 OPTIONAL: Final[Mapping[str, Sequence[str]]] = {
-    "company": ("keys", "me", "people", "service-accounts", "workspaces"),
-    "delivery": ("events/stream", "webhooks"),
-    "evaluation": ("datasets", "experiments", "gates", "labels", "scores", "scoring", "stored/scorers"),
-    "experiments": ("feedback", "rollouts", "usage"),
-    "releases": ("releases",),
-    "review": ("comments", "review_policy", "reviews"),
-    "schedules": ("schedules",),
+    "capabilities.accounts": ("keys", "me", "people", "service-accounts", "workspaces"),
+    "capabilities.delivery": ("events/stream", "webhooks"),
+    "capabilities.evaluation": (
+        "datasets",
+        "experiments",
+        "gates",
+        "labels",
+        "scores",
+        "scoring",
+        "stored/scorers",
+    ),
+    "capabilities.rollouts": ("feedback", "rollouts", "usage"),
+    "capabilities.releases": ("releases",),
+    "capabilities.review": ("comments", "review_policy", "reviews"),
+    "capabilities.schedules": ("schedules",),
 }
 """The applications that a project may leave out: how their addresses begin, and the names of their verbs."""
 

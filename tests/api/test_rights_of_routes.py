@@ -132,7 +132,7 @@ COLLECTIONS = sorted({route.partition("/")[2].partition("/{}")[0] for route, _ i
 NOT_HERE = {"POST /agents/{}/stream", "GET /events/stream", *NEVER_SUCCEEDING}
 """Streams need a connection of their own (test_leaks_in_streams)."""
 NOT_HERE |= {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
-"""These are for superusers (tests/company/test_workspaces_over_rest, test_erasing)."""
+"""These are for superusers (tests/accounts/test_workspaces_over_rest, test_erasing)."""
 NO_PLACE = {*of_each_kind(["POST /stored/{kind}"]), "POST /stored/agents/preview-instructions"}
 NO_PLACE |= {"GET /me", "POST /datasets", "POST /scores"}
 """Where a stranger does the same, in his own workspace."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from company.sign_in.factors import totp
+from capabilities.accounts.sign_in.factors import totp
 from tests.browser.conftest import sign_in, sign_out
 from tests.browser.flaws import serious_problems
 from tests.browser.test_editing import made, text_of

@@ -11,10 +11,15 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from delivery.streams import subscription
-from delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
-from delivery.streams.listeners import KeyListener
-from delivery.streams.subscription import COMMENT, MAX_PENDING, BlockingSubscription, Subscription
+from capabilities.delivery.streams import subscription
+from capabilities.delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
+from capabilities.delivery.streams.listeners import KeyListener
+from capabilities.delivery.streams.subscription import (
+    COMMENT,
+    MAX_PENDING,
+    BlockingSubscription,
+    Subscription,
+)
 from tests.conftest import Cast, cast_with
 from tests.support.api import AGENTS, Api
 from tests.support.people import give_role, key_of, make_cast

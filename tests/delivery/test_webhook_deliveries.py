@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from delivery.models import Delivery, Webhook
-from delivery.webhooks import attempts, jobs
-from delivery.webhooks.attempts import WAITS
+from capabilities.delivery.models import Delivery, Webhook
+from capabilities.delivery.webhooks import attempts, jobs
+from capabilities.delivery.webhooks.attempts import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver, receiving

@@ -9,8 +9,8 @@ import pytest
 from django.db import models, transaction
 from django.utils import timezone
 
-from delivery.models import Delivery, OutboxCursor
-from delivery.webhooks import outbox
+from capabilities.delivery.models import Delivery, OutboxCursor
+from capabilities.delivery.webhooks import outbox
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history

@@ -10,8 +10,8 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from delivery.models import Delivery, Webhook
-from delivery.webhooks.models import DisabledReason
+from capabilities.delivery.models import Delivery, Webhook
+from capabilities.delivery.webhooks.models import DisabledReason
 from studio import additions
 from tests.conftest import Cast
 from tests.support.api import AGENTS

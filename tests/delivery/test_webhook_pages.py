@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery.models import Delivery, Webhook
+from capabilities.delivery.models import Delivery, Webhook
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.people import give_role

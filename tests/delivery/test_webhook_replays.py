@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from delivery.models import Delivery, DeliveryAttempt
-from delivery.webhooks import sending
-from delivery.webhooks.attempts import WAITS
-from delivery.webhooks.models import Outcome
+from capabilities.delivery.models import Delivery, DeliveryAttempt
+from capabilities.delivery.webhooks import sending
+from capabilities.delivery.webhooks.attempts import WAITS
+from capabilities.delivery.webhooks.models import Outcome
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
 from tests.support.webhooks import (

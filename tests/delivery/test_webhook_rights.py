@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from delivery.models import Delivery, Webhook
-from delivery.webhooks import administration
-from delivery.webhooks.health import Condition, health_of
+from capabilities.delivery.models import Delivery, Webhook
+from capabilities.delivery.webhooks import administration
+from capabilities.delivery.webhooks.health import Condition, health_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import give_role, person

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
 from django.utils import timezone
 
-from delivery.webhooks import attempts, sending
-from delivery.webhooks.models import Outcome
+from capabilities.delivery.webhooks import attempts, sending
+from capabilities.delivery.webhooks.models import Outcome
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver
 

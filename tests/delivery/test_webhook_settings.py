@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from delivery.models import Webhook
+from capabilities.delivery.models import Webhook
 from tests.support.api import AGENTS, Api
 from tests.support.calls import undone
 from tests.support.receiver import Receiver

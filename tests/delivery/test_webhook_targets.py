@@ -9,8 +9,14 @@ from typing import Any
 
 import pytest
 
-from delivery.models import Webhook
-from delivery.webhooks.targets import Receivers, Refused, checked_addresses, is_globally_reachable, target_of
+from capabilities.delivery.models import Webhook
+from capabilities.delivery.webhooks.targets import (
+    Receivers,
+    Refused,
+    checked_addresses,
+    is_globally_reachable,
+    target_of,
+)
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from delivery.webhooks.jobs import THREADS
+from capabilities.delivery.webhooks.jobs import THREADS
 from tests.support import fork_server
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
@@ -32,7 +32,7 @@ WORKER = f"""
 import signal, sys, time
 import django
 django.setup()
-from delivery.webhooks import attempts, sending
+from capabilities.delivery.webhooks import attempts, sending
 from versioning.models import due_work
 from versioning.worker import jobs, running
 
@@ -51,14 +51,14 @@ sys.exit(not worker.run())
 """
 
 ELSEWHERE = """
-from delivery.webhooks import administration
+from capabilities.delivery.webhooks import administration
 from versioning.domain.access import APPLICATION
 from versioning.models import Workspace
 Workspace.objects.make("elsewhere", "Elsewhere")
 print(administration.create("elsewhere", url={url!r}, event_types=["agent.*"], by=APPLICATION)[0].pk)
 """
 PING = """
-from delivery.webhooks import administration
+from capabilities.delivery.webhooks import administration
 from versioning.domain.access import APPLICATION
 administration.ping({webhook!r}, by=APPLICATION)
 """

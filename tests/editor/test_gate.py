@@ -230,7 +230,7 @@ BEHIND_THE_GATE = {
     # Serves nothing.
     ("editor/locking.py", "Change.deactivate"),
     # Changes a copy, which is only used for a question.
-    ("schedules/judging.py", "_with_live"),
+    ("capabilities/schedules/judging.py", "_with_live"),
 }
 ASKING = {("editor/locking.py", "Change.activate"), ("editor/labelling.py", "label")}
 CALLING = {  # `Change.activate`, which asks the gate
@@ -238,9 +238,9 @@ CALLING = {  # `Change.activate`, which asks the gate
     ("editor/saving.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
-    ("releases/publishing.py", "_publish_items"),
-    ("schedules/running.py", "_move_resource"),
-    ("experiments/rollouts/verbs.py", "complete"),
+    ("capabilities/releases/publishing.py", "_publish_items"),
+    ("capabilities/schedules/running.py", "_move_resource"),
+    ("capabilities/rollouts/verbs.py", "complete"),
 }
 
 
@@ -284,7 +284,9 @@ def is_of_the_project(app: AppConfig) -> bool:
 
 def test_no_code_outside_the_gate_moves_a_pointer_or_releases_a_label() -> None:
     installed = [Path(app.path).relative_to(ROOT) for app in apps.get_app_configs() if is_of_the_project(app)]
-    assert {"versioning", "studio", "releases", "schedules"} <= {str(folder) for folder in installed}
+    assert {"versioning", "studio", "capabilities/releases", "capabilities/schedules"} <= {
+        str(folder) for folder in installed
+    }
     folders = [ROOT / folder for folder in (*installed, "editor_project")]
     named = re.compile("|".join(POINTERS | MOVERS))
     paths = [

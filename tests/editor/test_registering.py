@@ -9,8 +9,8 @@ import pytest
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import path as route
 
+from capabilities.releases.verbs import Releases
 from editor_project.environment import Environment
-from releases.verbs import Releases
 from versioning import capabilities
 from versioning.api.base import EditorViewSet
 from versioning.api.urls import added_routes, missing
@@ -37,9 +37,9 @@ FAULTS: dict[str, Any] = dict.fromkeys(
 
 
 def test_an_unusable_declaration_stops_the_start_with_a_clear_message() -> None:
-    others = [("checks", "review.policy.none.CHECK"), ("jobs", "review.NONE")]
+    others = [("checks", "capabilities.review.policy.none.CHECK"), ("jobs", "review.NONE")]
     for attribute, path in [*FAULTS.items(), *others]:
-        app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["review"])
+        app = type("Faulty", (EditorApp,), {attribute: path})("faulty", sys.modules["capabilities.review"])
         with pytest.raises(ImproperlyConfigured, match=f"faulty declares {attribute} = '{path}': ."):
             app.ready()
 
@@ -58,7 +58,7 @@ def test_an_attribute_that_declares_nothing_stops_the_start_before_models(
 ) -> None:
     derived = type("Derived", (type("Faulty", (EditorApp,), members),), {"label": "faulty", "_own": "text"})
     with pytest.raises(ImproperlyConfigured, match=f"The application faulty declares {said}"):
-        derived("faulty", sys.modules["review"]).import_models()
+        derived("faulty", sys.modules["capabilities.review"]).import_models()
 
 
 def test_every_application_of_ours_declares_what_there_is() -> None:

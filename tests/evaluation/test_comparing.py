@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Experiment, Score
+from capabilities.evaluation.experiments.models import Experiment, Score
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.experiments import make_experiment, results, submit

@@ -14,9 +14,9 @@ from django.http import HttpResponse, StreamingHttpResponse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.datasets import changing_items, importing
-from evaluation.datasets.formats.known import FORMATS
-from evaluation.datasets.formats.rows import Row
+from capabilities.evaluation.datasets import changing_items, importing
+from capabilities.evaluation.datasets.formats.known import FORMATS
+from capabilities.evaluation.datasets.formats.rows import Row
 from tests.conftest import Cast
 from tests.evaluation.test_dataset_items import FULL
 from tests.support.api import Answer, Api

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.datasets import changing_items, editing
+from capabilities.evaluation.datasets import changing_items, editing
 from tests.support.api import Api
 from tests.support.datasets import add_item, inputs, make_dataset
 from versioning.models import events

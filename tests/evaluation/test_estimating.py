@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
-from evaluation.experiments.models import Cell, Experiment
+from capabilities.evaluation.experiments.models import Cell, Experiment
 from tests.evaluation.test_running import ECHO, make_questions, start, work
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import add_item, make_dataset

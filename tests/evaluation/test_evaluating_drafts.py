@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Experiment
-from evaluation.studio.choices import agent_choices, agent_names
+from capabilities.evaluation.experiments.models import Experiment
+from capabilities.evaluation.studio.choices import agent_choices, agent_names
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start

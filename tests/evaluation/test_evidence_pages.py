@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from evaluation.experiments.models import Cell, Experiment, Outcome, Score
+from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome, Score
 from tests.conftest import Cast
 from tests.releases.conftest import item, make
 from tests.support.api import AGENTS

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments import recording
-from evaluation.experiments.models import Cell, Experiment, Outcome
+from capabilities.evaluation.experiments import recording
+from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import make_dataset

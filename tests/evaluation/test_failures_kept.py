@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
 from tests.conftest import Cast
 from tests.evaluation.test_running import ECHO, model, usual_pace, work
 from tests.runtime.model_server import ModelServer, Says

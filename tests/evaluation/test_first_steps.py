@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from evaluation.experiments.models import Experiment
+from capabilities.evaluation.experiments.models import Experiment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS
 from tests.support.datasets import make_dataset

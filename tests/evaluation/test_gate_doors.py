@@ -11,13 +11,13 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from evaluation.datasets.verbs import Datasets
-from evaluation.experiments.asking import context_digest
-from evaluation.experiments.models import Cell, Experiment, ExperimentScorer
-from evaluation.gates import check as gate_check
-from evaluation.gates import judging as gate_judging
-from evaluation.models import Dataset, Gate, Revision, Scorer
-from evaluation.scoring.kind import SCORER
+from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.experiments.asking import context_digest
+from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer
+from capabilities.evaluation.gates import check as gate_check
+from capabilities.evaluation.gates import judging as gate_judging
+from capabilities.evaluation.models import Dataset, Gate, Revision, Scorer
+from capabilities.evaluation.scoring.kind import SCORER
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.schedules.conftest import ahead, run, scheduled

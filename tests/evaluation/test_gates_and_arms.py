@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evaluation.gates import affected
+from capabilities.evaluation.gates import affected
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer
 from tests.support.calls import undone

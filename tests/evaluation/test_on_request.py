@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments import on_request
-from evaluation.experiments.models import Cell
+from capabilities.evaluation.experiments import on_request
+from capabilities.evaluation.experiments.models import Cell
 from tests.evaluation.test_running import ECHO, OPENAI, make_questions, model, usual_pace, work
 from tests.runtime.model_server import Fails, ModelServer, Reply, Says
 from tests.support.api import AGENTS, Answer, Api

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from evaluation.experiments import asking, running
-from evaluation.experiments.asking import context_digest
-from evaluation.experiments.jobs import JOBS, remove_old
-from evaluation.experiments.models import Cell, Experiment, Score
-from evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
-from evaluation.experiments.recording import Answer
-from experiments.runs.recording import RECORDER
-from experiments.usage.models import Usage
+from capabilities.evaluation.experiments import asking, running
+from capabilities.evaluation.experiments.asking import context_digest
+from capabilities.evaluation.experiments.jobs import JOBS, remove_old
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score
+from capabilities.evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
+from capabilities.evaluation.experiments.recording import Answer
+from capabilities.rollouts.models import Usage
+from capabilities.rollouts.runs.recording import RECORDER
 from tests.conftest import Cast
 from tests.runtime.model_server import Calls, Fails, ModelServer, Reply, Says, running_model_server
 from tests.support.api import AGENTS, SCORERS, Api

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.scoring.numbers import first_number, whole_number
-from evaluation.scoring.outcomes import Outcome
+from capabilities.evaluation.scoring.numbers import first_number, whole_number
+from capabilities.evaluation.scoring.outcomes import Outcome
 from tests.support.api import Api
 from tests.support.scorers import make_scorer, scored, tried
 from versioning.conf import get_framework
@@ -226,7 +226,7 @@ def test_a_function_of_the_application_scores(alice: Api, monkeypatch: pytest.Mo
     make_scorer(alice, "gone", "code", config={"name": "gone"})
     assert tried(alice, "short", "1234")["score"] == 0.25
     assert tried(alice, "short", "1234", groundTruth=True)["passed"] is True
-    monkeypatch.setattr("evaluation.scoring.scoring.CODE_SECONDS", 0.1)
+    monkeypatch.setattr("capabilities.evaluation.scoring.scoring.CODE_SECONDS", 0.1)
     failures = {"raise": "function_failed", "exit": "function_failed", "sleep": "timed_out"}
     for item, code in (failures | {"text": "no_number", "nan": "no_number"}).items():
         found = tried(alice, "short", "1234", input=item)

@@ -14,8 +14,8 @@ from django.core import mail as sent
 from django.core.mail import EmailMultiAlternatives
 from pytest_django import Settings
 
-from mail import outbox
-from mail.jobs import JOBS
+from capabilities.mail import outbox
+from capabilities.mail.jobs import JOBS
 from tests.conftest import Cast
 from versioning.worker.running import Worker
 

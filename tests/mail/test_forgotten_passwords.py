@@ -13,7 +13,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
-from mail.models import Mail, MailPreferences
+from capabilities.mail.models import Mail, MailPreferences
 from tests.mail.conftest import Post, link_in
 from tests.support.calls import undone
 from versioning.api.request_log import without_secrets

@@ -14,8 +14,8 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from mail import outbox
-from mail.models import Mail, MailPreferences
+from capabilities.mail import outbox
+from capabilities.mail.models import Mail, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post, html_of, link_in

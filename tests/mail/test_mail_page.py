@@ -9,9 +9,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import Settings
 
-from company.sign_in.recency import CONFIRMED
-from mail.models import Mail, MailPreferences
-from mail.topics import offered
+from capabilities.accounts.sign_in.recency import CONFIRMED
+from capabilities.mail.models import Mail, MailPreferences
+from capabilities.mail.topics import offered
 from tests.mail.conftest import Post
 from versioning.editor import notifications
 from versioning.editor.notifications import NotificationTopic

@@ -12,9 +12,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from delivery.webhooks.models import DisabledReason, Webhook
-from mail import outbox
-from mail.models import Mail, MailCursor, MailPreferences
+from capabilities.delivery.webhooks.models import DisabledReason, Webhook
+from capabilities.mail import outbox
+from capabilities.mail.models import Mail, MailCursor, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post, html_of, link_in

@@ -14,9 +14,9 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 from pytest_django import Settings
 
-from mail import conf, sending
-from mail.jobs import JOBS
-from mail.models import Mail, MailKind
+from capabilities.mail import conf, sending
+from capabilities.mail.jobs import JOBS
+from capabilities.mail.models import Mail, MailKind
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post
 from tests.support.mail_server import mail_server, until

@@ -15,12 +15,12 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, UniqueConstraint
 
-from company.sign_in.factors.models import Kind, SecondFactor
-from company.sign_in.models import Identity
-from evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
-from evaluation.experiments.models import Cell, ExperimentScorer, Label, Score
-from evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
-from mail.models import Mail, MailKind
+from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor
+from capabilities.accounts.sign_in.models import Identity
+from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from capabilities.evaluation.experiments.models import Cell, ExperimentScorer, Label, Score
+from capabilities.evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion
+from capabilities.mail.models import Mail, MailKind
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from tests.support.experiments import make_experiment, submit

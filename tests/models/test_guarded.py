@@ -14,7 +14,7 @@ from django.db.models.signals import pre_delete
 from django.test import Client
 from django.urls import include, path, reverse
 
-from evaluation.scoring.models import Scorer
+from capabilities.evaluation.scoring.models import Scorer
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Kind
 from tests.support.calls import undone

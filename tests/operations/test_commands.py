@@ -16,8 +16,8 @@ from django.core.management.base import CommandError
 from django.test import Client
 from pytest_django import Settings
 
-from company.models import FactorKey
-from delivery.webhooks.signing import RootKey
+from capabilities.accounts.models import FactorKey
+from capabilities.delivery.webhooks.signing import RootKey
 from tests.conftest import Cast
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

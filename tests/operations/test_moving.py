@@ -58,7 +58,7 @@ print(SearchProgress.objects.filter(is_whole=True).exists())
 """
 IT_IS_TIME = """
 from django.utils import timezone
-from schedules.models import Schedule
+from capabilities.schedules.models import Schedule
 Schedule.objects.update(run_at=timezone.now(), due_at=timezone.now())
 """
 

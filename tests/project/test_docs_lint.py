@@ -35,12 +35,6 @@ def test_an_undocumented_name_is_noticed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert set(docs_lint.unexplained()) == missing
 
 
-def test_a_module_missing_on_the_map_or_deleted_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn = sorted(docs_lint.modules())
-    monkeypatch.setattr(docs_lint, "modules_on_the_map", lambda: iter([*drawn[1:], drawn[1], "studio/gone"]))
-    assert len(list(docs_lint.wrong_map())) == 3
-
-
 def test_a_link_to_a_missing_file_or_heading_is_noticed(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One heading, here\n")

@@ -11,8 +11,8 @@ from django.core.checks import run_checks
 from django.db import models
 from django.template.loader import render_to_string
 
-from evaluation.scoring.kind import SCORER, ScorerConfig
-from evaluation.scoring.models import Scorer, ScorerVersion
+from capabilities.evaluation.scoring.kind import SCORER, ScorerConfig
+from capabilities.evaluation.scoring.models import Scorer, ScorerVersion
 from studio import kind_checks as of_studio
 from studio.editing.forms import FieldView
 from studio.field_words import Words
@@ -54,7 +54,7 @@ def test_each_table_of_a_kind_says_what_its_rows_are(monkeypatch: pytest.MonkeyP
 
 
 def test_the_index_of_words_is_made_by_a_migration(monkeypatch: pytest.MonkeyPatch) -> None:
-    migration = import_module("evaluation.migrations.0001_initial").Migration
+    migration = import_module("capabilities.evaluation.migrations.0001_initial").Migration
     kept = [one for one in migration.operations if not isinstance(one, WordsOf)]
     monkeypatch.setattr(migration, "operations", kept)
     assert not reported()  # makemigrations has to work before there is one

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from releases.models import Release
+from capabilities.releases.models import Release
 from tests.conftest import Cast
 from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS

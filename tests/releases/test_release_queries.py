@@ -6,10 +6,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from releases.items import read_ahead
-from releases.models import ReleaseItem
-from releases.rules import ReleaseBlocked
-from releases.verbs import Releases
+from capabilities.releases.items import read_ahead
+from capabilities.releases.models import ReleaseItem
+from capabilities.releases.rules import ReleaseBlocked
+from capabilities.releases.verbs import Releases
 from tests.conftest import Cast
 from tests.releases.conftest import Pair, item, live, make, publish
 from tests.support.api import AGENTS, PROMPT_BLOCKS

@@ -8,7 +8,7 @@ import re
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from review.models import Review
+from capabilities.review.models import Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.people import give_role, person

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 
-from review.models import Comment
+from capabilities.review.models import Comment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import undone

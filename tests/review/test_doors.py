@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from review.models import PublishedConfiguration, Review, ReviewPolicy
+from capabilities.review.models import PublishedConfiguration, Review, ReviewPolicy
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.support.api import Answer, Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 
-from review.models import Review, Verdict
+from capabilities.review.models import Review, Verdict
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.doors import make_draft, verbs

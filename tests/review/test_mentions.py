@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from mail.models import MailPreferences
-from mail.topics import wanted_by
-from review.comments.mentions import possible_names
-from review.comments.studio.for_you import waiting_for
-from review.models import Mention
+from capabilities.mail.models import MailPreferences
+from capabilities.mail.topics import wanted_by
+from capabilities.review.comments.mentions import possible_names
+from capabilities.review.comments.studio.for_you import waiting_for
+from capabilities.review.models import Mention
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.comments import change, say

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from review.models import PublishedConfiguration, Review, Verdict
-from review.policy.judged_versions import judged_version
-from review.policy.outcomes import outcome_of, outcomes_of
-from review.policy.rules import Outcome, under_review
+from capabilities.review.models import PublishedConfiguration, Review, Verdict
+from capabilities.review.policy.judged_versions import judged_version
+from capabilities.review.policy.outcomes import outcome_of, outcomes_of
+from capabilities.review.policy.rules import Outcome, under_review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import define

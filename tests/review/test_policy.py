@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from review.models import ReviewPolicy
+from capabilities.review.models import ReviewPolicy
 from tests.conftest import Cast
 from tests.support.people import key_of
 from versioning.conf import get_editor

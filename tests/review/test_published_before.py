@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
-from review.models import OtherAuthor, PublishedConfiguration, Verdict
+from capabilities.review.models import OtherAuthor, PublishedConfiguration, Verdict
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.reviews import approve, ask
@@ -18,8 +18,8 @@ from versioning.domain.overrides import IN_CODE
 from versioning.models import Event
 from versioning.models.versioned import MODELS
 
-MIGRATION: Any = import_module("review.migrations.0002_published_before")
-HISTORY: Any = import_module("review.migrations.0004_history")
+MIGRATION: Any = import_module("capabilities.review.migrations.0002_published_before")
+HISTORY: Any = import_module("capabilities.review.migrations.0004_history")
 
 
 def remembered(kind: Kind) -> set[tuple[uuid.UUID, str]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from review.models import Review
+from capabilities.review.models import Review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api, Kind
 from tests.support.override_files import Folder, define

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from review.models import Review, Verdict
+from capabilities.review.models import Review, Verdict
 from tests.conftest import Cast
 from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

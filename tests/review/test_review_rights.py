@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from review.models import Review, Verdict
+from capabilities.review.models import Review, Verdict
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.people import give_role, key_of

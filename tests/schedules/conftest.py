@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from schedules import running
-from schedules.models import Schedule
+from capabilities.schedules import running
+from capabilities.schedules.models import Schedule
 from tests.conftest import Cast
 from tests.support.api import Answer, Api, Kind
 from tests.support.reviews import reference

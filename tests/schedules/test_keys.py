@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from schedules.models import Schedule
+from capabilities.schedules.models import Schedule
 from tests.conftest import Cast
 from tests.releases.conftest import item, make
 from tests.schedules.conftest import ahead, ask, live, run, scheduled

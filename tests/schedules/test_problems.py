@@ -10,8 +10,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from schedules.models import Schedule
-from schedules.notifications import look
+from capabilities.schedules.models import Schedule
+from capabilities.schedules.notifications import look
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead, pass_time, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

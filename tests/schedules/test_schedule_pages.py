@@ -12,9 +12,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from schedules.models import Schedule
-from schedules.studio.calendar import Day
-from schedules.studio.forms import presets
+from capabilities.schedules.models import Schedule
+from capabilities.schedules.studio.calendar import Day
+from capabilities.schedules.studio.forms import presets
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedules.times import When, in_utc, in_zone, instant
+from capabilities.schedules.times import When, in_utc, in_zone, instant
 from versioning.domain.errors import Invalid
 
 NOW = datetime.datetime(2026, 1, 1, 12, 0, 30, tzinfo=datetime.UTC)

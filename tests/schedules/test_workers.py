@@ -30,7 +30,7 @@ KINDS = (AGENTS, PROMPT_BLOCKS)
 COME = """
 import datetime
 from django.utils import timezone
-from schedules.models import Schedule
+from capabilities.schedules.models import Schedule
 moment = timezone.now() + datetime.timedelta(seconds={seconds})
 Schedule.objects.waiting().filter(pk__in={ids!r}).update(run_at=moment, due_at=moment)
 """
@@ -39,7 +39,7 @@ RUN_AT = """
 import sys, time
 import django
 django.setup()
-from schedules import running
+from capabilities.schedules import running
 time.sleep(max(0, float(sys.argv[1]) - time.time()))
 runner = running.Runner()
 for _ in range(3):

@@ -15,14 +15,14 @@ from editor_client.shared.arms import Arm
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from evaluation.datasets.verbs import Datasets
-from evaluation.gates.checking import Change
-from evaluation.gates.verbs import Gates
-from experiments.rollouts.verbs import Rollouts
-from releases.verbs import Releases
-from review.policy.administration import ReviewPolicies
-from review.reviews.verbs import Reviews
-from schedules.verbs import Schedules, Times
+from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.gates.checking import Change
+from capabilities.evaluation.gates.verbs import Gates
+from capabilities.releases.verbs import Releases
+from capabilities.review.policy.administration import ReviewPolicies
+from capabilities.review.reviews.verbs import Reviews
+from capabilities.rollouts.verbs import Rollouts
+from capabilities.schedules.verbs import Schedules, Times
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER
 from tests.simulation.records import DRAFTS, Config, Gate, Key, Move, Resource, Rollout, Version
 from tests.simulation.world import AGENT, BLOCK, HOMES, KEY, LABEL, ROBOT, ROLES, SCORER, World

@@ -11,11 +11,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from evaluation.datasets.verbs import Datasets
-from evaluation.experiments.jobs import JOBS
-from evaluation.experiments.models import Cell
-from schedules import running
-from schedules.models import Schedule
+from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.experiments.jobs import JOBS
+from capabilities.evaluation.experiments.models import Cell
+from capabilities.schedules import running
+from capabilities.schedules.models import Schedule
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER, Oracle
 from tests.simulation.records import DRAFTS, Config, Key, Resource, sound
 from versioning.conf import get_editor

@@ -14,7 +14,7 @@ from django.shortcuts import resolve_url
 from django.test import Client
 from django.test.utils import override_script_prefix
 
-from mail.conf import public_address
+from capabilities.mail.conf import public_address
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.datasets import add_item, make_dataset

@@ -28,7 +28,7 @@ class Notes:
         self.asked: list[str] = []
 
     def concerns(self, about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
-        from review.models import Comment  # noqa: PLC0415  the models are ready by now
+        from capabilities.review.models import Comment  # noqa: PLC0415  the models are ready by now
 
         return [Comment.objects.filter(**about)]
 

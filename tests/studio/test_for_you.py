@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from schedules.models import Schedule
+from capabilities.schedules.models import Schedule
 from studio import additions
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead, scheduled

@@ -16,7 +16,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from editor_client.shared.arms import Arm
 
-from schedules.verbs import Times
+from capabilities.schedules.verbs import Times
 from studio import sites
 from studio.navigation import MainPage
 from tests.conftest import Cast, cast_with

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from company.directory import accounts as directory
-from mail.forgotten import accounts_of
+from capabilities.accounts.directory import accounts as directory
+from capabilities.mail.forgotten import accounts_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import add_item, make_dataset
@@ -178,17 +178,17 @@ def test_what_is_purged_is_not_found(cast: Cast) -> None:
 
 
 QUERIES = {
-    "company/directory/accounts.py": {"accounts_alike"},
-    "evaluation/datasets/editing.py": {"contains"},
-    "evaluation/datasets/models.py": {"contains", "contains_caseless"},
-    "evaluation/experiments/api.py": {"contains"},
-    "evaluation/experiments/comparing.py": {"contains"},
-    "evaluation/experiments/keeping.py": {"contains"},
-    "evaluation/experiments/models/experiments.py": {"begins"},
-    "evaluation/gates/models.py": {"contains"},
-    "mail/forgotten.py": {"equals_caseless"},
-    "review/comments/mentions.py": {"accounts_alike"},
-    "review/comments/studio/threads.py": {"begins"},
+    "capabilities/accounts/directory/accounts.py": {"accounts_alike"},
+    "capabilities/evaluation/datasets/editing.py": {"contains"},
+    "capabilities/evaluation/datasets/models.py": {"contains", "contains_caseless"},
+    "capabilities/evaluation/experiments/api.py": {"contains"},
+    "capabilities/evaluation/experiments/comparing.py": {"contains"},
+    "capabilities/evaluation/experiments/keeping.py": {"contains"},
+    "capabilities/evaluation/experiments/models/experiments.py": {"begins"},
+    "capabilities/evaluation/gates/models.py": {"contains"},
+    "capabilities/mail/forgotten.py": {"equals_caseless"},
+    "capabilities/review/comments/mentions.py": {"accounts_alike"},
+    "capabilities/review/comments/studio/threads.py": {"begins"},
     "studio/accounts/admin.py": {"contains_words"},
     "studio/activity/forms.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from schedules.models import Schedule
+from capabilities.schedules.models import Schedule
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.reviews import ask, reference, say

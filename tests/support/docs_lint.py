@@ -1,6 +1,6 @@
 """The lint of the documents: `make check` prints every difference from the code, and fails.
 
-Settings, commands, routes, events, codes of errors and modules have to be explained; links need a
+Settings, commands, routes, events and codes of errors have to be explained; links need a
 target; blocks of code have to run or to give a reason: tests/project/test_pages.py runs them.
 """
 
@@ -16,32 +16,18 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 
-from evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.kind import SCORER
 from tests.support.openapi import ROUTES
-from tests.support.pages import PAGES, RUN, Block, blocks, section
+from tests.support.pages import PAGES, RUN, Block, blocks
 from tests.support.service import ROOT
 from versioning.conf import Setting
 from versioning.domain.agents import AGENT
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
-PACKAGES = (
-    "client/editor_client",
-    "company",
-    "delivery",
-    "editor_project",
-    "evaluation",
-    "experiments",
-    "mail",
-    "releases",
-    "review",
-    "schedules",
-    "studio",
-    "versioning",
-)
 SPEAKING = (
     "client/editor_client/shared",
-    "delivery",
-    "review",
+    "capabilities/delivery",
+    "capabilities/review",
     *(f"versioning/{room}" for room in ("api", "editor", "runtime", "sources", "serving", "domain")),
 )
 """The folders whose errors and warnings have codes."""
@@ -89,13 +75,15 @@ def settings() -> set[str]:
 
 def declared_settings() -> list[Setting]:
     """Return the settings of the editor as the `conf` of each package declares them."""
-    found = [package for package in PACKAGES if (ROOT / package / "conf.py").is_file()]
-    return [one for package in found for one in import_module(f"{package}.conf").SETTINGS]
+    folders = [path.parent for path in (*ROOT.glob("*/conf.py"), *ROOT.glob("capabilities/*/conf.py"))]
+    modules = [".".join(folder.relative_to(ROOT).parts) for folder in folders]
+    return [setting for module in modules for setting in import_module(f"{module}.conf").SETTINGS]
 
 
 def commands() -> set[str]:
     """Return the commands of manage.py."""
-    return {path.stem for path in ROOT.glob("*/management/commands/[a-z]*.py")}
+    paths = "management/commands/[a-z]*.py"
+    return {path.stem for path in (*ROOT.glob(f"*/{paths}"), *ROOT.glob(f"capabilities/*/{paths}"))}
 
 
 def targets() -> set[str]:
@@ -120,32 +108,6 @@ def codes() -> set[str]:
     return found - NOT_SAID_BY_THE_API
 
 
-def modules() -> set[str]:
-    """Return the modules that the map has to name."""
-    return {
-        str(path.relative_to(ROOT).with_suffix(""))
-        for package in PACKAGES
-        for path in (ROOT / package).rglob("*.py")
-        if path.stem != "__init__" and path.parent.name != "migrations"
-    }
-
-
-def modules_on_the_map() -> Iterator[str]:
-    """Yield the modules on the map of CONTRIBUTING: a folder on a separate line, its modules indented."""
-    folders: list[tuple[int, str]] = []
-    names = re.compile(r"^( +)([\w./]+(?:  [\w./]+)*)(?: {2,}.*)?$")
-    for line in section(ROOT / "CONTRIBUTING.md", "The map").splitlines():
-        if not (found := names.match(line)):
-            continue
-        depth, first = len(found[1]), found[2].split("  ")[0]
-        folders = [(above, folder) for above, folder in folders if above < depth]
-        if first.endswith("/"):
-            folders.append((depth, first))
-        else:
-            folder = "".join(part for _, part in folders)
-            yield from (f"{folder}{module}" for module in found[2].split("  "))
-
-
 # Missing explanations
 
 
@@ -155,7 +117,6 @@ def too_little_to_document() -> Iterator[str]:
         (settings(), {"SECRET_KEY", "EDITOR_MAX_BODY"}),
         (commands(), {"serve", "create_api_key"}),
         (targets(), {"check", "run"}),
-        (modules(), {"versioning/domain/access", "studio/forms/rules", "versioning/runtime/echo"}),
         (events(), {"start", "text-delta", "tool-call", "error"}),
         (codes(), {"validation_failed", "throttled", "payload_too_large", "unknown_tool"}),
     ):
@@ -180,14 +141,6 @@ def unexplained() -> Iterator[str]:
         ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
     ):
         yield from (f"{page}: nothing about the {sort} {one}" for one in found if not is_explained(one))
-
-
-def wrong_map() -> Iterator[str]:
-    """Report modules that are not on the map of CONTRIBUTING exactly once, and entries without a module."""
-    there, drawn = modules(), list(modules_on_the_map())
-    yield from (f"CONTRIBUTING.md: the map lacks {one}" for one in there - set(drawn))
-    yield from (f"CONTRIBUTING.md: the map has {one}, which there is not" for one in set(drawn) - there)
-    yield from (f"CONTRIBUTING.md: the map has {one} twice" for one in set(drawn) if drawn.count(one) > 1)
 
 
 # Links
@@ -299,7 +252,6 @@ def wrongly_typed_python() -> Iterator[str]:
 CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
     too_little_to_document,
     unexplained,
-    wrong_map,
     broken_links,
     wrong_blocks,
     wrong_installs,

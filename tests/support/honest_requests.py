@@ -7,13 +7,22 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from evaluation.datasets.digests import EMPTY
-from evaluation.models import Cell, Dataset, DatasetVersion, Experiment, Gate, Item, Label, Revision
-from experiments.models import Rollout
-from releases.models import Release
-from review.models import Comment, Review
-from schedules.models import Schedule
-from schedules.verbs import Times
+from capabilities.evaluation.datasets.digests import EMPTY
+from capabilities.evaluation.models import (
+    Cell,
+    Dataset,
+    DatasetVersion,
+    Experiment,
+    Gate,
+    Item,
+    Label,
+    Revision,
+)
+from capabilities.releases.models import Release
+from capabilities.review.models import Comment, Review
+from capabilities.rollouts.models import Rollout
+from capabilities.schedules.models import Schedule
+from capabilities.schedules.verbs import Times
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api, Kind
 from tests.support.reviews import ask
 from tests.support.rollouts import arm, started

@@ -37,11 +37,11 @@ from django.contrib.admin.models import ADDITION, LogEntry
 from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
-from company.models import DirectoryAccount, SecondFactor
-from company.sign_in.models import Identity
-from experiments.models import Rollout, RolloutStep
-from mail.models import Mail, MailCursor, MailKind, MailPreferences
-from review.models import Look, Review
+from capabilities.accounts.models import DirectoryAccount, SecondFactor
+from capabilities.accounts.sign_in.models import Identity
+from capabilities.rollouts.models import Rollout, RolloutStep
+from capabilities.mail.models import Mail, MailCursor, MailKind, MailPreferences
+from capabilities.review.models import Look, Review
 from studio.models import Density, Example, Preferences, Presence, SavedFilter
 from versioning.conf import get_editor
 from versioning.domain.access import Role

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from evaluation.scoring.api import attempt_of
-from evaluation.scoring.outcomes import Outcome
-from evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.api import attempt_of
+from capabilities.evaluation.scoring.outcomes import Outcome
+from capabilities.evaluation.scoring.scoring import score
 from tests.support.api import SCORERS, Api
 
 

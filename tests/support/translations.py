@@ -19,14 +19,14 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 APPS: Final = (
     "versioning",
     "studio",
-    "delivery",
-    "releases",
-    "review",
-    "schedules",
-    "experiments",
-    "company",
-    "evaluation",
-    "mail",
+    "capabilities/delivery",
+    "capabilities/releases",
+    "capabilities/review",
+    "capabilities/schedules",
+    "capabilities/rollouts",
+    "capabilities/accounts",
+    "capabilities/evaluation",
+    "capabilities/mail",
 )
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}

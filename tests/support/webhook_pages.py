@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from delivery.models import Webhook
+from capabilities.delivery.models import Webhook
 from tests.support.studio import workspace_page
 from tests.support.webhooks import WebhookFactory
 from versioning.models import Workspace

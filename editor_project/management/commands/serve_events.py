@@ -38,7 +38,7 @@ class Command(BaseCommand):
         """Serve until a signal stops the process."""
         if streams < 1:
             raise CommandError("--streams must be at least 1")
-        if not apps.is_installed("delivery"):
+        if not apps.is_installed("capabilities.delivery"):
             raise CommandError("INSTALLED_APPS lacks the application of the streams, `delivery`")
         possible = connections.possible(streams + SPARE)
         if possible < streams + SPARE:

@@ -1,0 +1,128 @@
+"""API keys and service accounts over HTTP."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any, Final
+
+from django.utils.dateparse import parse_datetime
+from editor_client.shared import ids
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from capabilities.accounts.administration.schemas import (
+    KeyAnswer,
+    KeyCreate,
+    KeyCreated,
+    KeyPage,
+    KeyRevoked,
+    ServiceAccountAnswer,
+    ServiceAccountCreate,
+    ServiceAccountPage,
+)
+from versioning.api import addresses, parameters
+from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.paging import Page
+from versioning.api.rendering import content_etag
+from versioning.api.schemas.common import Nothing, Success
+from versioning.conf import get_editor
+from versioning.domain.access import Action, Role
+from versioning.domain.errors import Invalid
+from versioning.models.accounts import name_of
+
+NEWEST_FIRST: Final = {"createdAt": "created_at"}
+BY_USERNAME: Final = {"username": name_of("user")}
+NAMES: Final = {"workspaceId": "workspace_id", "idPrefix": "id_prefix", "expiresAt": "expires_at"}
+
+
+class KeyViewSet(EditorViewSet):
+    """The caller's API keys, and those of the workspaces that the caller administers."""
+
+    job = "Administer"
+    subject = "key"
+    actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
+    created = frozenset({"create"})
+    errors = {"create": (404,)}
+    query = {"list": (*parameters.paging(100, NEWEST_FIRST), parameters.WORKSPACE)}
+    requests = {"create": KeyCreate, "destroy": Nothing}
+    responses = {"list": KeyPage, "create": KeyCreated, "destroy": KeyRevoked}
+    paths = {"prefix": ({"type": "string"}, "The first eleven characters of the key.")}
+
+    def list(self, request: Request) -> Response:
+        """List the keys, newest first, revoked ones included."""
+        given = request.query_params
+        found = get_editor().key.listed(by=self.caller)
+        if "workspaceId" in given:
+            found = found.filter(workspace=given["workspaceId"])
+        page = Page.read(given, size=100, fields=NEWEST_FIRST, then="-pk")
+        return self.page_of(page, found)
+
+    def create(self, request: Request) -> Response:
+        """Create a key of the caller or of a service account; only this answer shows it."""
+        given = KeyCreate.read(request)
+        arguments: dict[str, Any] = {NAMES.get(name, name): value for name, value in given.items()}
+        if given.get("role") is not None:
+            arguments["role"] = Role(given["role"])
+        if given.get("actions") is not None:
+            arguments["actions"] = [Action(one) for one in given["actions"]]
+        if given.get("expiresAt") is not None:
+            arguments["expires_at"] = _moment(given["expiresAt"])
+        key, text = get_editor().key.issue(**arguments, by=self.caller)
+        body = KeyAnswer.dump(key)
+        location = addresses.location(f"keys/{ids.encode(key.prefix)}")
+        headers = {"Location": location, "Cache-Control": "private, no-store"}  # no cache may store the key
+        return with_etag(request, {**body, "key": text}, etag=content_etag(body), status=201, headers=headers)
+
+    def destroy(self, request: Request, prefix: str) -> Response:
+        """Revoke a key: it stops working with the next request, and what it had scheduled fails."""
+        Nothing.read(request)
+        return Response(self.dump(get_editor().key.revoke(prefix, by=self.caller)))
+
+
+class ServiceAccountViewSet(EditorViewSet):
+    """Accounts for programs, in the workspaces that the caller administers."""
+
+    job = "Administer"
+    subject = "service account"
+    actions = dict.fromkeys(("create", "destroy"), Action.ADMIN)
+    created = frozenset({"create"})
+    errors = {"create": (404, 409), "destroy": (409,)}
+    query = {"list": (*parameters.paging(100, BY_USERNAME, direction="ASC"), parameters.WORKSPACE)}
+    requests = {"create": ServiceAccountCreate, "destroy": Nothing}
+    responses = {"list": ServiceAccountPage, "create": ServiceAccountAnswer, "destroy": Success}
+    paths = {"username": ({"type": "string"}, "The username of the account.")}
+
+    def list(self, request: Request) -> Response:
+        """List the service accounts, by username."""
+        given = request.query_params
+        found = get_editor().workspace.service_accounts(by=self.caller)
+        if "workspaceId" in given:
+            found = found.filter(workspace=given["workspaceId"])
+        page = Page.read(given, size=100, fields=BY_USERNAME, then="id", direction="ASC")
+        return self.page_of(page, found)
+
+    def create(self, request: Request) -> Response:
+        """Create a service account; make its keys with `POST /keys`."""
+        given = ServiceAccountCreate.read(request)
+        made = get_editor().workspace.create_service_account(
+            given["workspaceId"], given["username"], Role(given["role"]), by=self.caller
+        )
+        location = addresses.location(f"service-accounts/{ids.encode(given['username'])}")
+        return with_etag(request, self.dump(made), status=201, headers={"Location": location})
+
+    def destroy(self, request: Request, username: str) -> Response:
+        """Switch a service account off for good, with its keys; what it wrote keeps its name."""
+        Nothing.read(request)
+        get_editor().workspace.delete_service_account(username, by=self.caller)
+        return Response(self.dump(f"The service account {username} is deleted."))
+
+
+def _moment(text: str) -> datetime.datetime:
+    """Return a moment; raises `Invalid` for what is none, or is without a time zone."""
+    try:
+        moment = parse_datetime(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise Invalid.field("expiresAt", "must be a time such as 2030-01-31T12:00:00Z")
+    return moment

@@ -1,0 +1,217 @@
+"""The accounts of the installation as the directory sees and changes them."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from django.apps import apps
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth import get_user_model
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from capabilities.accounts.directory.models import DirectoryAccount
+from capabilities.accounts.directory.scim import Changes, ScimError, invalid
+from versioning.domain.access import Caller, Role
+from versioning.domain.errors import Invalid
+from versioning.domain.graphemes import clipped
+from versioning.models import ApiKey, Membership, events
+from versioning.models.accounts import (
+    account,
+    accounts,
+    accounts_alike,
+    checked_new_name,
+    is_mail_address,
+    new_account,
+)
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+logger = logging.getLogger(__name__)
+
+MAX_NAME: Final = 150
+MAX_EXTERNAL_ID: Final = 255
+MAX_MAIL_TYPE: Final = 64
+MISSING: Final = "There is no such user."
+
+
+def listed(attribute: str | None = None, value: str = "") -> QuerySet[User]:
+    """Return the accounts of people, or those with this `username` or `externalid`."""
+    known = DirectoryAccount.objects.filter(user=OuterRef("pk"))
+    is_service = Membership.objects.filter(user=OuterRef("pk"), is_service=True)
+    found = accounts_alike(value) if attribute == "username" else accounts()
+    if attribute == "externalid":
+        # A database may not be able to represent what is not printable.
+        found = found.filter(Exists(known.filter(external_id=value))) if value.isprintable() else found.none()
+    found = found.filter(~Exists(known.filter(deleted_at__isnull=False)), ~Exists(is_service))
+    return found.order_by("pk")
+
+
+def find(user_id: str) -> User:
+    """Return an account; raises `ScimError` with 404."""
+    try:
+        found = listed().filter(pk=user_id).first()
+    except (ValueError, ValidationError, OverflowError):
+        found = None
+    if found is None or str(found.pk) != user_id:  # `+1` is no id
+        raise ScimError(404, MISSING)
+    return found
+
+
+def directory_account_of(user: User) -> DirectoryAccount | None:
+    """Return what the directory calls an account; None if it has never changed it."""
+    return DirectoryAccount.objects.filter(user=user).first()
+
+
+def create(given: Changes, by: Caller) -> User:
+    """Create an account, or revive one that the directory has deleted; raises `ScimError`."""
+    name = given.user_name or ""
+    taken = ScimError(409, "There is a user with this userName.", "uniqueness")
+    with events.transaction():
+        existing = account(name) or accounts_alike(name).order_by("pk").first()
+        known = None if existing is None else directory_account_of(existing)
+        if existing is not None:
+            if known is None or known.deleted_at is None:
+                raise taken
+            return _revived(existing, known, given, by)
+        try:
+            with transaction.atomic():
+                user = new_account(checked_new_name(name))
+        except Invalid as error:
+            raise invalid(f"userName {error.issues[0].message}.") from None
+        except IntegrityError:  # created by another request
+            raise taken from None
+        known = DirectoryAccount(user=user, is_made_here=True)
+        _store(user, known, given, by, "created")
+        return user
+
+
+def _revived(user: User, known: DirectoryAccount, given: Changes, by: Caller) -> User:
+    """Switch a deleted account on again; under another external id it has nothing of what it had."""
+    known.deleted_at = None
+    if known.external_id != (given.external_id or None):
+        known.is_made_here = True
+        user.is_superuser = user.is_staff = False
+        user.set_unusable_password()
+        user.save()
+        for model in ("company.Identity", "company.SecondFactor"):  # how it signed in
+            apps.get_model(model)._default_manager.filter(user=user).delete()
+        for membership in Membership.objects.filter(user=user).select_related("user"):
+            Membership.objects.end(membership, by=by)
+    _store(user, known, given, by, "revived")
+    return user
+
+
+def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> User:
+    """Change an account; `what` is said of it in its history. Raises `ScimError`."""
+    with events.transaction():
+        superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
+        active = [one for one in superusers if one.is_active]
+        user = find(user_id)
+        if given.user_name not in {None, user.get_username()}:
+            raise invalid("userName cannot be changed.", "mutability")
+        if given.active is False and active == [user]:
+            raise ScimError(409, "The last superuser stays.")
+        known = directory_account_of(user) or DirectoryAccount(user=user)
+        _store(user, known, given, by, what)
+        return user
+
+
+def delete(user_id: str, by: Caller) -> None:
+    """Switch an account off and revoke its keys; to the directory it is missing from now on."""
+    with events.transaction():
+        user = change(user_id, Changes(active=False), by, "deleted")
+        for key in ApiKey.objects.filter(owner=user, revoked_at=None).select_related("owner"):
+            key.revoke(by=by)
+        DirectoryAccount.objects.filter(user=user).update(deleted_at=timezone.now())
+
+
+def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what: str) -> None:
+    """Store the attributes that are given, with an entry in the history of the account."""
+    _refuse_wrong(user, given)
+    was_active = user.is_active
+    columns = _columns(user, given)
+    for field, value in columns.items():
+        setattr(user, field, value)
+    # Nothing else: a password or a right may have been changed since the account was read.
+    user.save(update_fields=columns)
+    if given.external_id is not None:
+        known.external_id = given.external_id or None
+    if given.mail_type is not None and given.mail_is_primary is not None:
+        known.mail_type, known.mail_is_primary = given.mail_type, given.mail_is_primary
+    known.changed_at = timezone.now()
+    known.save()
+    # Answers, streams and keys follow the log.
+    events.touch()
+    _report(user, by, what, [*columns, *(["externalId"] if given.external_id is not None else [])])
+    if was_active and not user.is_active:
+        _warn_of_missing_admins(user)
+
+
+def _columns(user: User, given: Changes) -> dict[str, Any]:
+    """Return the values of the columns to change; a user model may lack names and a mail address."""
+    mail = get_user_model().get_email_field_name()
+    if given.display_name is not None and not given.given_name and not given.family_name:
+        given = replace(given, given_name=given.display_name, family_name="")
+    values = {
+        "first_name": given.given_name,
+        "last_name": given.family_name,
+        mail: given.mail,
+        "is_active": given.active,
+    }
+    return {name: one for name, one in values.items() if one is not None and hasattr(user, name)}
+
+
+def _refuse_wrong(user: User, given: Changes) -> None:
+    for name in (given.given_name, given.family_name, given.display_name):
+        if name is not None and len(name) > MAX_NAME:
+            raise invalid(f"A name must not be longer than {MAX_NAME} characters.")
+    if given.external_id:
+        if len(given.external_id) > MAX_EXTERNAL_ID:
+            raise invalid(f"externalId must not be longer than {MAX_EXTERNAL_ID} characters.")
+        others = DirectoryAccount.objects.filter(external_id=given.external_id).exclude(pk=user.pk)
+        if others.exists():
+            raise ScimError(409, "There is a user with this externalId.", "uniqueness")
+    if given.mail_type and len(given.mail_type) > MAX_MAIL_TYPE:
+        raise invalid(f"emails.type must not be longer than {MAX_MAIL_TYPE} characters.")
+    _refuse_mail(user, given.mail)
+
+
+def _refuse_mail(user: User, mail: str | None) -> None:
+    """Raise `ScimError` for what is no address, and for another one of a superuser who has a password.
+
+    Who has the mailbox could set a new password, and would be a superuser.
+    """
+    if mail is None or mail == getattr(user, get_user_model().get_email_field_name(), ""):
+        return
+    if mail and not is_mail_address(mail):
+        raise invalid("emails.value must be a mail address.")
+    if user.is_superuser and user.has_usable_password():
+        raise ScimError(409, "The mail address of a superuser who has a password stays.")
+
+
+def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:
+    """Add an entry to the history of the account, which superusers see."""
+    given = f" ({', '.join(fields)})" if fields else ""
+    LogEntry.objects.create(
+        user_id=by.user_id,
+        content_type=ContentType.objects.get_for_model(user),
+        object_id=str(user.pk),
+        object_repr=clipped(user.get_username(), 200),
+        action_flag=CHANGE,
+        change_message=f"The directory has {what} it{given}, with the key {by.key_prefix}.",
+    )
+
+
+def _warn_of_missing_admins(user: User) -> None:
+    """Report the workspaces that have lost their last admin."""
+    for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
+        admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
+        if not admins.filter(user__is_active=True, is_service=False).exists():
+            logger.warning("no one administers the workspace %s any more", membership.workspace_id)

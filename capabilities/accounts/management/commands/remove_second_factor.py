@@ -1,0 +1,36 @@
+"""Remove the second factors of a person who has lost them."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from capabilities.accounts.sign_in.events import record
+from capabilities.accounts.sign_in.factors.models import SecondFactor
+from versioning.domain.access import COMMAND
+from versioning.models import events
+from versioning.models.accounts import account
+
+
+class Command(BaseCommand):
+    """`manage.py remove_second_factor USERNAME`, once it is certain who asks for it."""
+
+    help = "Remove all second factors and recovery codes of a person."
+    requires_system_checks = ()  # they would load the framework, which this does not need
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the argument."""
+        parser.add_argument("username")
+
+    @events.transaction()
+    def handle(self, *_args: Any, username: str, **_options: Any) -> None:
+        """Remove them, with an entry in the log; without any it is an error."""
+        user = account(username)
+        if user is None or not SecondFactor.is_set_up(user):
+            raise CommandError(f"{username} has no second factor.")
+        for factor in SecondFactor.of(user):
+            factor.delete()
+        record("secondFactor.removed", user, by=COMMAND)
+        self.stdout.write(f"{user.get_username()} has no second factor any more.")

@@ -1,0 +1,166 @@
+"""The pages about a person's own account: sessions, linked providers, confirming the password.
+
+And the door for superusers with passwords, where everybody else signs in through a provider.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext, pgettext
+
+from capabilities.accounts.sign_in import confirming, sessions, single_sign_on
+from capabilities.accounts.sign_in.browsers import in_words
+from capabilities.accounts.sign_in.conf import takes_password_of, takes_passwords
+from capabilities.accounts.sign_in.models import Identity, OpenSession
+from capabilities.accounts.sign_in.oidc import SignInRefused
+from capabilities.accounts.sign_in.recency import MINUTES
+from capabilities.accounts.sign_in.refusals import refusal_page
+from studio import additions
+from studio.accounts.login_page import LoginPage
+from studio.error_pages import own_address
+from studio.views import StudioPage
+from versioning.domain.errors import NotFound
+from versioning.domain.uuids import is_key
+
+
+def local_login(request: HttpRequest) -> HttpResponseBase:
+    """Show the form for superusers; where passwords are taken anyway, go to the usual page."""
+    if takes_passwords():
+        return HttpResponseRedirect(reverse("studio:login"))
+    return LoginPage.shown(request, title=_("Sign in as a superuser"), for_superusers=True)
+
+
+class AccountPage(StudioPage):
+    """Leads to the pages about the account."""
+
+    http_method_names = ["get"]
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show them."""
+        return self.page(
+            "company/account.html",
+            title=_("Your account"),
+            has_providers=bool(single_sign_on.offered()),
+            more=additions.added(lambda one: one.account_links()),
+            takes_password=takes_password_of(request.user),
+            session_count=len(sessions.sessions_of(self._user)),
+        )
+
+    @property
+    def _user(self) -> Any:
+        return self.request.user
+
+
+class ConfirmPage(StudioPage):
+    """Asks for the password: for sessions that administer through the API."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Ask for it."""
+        return confirming.confirm_page(request, next_url=self._next)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Check it."""
+        problem = confirming.check_password(request, request.POST.get(confirming.PASSWORD, ""))
+        if problem:
+            return confirming.confirm_page(request, problem, next_url=self._next)
+        return self.go(
+            self._next,
+            _("Confirmed. You won’t be asked again for %(minutes)s minutes.") % {"minutes": MINUTES},
+        )
+
+    @property
+    def _next(self) -> str:
+        return own_address(self.request.GET.get("next", ""), reverse("studio:account"))
+
+
+class SessionsPage(StudioPage):
+    """Where the person is signed in, and signing out there."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the sessions."""
+        own: Any = request.user
+        here = request.session.session_key
+        found = sessions.sessions_of(own)
+        rows = [(row, in_words(row.browser), row.session_key == here) for row in found]
+        return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Sign out one session, or all others."""
+        own: Any = request.user
+        here = request.session.session_key
+        if "all" in request.POST:
+            count = sessions.end_all(own, but=here)
+        else:
+            ended = self._chosen(request.POST.get("session", ""))
+            sessions.end([ended], of=own)
+            count = 1
+        message = ngettext("%(count)s session is signed out.", "%(count)s sessions are signed out.", count)
+        return self.go(request.path, message % {"count": count})
+
+    def _chosen(self, number: str) -> OpenSession:
+        rows = sessions.sessions_of(self.request.user)  # type: ignore[arg-type]  # signed in
+        found = next((row for row in rows if str(row.pk) == number), None)
+        if found is None:
+            raise NotFound
+        return found
+
+
+class LinksPage(StudioPage):
+    """The providers through which the person can sign in."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show them."""
+        return self._show()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Begin to link a provider, or remove a link."""
+        again = confirming.ask_again(request)
+        if again is not None:
+            return again
+        if "remove" in request.POST:
+            return self._remove(request.POST["remove"])
+        provider = single_sign_on.offered().get(request.POST.get("provider", ""))
+        if provider is None:
+            raise NotFound
+        try:
+            address = single_sign_on.begin(request, provider, single_sign_on.LINK, request.path)
+        except SignInRefused as error:
+            return refusal_page(request, error.code, provider.name)
+        # Not a redirect: the policy of the pages lets no form lead to another host.
+        return self.page(
+            "company/leaving.html",
+            title=_("Link %(provider)s") % {"provider": provider.name},
+            address=address,
+            provider=provider,
+        )
+
+    def _remove(self, number: str) -> HttpResponse:
+        user: Any = self.request.user
+        own = Identity.objects.filter(user=user)
+        found = own.filter(pk=number).first() if is_key(number) else None
+        if found is None:
+            raise NotFound
+        if own.count() == 1 and not takes_password_of(user):
+            return self._show(_("Without this link you could not sign in any more."), status=409)
+        found.delete()
+        return self.go(self.request.path, _("Link removed."))
+
+    def _show(self, problem: str = "", *, status: int = 200) -> HttpResponse:
+        offered = single_sign_on.offered()
+        user: Any = self.request.user
+        linked = list(Identity.objects.filter(user=user).order_by("created_at"))
+        issuers = {one.issuer for one in linked}
+        names = {one.issuer: one.name for one in offered.values()}
+        return self.page(
+            "company/links.html",
+            title=_("Linked sign-ins"),
+            status=status,
+            problem=problem,
+            linked=[(one, names.get(one.issuer, one.issuer)) for one in linked],
+            others=[one for one in offered.values() if one.issuer not in issuers],
+        )

@@ -1,0 +1,138 @@
+"""From the claims of a provider to an account: found by issuer and subject, or made at the first sign-in."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from django.conf import settings
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from capabilities.accounts.directory.models import DirectoryAccount
+from capabilities.accounts.sign_in.models import Identity
+from capabilities.accounts.sign_in.oidc import SignInRefused
+from capabilities.accounts.sign_in.providers import Provider, provider_of_directory
+from studio.accounts.names import NameForm
+from versioning.domain.errors import Invalid
+from versioning.domain.graphemes import clipped
+from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+_CLAIMS: Final = {"first_name": "given_name", "last_name": "family_name"}
+_FOREIGN: Final = re.compile(r"[^\w.@+-]+")
+"""The characters that Django's user names do not have."""
+_MAX_NAME: Final = 140
+_ATTEMPTS: Final = 1000
+
+
+def person_of(provider: Provider, claims: Mapping[str, Any]) -> User:
+    """Return the account of the person whom the claims identify, made if this is their first sign-in.
+
+    A mail address identifies nobody: a provider could claim any. Raises `SignInRefused` if there is
+    no account and none is to be made, or it is switched off.
+    """
+    found = identity_of(provider, claims)
+    if found is None:
+        found = _of_directory(provider, claims)
+    if found is None:
+        if settings.EDITOR_SSO_SIGN_UP == "off":
+            raise SignInRefused("no_account")
+        found = _sign_up(provider, claims)
+    if not found.user.is_active:
+        raise SignInRefused("inactive")
+    Identity.objects.filter(pk=found.pk).update(last_used_at=timezone.now())
+    return found.user
+
+
+def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
+    """Return who the claims identify, if that is known."""
+    known = Identity.objects.filter(issuer=provider.issuer, subject=claims["sub"])
+    return known.select_related("user").first()
+
+
+def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
+    """Let a person who is signed in use a provider from now on.
+
+    Raises `SignInRefused` if the subject belongs to somebody else, or the person has another one there.
+    """
+    known = identity_of(provider, claims)
+    if known is not None and known.user_id != user.pk:
+        raise SignInRefused("taken")
+    if known is None:
+        if Identity.objects.filter(user=user, issuer=provider.issuer).exists():
+            raise SignInRefused("linked_already")
+        Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
+
+
+def _of_directory(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
+    """Link an account that the directory has made, at the first sign-in whose subject is its external id.
+
+    Only at the directory's own provider: somebody else may have that subject at another.
+    """
+    if provider.id != provider_of_directory():
+        return None
+    kept = DirectoryAccount.objects.filter(external_id=claims["sub"], is_made_here=True, deleted_at=None)
+    account = kept.select_related("user").first()
+    if account is None or Identity.objects.filter(user=account.user).exists():
+        return None
+    return Identity.objects.create(user=account.user, issuer=provider.issuer, subject=claims["sub"])
+
+
+def _sign_up(provider: Provider, claims: Mapping[str, Any]) -> Identity:
+    """Make an account with an identity; of two first sign-ins at once, one makes both."""
+    for name in _names(claims):
+        try:
+            with transaction.atomic():
+                user = new_account(checked_new_name(name))
+                made = Identity.objects.create(user=user, issuer=provider.issuer, subject=claims["sub"])
+        except Invalid:
+            continue
+        except IntegrityError:
+            known = identity_of(provider, claims)
+            if known is not None:
+                return known
+            continue
+        _take_names(user, claims)
+        return made
+    raise SignInRefused("no_name")
+
+
+def _names(claims: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names to try: the preferred one, else the local part of the mail address, then numbered."""
+    mail = str(claims.get("email") or "")
+    given = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
+    composed = (unicodedata.normalize("NFKC", one) for one in given)
+    # User names have no combining marks, and without them a name in Hindi or Thai is no name.
+    whole = (one for one in composed if not any(unicodedata.category(sign)[0] == "M" for sign in one))
+    names = (clipped(_FOREIGN.sub("-", one).strip("-"), _MAX_NAME) for one in whole)
+    name = next(filter(None, names), "person")
+    yield name
+    for number in range(2, _ATTEMPTS):
+        yield f"{name}-{number}"
+
+
+def _take_names(user: User, claims: Mapping[str, Any]) -> None:
+    """Store the person's names and verified mail address, as far as the user model has fields for them."""
+    form = NameForm({field: claims.get(claim) for field, claim in _CLAIMS.items()})
+    form.is_valid()  # a name that nobody may choose is left out
+    changed = [field for field in name_fields() if form.cleaned_data.get(field)]
+    for field in changed:
+        setattr(user, field, form.cleaned_data[field])
+    field = user.get_email_field_name()
+    mail = claims.get("email")
+    is_verified = isinstance(mail, str) and is_mail_address(mail) and claims.get("email_verified") is True
+    if is_verified and hasattr(user, field):
+        setattr(user, field, mail)
+        changed.append(field)
+    if changed:
+        user.save(update_fields=changed)
+
+
+def issuers_of(user: Any) -> list[str]:
+    """Return the issuers at which a person is known."""
+    return list(Identity.objects.filter(user=user).values_list("issuer", flat=True))

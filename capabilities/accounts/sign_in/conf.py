@@ -1,0 +1,149 @@
+"""The settings of signing in."""
+
+from __future__ import annotations
+
+import datetime
+from importlib.util import find_spec
+from typing import Any, Final
+
+from django.conf import settings
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+
+from capabilities.accounts.sign_in import providers
+from versioning.conf import DAYS, Setting, at_most, one_of, positive
+
+PASSWORD: Final = "password"  # noqa: S105  a way of signing in
+BOTH: Final = "both"
+SSO: Final = "sso"
+_DAYS_WITH_SSO: Final = 30
+
+
+def takes_providers() -> bool:
+    """Return whether people can sign in through a provider."""
+    return str(settings.EDITOR_SIGN_IN) != PASSWORD
+
+
+def takes_passwords() -> bool:
+    """Return whether people sign in with passwords."""
+    return str(settings.EDITOR_SIGN_IN) != SSO
+
+
+def takes_password_of(user: Any) -> bool:
+    """Return whether a person signs in with a password: where single sign-on is a must, superusers alone."""
+    return user.has_usable_password() and (takes_passwords() or user.is_superuser)
+
+
+def idle() -> datetime.timedelta:
+    """Return how long a session stays open without a request."""
+    return datetime.timedelta(hours=settings.EDITOR_SESSION_IDLE)
+
+
+def key_days() -> float | None:
+    """Return after how many days without a sign-in of its owner a key is refused; None for never."""
+    days: float | None = settings.EDITOR_KEYS_NEED_SIGN_IN_DAYS
+    if days is None:
+        return _DAYS_WITH_SSO if takes_providers() else None
+    return days or None
+
+
+def _check_oidc(name: str, _value: Any) -> None:
+    if providers.providers() and find_spec("jwt") is None:
+        raise ImproperlyConfigured(f"{name} needs what editor-server[sso] installs, and PyJWT is not there.")
+
+
+def _check_sign_in(name: str, value: Any) -> None:
+    one_of(PASSWORD, BOTH, SSO)(name, value)
+    if value != PASSWORD and not providers.providers():
+        raise ImproperlyConfigured(f"{name} is {value!r}, and EDITOR_OIDC names no provider.")
+
+
+def _check_groups(name: str, _value: Any) -> None:
+    for number, rule in enumerate(providers.group_rules()):
+        if rule.provider not in providers.providers():
+            raise ImproperlyConfigured(
+                f"{name}[{number}].provider is {rule.provider!r}, which EDITOR_OIDC does not name."
+            )
+
+
+def _check_directory(name: str, value: Any) -> None:
+    if value and value not in providers.providers():
+        raise ImproperlyConfigured(f"{name} is {value!r}, which EDITOR_OIDC does not name.")
+
+
+def check_directory(**_options: Any) -> list[checks.CheckMessage]:
+    """Check that it is known whose subjects the external ids of a directory are."""
+    try:
+        if not providers.providers() or providers.provider_of_directory() is not None:
+            return []
+    except ImproperlyConfigured:
+        return []  # the check of EDITOR_OIDC says why
+    message = "EDITOR_OIDC names several providers, so none is linked to accounts that a directory makes."
+    hint = "Set EDITOR_DIRECTORY_PROVIDER to the id of the provider that belongs to the directory."
+    return [checks.Warning(message, hint=hint, id="company.W001")]
+
+
+SETTINGS: Final = (
+    Setting(
+        "EDITOR_OIDC",
+        "",
+        "the providers for [single sign-on](administration.md#single-sign-on), as JSON",
+        "none",
+        check=_check_oidc,
+        error_id="company.E001",
+    ),
+    Setting(
+        "EDITOR_SIGN_IN",
+        PASSWORD,
+        "how people sign in",
+        check=_check_sign_in,
+        error_id="company.E002",
+    ),
+    Setting(
+        "EDITOR_SSO_SIGN_UP",
+        "on",
+        "whether the first sign-in through a provider makes an account",
+        check=one_of("on", "off"),
+        error_id="company.E003",
+    ),
+    Setting(
+        "EDITOR_SSO_GROUPS",
+        "",
+        "which groups of a provider have [which roles](administration.md#groups-and-roles), as JSON",
+        "none",
+        check=_check_groups,
+        error_id="company.E004",
+    ),
+    Setting(
+        "EDITOR_DIRECTORY_PROVIDER",
+        "",
+        "the id of the provider whose subjects are the external ids of the "
+        "[directory](administration.md#a-directory)",
+        "the only one",
+        check=_check_directory,
+        error_id="company.E007",
+    ),
+    Setting(
+        "EDITOR_KEYS_NEED_SIGN_IN_DAYS",
+        None,
+        "after how many days without a sign-in of their owner API keys are refused",
+        "off; `30` with single sign-on",
+        kind=float,
+        check=lambda name, value: None if value is None else at_most(DAYS)(name, value),
+        error_id="company.E005",
+    ),
+    Setting(
+        "EDITOR_REQUIRE_MFA",
+        default=False,
+        meaning="whether people who sign in with a password need a "
+        "[second factor](administration.md#second-factor)",
+        shown="off",
+    ),
+    Setting(
+        "EDITOR_SESSION_IDLE",
+        336.0,
+        "after how many hours without a request a session ends",
+        check=at_most(DAYS * 24, positive),
+        error_id="company.E006",
+    ),
+)

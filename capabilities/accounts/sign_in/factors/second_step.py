@@ -1,0 +1,209 @@
+"""The step after the right password: a code or a security key, or setting one up where that is required."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from django.conf import settings
+from django.contrib.auth import get_user_model, logout
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.crypto import constant_time_compare
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.views import View
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from capabilities.accounts.sign_in.events import record
+from capabilities.accounts.sign_in.factors import totp, webauthn
+from capabilities.accounts.sign_in.factors.models import SecondFactor, new_recovery_codes, use_recovery_code
+from studio import shown_once, sign_in, site
+from studio.accounts.forms import sentence_about_waiting
+from studio.error_pages import error_page
+from versioning.domain.errors import VersioningError
+from versioning.models import SignInAttempts
+from versioning.models.sealed_keys import KeyUnreadable
+from versioning.models.sign_in_attempts import TooManyAttempts, subject
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+CODES: Final = "recovery codes"
+"""The name under which new recovery codes wait to be shown once."""
+_PENDING: Final = "company.second_step"
+"""The key in a session for whose password was right in it."""
+_SECRET: Final = "company.totp_secret"  # noqa: S105  the beginning of a key in a session
+_PATIENCE: Final = 600
+
+
+def further_step(request: HttpRequest, user: Any, next_url: str) -> HttpResponse | None:
+    """Ask a person with a second factor for it; where one is required, have those without set it up."""
+    is_set_up = SecondFactor.is_set_up(user)
+    if not is_set_up and not settings.EDITOR_REQUIRE_MFA:
+        return None
+    if request.user.is_authenticated:
+        logout(request)  # the session of the account that was signed in here is not this person's
+    else:
+        request.session.cycle_key()
+    request.session[_PENDING] = {
+        "user": str(user.pk),
+        "hash": user.get_session_auth_hash(),
+        "next": next_url,
+        "at": time.time(),
+    }
+    return HttpResponseRedirect(
+        reverse("studio:second_step" if is_set_up else "studio:second_factor_required")
+    )
+
+
+def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
+    """Return the page for when second factors cannot be read."""
+    return error_page(request, 503, _("This action failed"), error.message)
+
+
+def _secret_name(user: Any) -> str:
+    # Of one person: somebody else may have begun to set up an app in this browser, and know that secret.
+    return f"{_SECRET}.{user.pk}"
+
+
+def set_up_app(request: HttpRequest, user: Any, code: str) -> str:
+    """Store the app that is being set up if the code is its; otherwise return what is wrong."""
+    secret: str = request.session.get(_secret_name(user), "")
+    step = totp.step_of(secret, code) if secret else None
+    if step is None:
+        return _("Wrong code. Check the clock of your device, and enter the next code.")
+    totp.add(user, secret, step)
+    del request.session[_secret_name(user)]
+    record("secondFactor.added", user, kind="totp")
+    return ""
+
+
+def show_new_codes(request: HttpRequest, response: HttpResponse, user: Any) -> None:
+    """Make recovery codes, and show them once on the page that a response leads to."""
+    shown_once.show_next(request, response, CODES, new_recovery_codes(user))
+
+
+def _person_of(pending: dict[str, Any]) -> User | None:
+    """Return whose password was right lately, unless it was changed or the account switched off since."""
+    if not pending or time.time() > pending["at"] + _PATIENCE:
+        return None
+    found = get_user_model()._default_manager.filter(pk=pending["user"], is_active=True).first()
+    if found is None or not constant_time_compare(found.get_session_auth_hash(), pending["hash"]):
+        return None
+    return found
+
+
+@method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
+class PendingView(View):
+    """A page for a person whose password was right, and who is not signed in yet."""
+
+    http_method_names = ["get", "post"]
+    user: User
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer, or lead back to the page for signing in if that is too long ago."""
+        pending: dict[str, Any] = request.session.get(_PENDING, {})
+        user = _person_of(pending)
+        if user is None:
+            return HttpResponseRedirect(reverse("studio:login"))
+        self.user, self.pending = user, pending
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except KeyUnreadable as error:
+            return unreadable(request, error)
+
+    def finish(self, method: str, *, next_url: str = "") -> HttpResponse:
+        """Sign the person in."""
+        del self.request.session[_PENDING]
+        return sign_in.open_session(self.request, self.user, next_url or self.pending["next"], method=method)
+
+    def show(self, template: str, *, title: str, problem: str, **context: Any) -> HttpResponse:
+        """Return the page, in the frame of pages without a session."""
+        shared = {**site.each_context(self.request), "title": title, "problem": problem}
+        status = 400 if problem else 200
+        return TemplateResponse(self.request, template, {**shared, **context}, status=status)
+
+
+class SecondStepView(PendingView):
+    """Asks for the second factor."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Ask for it."""
+        return self._ask()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Sign in if it is right; wrong ones are limited like passwords."""
+        own = subject("second", str(self.user.pk))
+        try:
+            attempt = SignInAttempts.objects.begin([own])
+        except TooManyAttempts as error:
+            response = self._ask(sentence_about_waiting(error.seconds))
+            response.status_code = 429
+            response["Retry-After"] = str(error.seconds)
+            return response
+        method = self._proof()
+        if method is None:
+            record("signIn.failed", self.user, by_themselves=False, method="password", reason="second_factor")
+            return self._ask(_("Wrong code. Each code works only once: wait for the next one."))
+        attempt.succeeded(own)
+        return self.finish(f"password+{method}")
+
+    def _proof(self) -> str | None:
+        """Return what was shown, if it is right."""
+        given = self.request.POST
+        if given.get("credential"):
+            return "webauthn" if webauthn.use(self.request, self.user, given["credential"]) else None
+        code = given.get("code", "")[:100]
+        if totp.use(self.user, code):
+            return "totp"
+        return "recovery" if use_recovery_code(self.user, code) else None
+
+    def _ask(self, problem: str = "") -> HttpResponse:
+        return self.show(
+            "company/second_step.html",
+            title=_("One more step"),
+            problem=problem,
+            **webauthn.for_page(webauthn.options_to_use(self.request, self.user)),
+        )
+
+
+class RequiredView(PendingView):
+    """Has a person without a second factor set up an app, before anything else."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer only while there is no second factor: it would be replaced without being asked for."""
+        user = request.session.get(_PENDING, {}).get("user")
+        if user is not None and SecondFactor.is_set_up(user):
+            return HttpResponseRedirect(reverse("studio:second_step"))
+        return super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show how to set it up."""
+        return self._ask()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store it, sign in, and show recovery codes."""
+        problem = set_up_app(request, self.user, request.POST.get("code", ""))
+        if problem:
+            return self._ask(problem)
+        response = self.finish("password+totp", next_url=reverse("studio:second_factor"))
+        show_new_codes(request, response, self.user)
+        return response
+
+    def _ask(self, problem: str = "") -> HttpResponse:
+        return self.show(
+            "company/second_factor_required.html",
+            title=_("Set up a second factor"),
+            problem=problem,
+            **about_app(self.request, self.user),
+        )
+
+
+def about_app(request: HttpRequest, user: Any) -> dict[str, str]:
+    """Return what a page shows of an app that is being set up."""
+    secret = request.session.setdefault(_secret_name(user), totp.new_secret())
+    return {"secret": secret, "qr": totp.qr_code(totp.address_for_apps(secret, user.get_username()))}

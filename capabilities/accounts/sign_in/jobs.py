@@ -1,0 +1,17 @@
+"""The jobs of workers for signing in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from capabilities.accounts.sign_in.conf import idle
+from capabilities.accounts.sign_in.models import OpenSession
+from versioning.worker.jobs import Periodic
+
+
+def remove_idle() -> None:
+    """Delete what is stored about sessions that have ended by themselves."""
+    OpenSession.remove_idle(idle())
+
+
+JOBS: Final = (Periodic(name="idle sessions", run=remove_idle, every=3600.0),)

@@ -1,0 +1,282 @@
+"""The code flow of OpenID Connect, with PKCE, state and nonce: from an address to a verified person.
+
+The rules are those of OpenID Connect Core, sections 3.1.2 and 3.1.3.7. PyJWT checks signatures and claims;
+this module fetches what it needs for that, and refuses everything else. It knows no accounts or sessions.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, urlencode
+
+from editor_client.certificates import ssl_context
+
+from capabilities.accounts.sign_in.providers import Provider, is_secure
+
+if TYPE_CHECKING:
+    import jwt
+
+ALGORITHMS: Final = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""Signatures that only the provider can make: neither `none`, nor those with the client's secret."""
+LEEWAY: Final = 30
+"""By how many seconds the clocks of the provider and of this machine may differ."""
+KEPT_FOR: Final = 600.0
+"""Seconds for which what a provider publishes about itself is not asked again."""
+ASK_AGAIN_AFTER: Final = 10.0
+"""Seconds after which an unknown key makes it worth asking for the keys again."""
+MAX_SUBJECT: Final = 255
+MAX_ANSWER: Final = 4 * 2**20
+"""Bytes of the largest answer that is read."""
+_TIMEOUT: Final = 5.0
+
+
+class SignInRefused(Exception):
+    """A sign-in that is refused, with a code that says why; it holds no part of a token."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A sign-in that has begun: what this side has to remember until the answer."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Published:
+    """What a provider publishes about itself, and when it was asked."""
+
+    configuration: Mapping[str, Any]
+    keys: list[Any]
+    at: float
+
+
+_published: Final[dict[Provider, _Published]] = {}
+
+
+def forget() -> None:
+    """Forget what providers have published, as a new process begins."""
+    _published.clear()
+
+
+def begin(provider: Provider, callback: str, *, again: bool = False) -> tuple[str, Request]:
+    """Return the address at the provider where a person signs in, and what to remember until they come back.
+
+    With `again` the provider asks for credentials even of people that it knows. Raises `SignInRefused` if the
+    provider cannot be reached.
+    """
+    request = Request(
+        state=secrets.token_urlsafe(24), nonce=secrets.token_urlsafe(24), verifier=secrets.token_urlsafe(48)
+    )
+    challenge = hashlib.sha256(request.verifier.encode()).digest()
+    query = {
+        "response_type": "code",
+        "client_id": provider.client_id,
+        "redirect_uri": callback,
+        "scope": " ".join(provider.scopes),
+        "state": request.state,
+        "nonce": request.nonce,
+        "code_challenge": base64.urlsafe_b64encode(challenge).rstrip(b"=").decode(),
+        "code_challenge_method": "S256",
+        **({"prompt": "login", "max_age": "0"} if again else {}),
+    }
+    address = _endpoint(_known(provider), "authorization_endpoint")
+    return f"{address}{'&' if '?' in address else '?'}{urlencode(query)}", request
+
+
+def finish(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
+    """Exchange the code for a token, and return its verified claims; raises `SignInRefused`.
+
+    Claims that the token leaves out are completed from the provider's answer about the person, if it is about
+    the same subject.
+    """
+    tokens = _exchange(provider, request, code, callback)
+    claims = verified(provider, tokens.get("id_token"), request.nonce)
+    wanted = {"preferred_username", "email", provider.groups_claim}
+    access, known = tokens.get("access_token"), _known(provider)
+    if wanted <= set(claims) or not isinstance(access, str) or "userinfo_endpoint" not in known.configuration:
+        return claims
+    headers = {"Authorization": f"Bearer {access}"}
+    userinfo = _ask("GET", _endpoint(known, "userinfo_endpoint"), headers=headers)
+    return {**userinfo, **claims} if userinfo.get("sub") == claims["sub"] else claims
+
+
+def proved_at(claims: Mapping[str, Any]) -> float | None:
+    """Return when the person last gave credentials to the provider; None if it does not say."""
+    at = claims.get("auth_time")
+    return float(min(at, time.time())) if isinstance(at, int | float) and at >= 0 else None
+
+
+def verified(provider: Provider, token: object, nonce: str) -> dict[str, Any]:
+    """Return the claims of an identity token; raises `SignInRefused` unless everything about it is right."""
+    import jwt  # noqa: PLC0415  an optional part, and only who signs in through a provider needs it
+
+    if not isinstance(token, str):
+        raise SignInRefused("token_missing")
+    try:
+        header = jwt.get_unverified_header(token)
+    except jwt.PyJWTError:
+        raise SignInRefused("token_malformed") from None
+    algorithm = header.get("alg")
+    if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+        raise SignInRefused("algorithm")
+    key = _key(provider, header.get("kid"), algorithm)
+    try:
+        claims: dict[str, Any] = jwt.decode(
+            token,
+            key.key,
+            algorithms=[algorithm],
+            audience=provider.client_id,
+            issuer=provider.issuer,
+            leeway=LEEWAY,
+            options={"require": ["iss", "sub", "aud", "exp", "iat"]},
+        )
+    except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError) as error:
+        raise SignInRefused(_code_of(error)) from None
+    audience = claims["aud"]
+    has_others = isinstance(audience, list) and len(audience) > 1
+    if claims.get("azp", None if has_others else provider.client_id) != provider.client_id:
+        raise SignInRefused("audience")
+    if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+        raise SignInRefused("nonce")
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT or not subject.isprintable():
+        raise SignInRefused("subject")
+    return claims
+
+
+def _code_of(error: Exception) -> str:
+    import jwt  # noqa: PLC0415  as above
+
+    codes: dict[type[Exception], str] = {
+        jwt.ExpiredSignatureError: "expired",
+        jwt.ImmatureSignatureError: "not_yet_valid",
+        jwt.InvalidIssuedAtError: "not_yet_valid",
+        jwt.InvalidIssuerError: "issuer",
+        jwt.InvalidAudienceError: "audience",
+        jwt.InvalidSignatureError: "signature",
+        jwt.exceptions.InvalidSubjectError: "subject",
+        jwt.MissingRequiredClaimError: "claim_missing",
+    }
+    return next((code for kind, code in codes.items() if isinstance(error, kind)), "token_malformed")
+
+
+def _exchange(provider: Provider, request: Request, code: str, callback: str) -> dict[str, Any]:
+    known = _known(provider)
+    methods = known.configuration.get("token_endpoint_auth_methods_supported")
+    form = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "redirect_uri": callback,
+        "code_verifier": request.verifier,
+    }
+    auth = None
+    if not isinstance(methods, list) or not methods or "client_secret_basic" in methods:
+        # RFC 6749, 2.3.1: both are form-encoded first.
+        auth = (quote(provider.client_id, safe=""), quote(provider.client_secret, safe=""))
+    else:
+        form |= {"client_id": provider.client_id, "client_secret": provider.client_secret}
+    address = _endpoint(known, "token_endpoint")
+    return _ask("POST", address, data=form, auth=auth, refused="code_refused")
+
+
+def _key(provider: Provider, key_id: object, algorithm: str) -> jwt.PyJWK:
+    """Return the provider's key with this id; for an unknown one its keys are fetched again, now and then."""
+    known = _known(provider)
+    found = _find(known, key_id, algorithm)
+    if found is None and time.monotonic() > known.at + ASK_AGAIN_AFTER:
+        _published.pop(provider, None)
+        found = _find(_known(provider), key_id, algorithm)
+    if found is None:
+        raise SignInRefused("key_unknown")
+    return found
+
+
+def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None:
+    import jwt  # noqa: PLC0415  as above
+
+    family = {"R": "RSA", "P": "RSA", "E": "OKP" if algorithm == "EdDSA" else "EC"}[algorithm[0]]
+    usable = [
+        one
+        for one in known.keys
+        if isinstance(one, dict)
+        and one.get("kty") == family
+        and one.get("use", "sig") == "sig"
+        and one.get("alg", algorithm) == algorithm
+        and (key_id is None or one.get("kid") == key_id)
+    ]
+    if len(usable) != 1:  # without an id, only a single key is beyond doubt
+        return None
+    try:
+        return jwt.PyJWK.from_dict(usable[0], algorithm)
+    except (jwt.PyJWTError, TypeError, ValueError):
+        return None
+
+
+def _known(provider: Provider) -> _Published:
+    """Return what a provider publishes, from memory or from itself; raises `SignInRefused`."""
+    known = _published.get(provider)
+    if known is not None and time.monotonic() < known.at + KEPT_FOR:
+        return known
+    configuration = _ask("GET", f"{provider.issuer.rstrip('/')}/.well-known/openid-configuration")
+    if configuration.get("issuer") != provider.issuer:
+        raise SignInRefused("issuer")
+    made = _Published(configuration=configuration, keys=[], at=time.monotonic())
+    keys = _ask("GET", _endpoint(made, "jwks_uri")).get("keys")
+    if not isinstance(keys, list):
+        raise SignInRefused("provider_unavailable")
+    made.keys.extend(keys)
+    _published[provider] = made
+    return made
+
+
+def _endpoint(known: _Published, name: str) -> str:
+    """Return an address that the provider publishes; raises `SignInRefused` unless it is safe."""
+    address = known.configuration.get(name)
+    if not isinstance(address, str) or not is_secure(address):
+        raise SignInRefused("provider_unavailable")
+    return address
+
+
+def _ask(
+    method: str, address: str, *, refused: str = "provider_unavailable", headers: Any = None, **sent: Any
+) -> dict[str, Any]:
+    """Return the JSON object that a provider answers with; raises `SignInRefused` for any other answer.
+
+    `refused` is its code where the provider refuses the request. An answer is read as it is sent, because a
+    compressed one could grow to any size, and its parts may come late, but not for ever.
+    """
+    import httpx2  # noqa: PLC0415  only sign-ins need it
+
+    found, body, until = None, b"", time.monotonic() + _TIMEOUT
+    try:
+        headers = {"Accept-Encoding": "identity", **(headers or {})}
+        sent |= {"timeout": _TIMEOUT, "verify": ssl_context()}
+        with httpx2.stream(method, address, headers=headers, **sent) as answer:
+            if answer.is_client_error:
+                raise SignInRefused(refused)
+            for part in answer.iter_raw() if answer.is_success else ():
+                body += part
+                if len(body) > MAX_ANSWER or time.monotonic() > until:
+                    raise SignInRefused("provider_unavailable")
+        found = json.loads(body)
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+        pass
+    if not isinstance(found, dict):
+        raise SignInRefused("provider_unavailable")
+    return found

@@ -1,0 +1,142 @@
+"""The sessions of people: where they are signed in, when each was used last, and ending them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models.signals import post_save
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from capabilities.accounts.sign_in.conf import idle
+from capabilities.accounts.sign_in.events import record
+from capabilities.accounts.sign_in.models import OpenSession
+from capabilities.accounts.sign_in.recency import CONFIRMED
+from studio.accounts.attempts import client_address
+from studio.sign_in import METHOD
+from versioning.capabilities import session_store
+from versioning.models import storage
+from versioning.models.accounts import account
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+DETAIL: Final = "sign_in_detail"
+"""The attribute of a request with what else the log says about its sign-in."""
+PROVED_AT: Final = "sign_in_proved_at"
+"""The attribute of a request with when the person gave credentials, if that was not with this request."""
+_SEEN: Final = "company.seen_at"
+_ROW: Final = "company.session"
+_STEPS: Final = 100
+"""A session is prolonged when a hundredth of its time has passed: few requests write."""
+
+
+def confirm(request: HttpRequest) -> None:
+    """Note that the person has just proved who they are."""
+    request.session[CONFIRMED] = time.time()
+
+
+def sessions_of(user: User) -> list[OpenSession]:
+    """Return the sessions in which a person is signed in, the one used last at the front."""
+    store = session_store()()
+    rows = OpenSession.objects.filter(user=user, seen_at__gte=timezone.now() - idle()).order_by(
+        "-seen_at", "pk"
+    )
+    return [row for row in rows if store.exists(row.session_key)]
+
+
+def end(sessions: list[OpenSession], *, of: User, by_themselves: bool = True) -> None:
+    """End sessions of a person at once."""
+    for one in sessions:
+        session_store()(one.session_key).delete()
+        one.delete()
+    if sessions:
+        record("session.ended", of, by_themselves=by_themselves, count=len(sessions))
+
+
+def end_all(user: User, *, but: str | None = None) -> int:
+    """End all sessions of a person, but for one, and return how many there were."""
+    ended = [one for one in sessions_of(user) if one.session_key != but]
+    end(ended, of=user)
+    return len(ended)
+
+
+def keep_open(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Middleware that prolongs the session of a person who goes on working, seldom enough to cost nothing."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        session: Any = getattr(request, "session", None)
+        if session is not None and session.accessed and _ROW in session and request.user.is_authenticated:
+            _keep_open(session)
+        return response
+
+    return middleware
+
+
+def _keep_open(session: Any) -> None:
+    now = time.time()
+    if now - session[_SEEN] > idle().total_seconds() / _STEPS:
+        with storage.optional() as write:
+            OpenSession.objects.filter(pk=session[_ROW]).update(seen_at=timezone.now())
+        if write.is_committed:
+            session[_SEEN] = now
+            session.set_expiry(int(idle().total_seconds()))
+    if session.modified:  # a new password gives it another key
+        rows = OpenSession.objects.filter(pk=session[_ROW]).exclude(session_key=session.session_key)
+        rows.update(session_key=session.session_key)
+
+
+def _note_sign_in(request: HttpRequest, user: User, **_signal: Any) -> None:
+    """Store the session and record the sign-in."""
+    now = time.time()
+    request.session[_SEEN] = now
+    # A provider may have known the person for hours, and asked for nothing.
+    proved_at = getattr(request, PROVED_AT, None)
+    request.session[CONFIRMED] = now if proved_at is None else proved_at
+    request.session.set_expiry(int(idle().total_seconds()))
+    if request.session.session_key is None:
+        request.session.save()
+    row, _is_new = OpenSession.objects.update_or_create(
+        session_key=request.session.session_key,
+        defaults={
+            "user": user,
+            "seen_at": timezone.now(),
+            "browser": request.headers.get("User-Agent", "")[:200],
+            "address": (client_address(request) or "")[:64],
+        },
+    )
+    request.session[_ROW] = row.pk
+    method = getattr(request, METHOD, None)
+    if method is not None:  # what has signed in otherwise, such as a project's own pages, has its own log
+        record("signIn.succeeded", user, method=method, **getattr(request, DETAIL, {}))
+
+
+def _note_sign_out(request: HttpRequest | None, **_signal: Any) -> None:
+    if request is not None and request.session.session_key:
+        OpenSession.objects.filter(session_key=request.session.session_key).delete()
+
+
+def _note_failure(request: HttpRequest | None, credentials: dict[str, Any], **_signal: Any) -> None:
+    """Record a wrong password for an account; a name that no account has may itself be a password."""
+    user = account(str(credentials.get("username") or ""))
+    if request is not None and user is not None:
+        record("signIn.failed", user, by_themselves=False, method="password", reason="password")
+
+
+def _note_account(instance: User, **_signal: Any) -> None:
+    """End the sessions of an account that is switched off: they do not come back with it."""
+    if not instance.is_active:
+        end(list(OpenSession.objects.filter(user=instance)), of=instance, by_themselves=False)
+
+
+def watch() -> None:
+    """Follow what Django says about signing in and out, and about accounts."""
+    post_save.connect(_note_account, sender=get_user_model(), dispatch_uid=__name__)
+    user_logged_in.connect(_note_sign_in, dispatch_uid=__name__)
+    user_logged_out.connect(_note_sign_out, dispatch_uid=__name__)
+    user_login_failed.connect(_note_failure, dispatch_uid=__name__)

@@ -1,0 +1,217 @@
+"""Signing in through a provider: the two addresses that a browser visits, and what happens in between."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.decorators import method_decorator
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views import View
+from django.views.decorators.cache import never_cache
+
+from capabilities.accounts.sign_in import accounts, oidc, sessions
+from capabilities.accounts.sign_in.conf import takes_providers
+from capabilities.accounts.sign_in.events import record
+from capabilities.accounts.sign_in.groups import follow_groups
+from capabilities.accounts.sign_in.oidc import SignInRefused
+from capabilities.accounts.sign_in.providers import Provider, providers
+from capabilities.accounts.sign_in.refusals import refusal_page
+from studio import sign_in
+from studio.accounts.attempts import client_address
+from studio.accounts.views import is_invited
+from studio.error_pages import own_address
+from studio.navigation import Link
+from studio.permissions import may_enter
+from versioning.models import SignInAttempts, caller_for
+from versioning.models.sign_in_attempts import TooManyAttempts, subject
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+logger = logging.getLogger("capabilities.accounts.sign_in")
+SIGN_IN: Final = "sign in"
+LINK: Final = "link"
+CONFIRM: Final = "confirm"
+_BEGUN: Final = "company.begun"
+"""The key in a session for the sign-ins that have begun in it, by their state."""
+_MOST: Final = 5
+_PATIENCE: Final = 600.0
+"""Seconds that a person has to sign in at the provider."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """A sign-in that has begun in a session."""
+
+    provider: str
+    purpose: str
+    next: str
+    user: str
+    """The primary key of the person who was signed in; empty if nobody was."""
+    at: float
+    nonce: str
+    verifier: str
+
+
+def offered() -> Mapping[str, Provider]:
+    """Return the providers through which people sign in."""
+    return providers() if takes_providers() else {}
+
+
+def ways(next_url: str) -> list[Link]:
+    """Return the links to sign in through each provider."""
+    return [
+        Link(
+            title=_("Sign in with %(provider)s") % {"provider": one.name}, address=_address(one.id, next_url)
+        )
+        for one in offered().values()
+    ]
+
+
+def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
+    """Return the links through which a person shows again who they are at a provider."""
+    linked = set(accounts.issuers_of(user))
+    return [
+        Link(
+            title=_("Sign in again with %(provider)s") % {"provider": one.name},
+            address=_address(one.id, next_url, again="1"),
+        )
+        for one in offered().values()
+        if one.issuer in linked
+    ]
+
+
+def _address(provider_id: str, next_url: str, **more: str) -> str:
+    return f"{reverse('studio:sso', args=[provider_id])}?{urlencode({'next': next_url, **more})}"
+
+
+def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str) -> str:
+    """Remember in the session that a sign-in begins, and return the address at the provider."""
+    address, sent = oidc.begin(provider, _callback(request, provider), again=purpose == CONFIRM)
+    begun: dict[str, Any] = request.session.get(_BEGUN, {})
+    newest = sorted(begun.items(), key=lambda one: one[1]["at"])[-_MOST + 1 :]
+    made = Begun(
+        provider=provider.id,
+        purpose=purpose,
+        next=own_address(next_url, reverse("studio:index")),
+        user=str(request.user.pk or ""),
+        at=time.time(),
+        nonce=sent.nonce,
+        verifier=sent.verifier,
+    )
+    if request.session.is_empty():  # anybody can begin: of those who do not go on, little is left
+        request.session.set_expiry(int(_PATIENCE))
+    request.session[_BEGUN] = {**dict(newest), sent.state: asdict(made)}
+    return address
+
+
+def _callback(request: HttpRequest, provider: Provider) -> str:
+    return request.build_absolute_uri(reverse("studio:sso_callback", args=[provider.id]))
+
+
+@method_decorator(never_cache, name="dispatch")
+class SingleSignOnView(View):
+    """What both addresses share: the provider, and the page that says why a sign-in is refused."""
+
+    http_method_names = ["get"]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        """Answer, or say why not."""
+        found = offered().get(kwargs["provider"])
+        if found is None:
+            raise Http404
+        self.provider = found
+        self.known: User | None = None
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except SignInRefused as error:
+            return self.refused(error.code)
+
+    def refused(self, code: str) -> HttpResponse:
+        """Record that the sign-in was refused, and return the page that says why."""
+        about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
+        logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
+        if code not in {"state", "too_many"}:  # these cost the sender nothing, so they could fill the log
+            record("signIn.failed", self.known, by_themselves=False, method="sso", **about)
+        return refusal_page(self.request, code, self.provider.name)
+
+
+class BeginView(SingleSignOnView):
+    """`/studio/sso/:id/`: leads to the provider."""
+
+    def get(self, request: HttpRequest, provider: str) -> HttpResponse:
+        """Redirect to the provider; with `again`, a person who is signed in confirms who they are."""
+        purpose = CONFIRM if "again" in request.GET and request.user.is_authenticated else SIGN_IN
+        return HttpResponseRedirect(begin(request, self.provider, purpose, request.GET.get("next", "")))
+
+
+class CallbackView(SingleSignOnView):
+    """`/studio/sso/:id/callback/`: where the provider sends people back to."""
+
+    def get(self, request: HttpRequest, provider: str) -> HttpResponse:
+        """Check the answer of the provider, and do what the sign-in was begun for."""
+        address = client_address(request)
+        try:
+            attempt = SignInAttempts.objects.begin([subject("address", address)] if address else [])
+        except TooManyAttempts:
+            raise SignInRefused("too_many") from None
+        begun = self._begun()
+        claims = self._claims(begun)
+        if begun.purpose == SIGN_IN:
+            answer = self._sign_in(begun, claims)
+        elif begun.user != str(request.user.pk or ""):
+            raise SignInRefused("state")
+        elif begun.purpose == LINK:
+            accounts.link(self.provider, claims, request.user)  # type: ignore[arg-type]  # signed in
+            answer = HttpResponseRedirect(begun.next)
+        else:
+            answer = self._confirm(begun, claims)
+        attempt.succeeded()
+        return answer
+
+    def _begun(self) -> Begun:
+        """Return the sign-in that this is the answer to, once."""
+        waiting: dict[str, Any] = self.request.session.get(_BEGUN, {})
+        found = waiting.pop(self.request.GET.get("state", ""), None)
+        if found is None or found["provider"] != self.provider.id or time.time() > found["at"] + _PATIENCE:
+            raise SignInRefused("state")
+        self.request.session[_BEGUN] = waiting
+        return Begun(**found)
+
+    def _claims(self, begun: Begun) -> dict[str, Any]:
+        answer = self.request.GET
+        if answer.get("iss", self.provider.issuer) != self.provider.issuer:  # RFC 9207
+            raise SignInRefused("issuer")
+        if "error" in answer or "code" not in answer:
+            raise SignInRefused("cancelled" if answer.get("error") == "access_denied" else "provider_refused")
+        sent = oidc.Request(state="", nonce=begun.nonce, verifier=begun.verifier)
+        return oidc.finish(self.provider, sent, answer["code"], _callback(self.request, self.provider))
+
+    def _sign_in(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
+        known = accounts.identity_of(self.provider, claims)
+        self.known = known.user if known else None
+        self.known = user = accounts.person_of(self.provider, claims)
+        changes = follow_groups(user, self.provider, claims)
+        if not may_enter(caller_for(user)) and not is_invited(self.request, user):
+            raise SignInRefused("no_membership")
+        setattr(self.request, sessions.DETAIL, {"provider": self.provider.id, **changes})
+        setattr(self.request, sessions.PROVED_AT, oidc.proved_at(claims))
+        return sign_in.open_session(self.request, user, begun.next, method="sso")
+
+    def _confirm(self, begun: Begun, claims: dict[str, Any]) -> HttpResponse:
+        known = accounts.identity_of(self.provider, claims)
+        self.known = self.request.user  # type: ignore[assignment]  # signed in
+        if known is None or known.user_id != self.request.user.pk:
+            raise SignInRefused("other_person")
+        proved_at = oidc.proved_at(claims)
+        if proved_at is None or proved_at < begun.at - oidc.LEEWAY:
+            raise SignInRefused("not_again")
+        sessions.confirm(self.request)
+        return HttpResponseRedirect(begun.next)

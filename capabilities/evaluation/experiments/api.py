@@ -1,0 +1,293 @@
+"""Experiments, their results and scores over HTTP."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+from urllib.parse import quote
+
+from django.db.models import F, Value
+from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from capabilities.evaluation.datasets import editing
+from capabilities.evaluation.datasets.files_api import file_answer
+from capabilities.evaluation.experiments import comparing, finding, result_schemas, schemas
+from capabilities.evaluation.experiments.comparing import OUTCOMES
+from capabilities.evaluation.experiments.exporting import FORMATS
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score
+from capabilities.evaluation.experiments.on_request import run_item
+from capabilities.evaluation.experiments.summing import shown
+from capabilities.evaluation.experiments.verbs import Experiments
+from versioning.api import parameters
+from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.paging import Page, number_in
+from versioning.api.run_queue import waits_for_models
+from versioning.api.runs import AnyAccept
+from versioning.api.schemas.common import Nothing, Success
+from versioning.domain.access import Action
+from versioning.models.search import ByteLength
+from versioning.models.text_keys import contains
+
+ORDERS: Final = {"createdAt": "created_at", "status": "outcome"}
+RESULT_ORDERS: Final = {"createdAt": "pk", "startedAt": "started_at"}
+DELETED: Final = "The experiment is deleted."
+_NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
+_DATASET: Final = (parameters.UUID, "The id of the dataset.")
+_EXPERIMENT: Final = (parameters.TEXT, "The id of the experiment.")
+_GROUPS: Final = (
+    *(
+        parameters.query(name, "Only of this group.")
+        for name in ("experimentSetId", "comparisonId", "variantId")
+    ),
+    parameters.query("trialIndex", "Only of this trial.", type=_NUMBER),
+    parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
+    parameters.query("targetId", "Only of this target."),
+)
+
+
+class Ran(NamedTuple):
+    """The result of an item that was run, and what the scorers say of it."""
+
+    result: Cell
+    scores: list[tuple[Score, str]]
+    """Each with the name of the scorer."""
+
+
+class ExperimentViewSet(EditorViewSet):
+    """Experiments of the workspaces whose drafts the caller may read."""
+
+    job = "Evaluate"
+    subject = "experiment"
+    actions = dict.fromkeys(("create", "resume", "add_attempts", "score"), Action.RUN)
+    created = frozenset({"create"})
+    unmade = {"create": schemas.ExperimentNotStarted}
+    errors = {"create": (409, 424), "read": (409,), "remove": (409,), "finalize": (409,)}
+    query = {
+        "list": (*parameters.paging(10, ORDERS), parameters.WORKSPACE, *_GROUPS),
+        "list_of_dataset": (*parameters.paging(10, ORDERS), *_GROUPS),
+    }
+    requests = {
+        "create": schemas.ExperimentCreate,
+        "update": schemas.ExperimentUpdate,
+        "destroy": Nothing,
+        "remove": Nothing,
+        "finalize": Nothing,
+        "cancel": Nothing,
+        "resume": schemas.ExperimentResume,
+        "add_attempts": schemas.ExperimentAttempts,
+        "score": schemas.ExperimentScore,
+    }
+    responses = {
+        "list": schemas.ExperimentPage,
+        "list_of_dataset": schemas.ExperimentPage,
+        "create": schemas.ExperimentStarted,
+        "retrieve": schemas.ExperimentAnswer,
+        "update": schemas.ExperimentAnswer,
+        "destroy": Success,
+        "read": schemas.ExperimentAnswer,
+        "remove": Success,
+        **dict.fromkeys(("finalize", "cancel", "resume", "add_attempts", "score"), schemas.ExperimentAnswer),
+        "review_summary": schemas.ReviewSummary,
+    }
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
+
+    def list(self, request: Request) -> Response:
+        """List the experiments, newest first."""
+        return self._page(request, None)
+
+    def list_of_dataset(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the experiments over a dataset, newest first."""
+        editing.find(id, by=self.caller)
+        return self._page(request, id)
+
+    def _page(self, request: Request, dataset_id: str | None) -> Response:
+        given = {name: str(value) for name, value in request.query_params.items()}
+        if "trialIndex" in given:
+            number_in(request.query_params, "trialIndex", 0)
+        found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
+        page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
+        weight = ByteLength("settings_json") + ByteLength("lock_json")
+        return self.page_of(page, found, shown, weight=weight)
+
+    def create(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Start an experiment; everything it uses is pinned now."""
+        given = schemas.ExperimentCreate.read(request)
+        self.is_dry_run = given.get("dryRun", False)
+        if self.is_dry_run:
+            estimate = Experiments.current().estimate(id, given, by=self.caller)
+            return Response(schemas.ExperimentEstimate.dump(estimate))
+        started = Experiments.current().start(id, given, by=self.caller)
+        if not started.is_new:
+            return self._answer(started.experiment)
+        name = quote(started.experiment.public_id, safe="")
+        return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
+
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Read an experiment."""
+        return self._read(Experiments.find(experiment, dataset_id=id, by=self.caller))
+
+    def read(self, request: Request, experiment: str) -> Response:
+        """Read an experiment, also of a dataset that is deleted."""
+        return self._read(Experiments.find(experiment, by=self.caller))
+
+    def _read(self, experiment: Experiment) -> Response:
+        return with_etag(self.request, self.dump(*shown([experiment])))
+
+    def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Change the name, the description or the metadata of an experiment."""
+        changes = schemas.ExperimentUpdate.read(request)
+        return self._answer(Experiments.describe(experiment, changes, dataset_id=id, by=self.caller))
+
+    def destroy(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Delete an experiment with its results and scores."""
+        Nothing.read(request)
+        Experiments.delete(experiment, dataset_id=id, by=self.caller)
+        return Response(self.dump(DELETED))
+
+    def remove(self, request: Request, experiment: str) -> Response:
+        """Delete an experiment with its results and scores, also of a dataset that is deleted."""
+        Nothing.read(request)
+        Experiments.delete(experiment, by=self.caller)
+        return Response(self.dump(DELETED))
+
+    def finalize(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """End an experiment whose results an application sends; items without a result are skipped."""
+        Nothing.read(request)
+        return self._answer(Experiments.finalize(experiment, dataset_id=id, by=self.caller))
+
+    def cancel(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Stop an experiment: nothing more begins, and what runs is dropped."""
+        Nothing.read(request)
+        return self._answer(Experiments.cancel(experiment, dataset_id=id, by=self.caller))
+
+    def resume(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Run what failed or was skipped."""
+        limits = schemas.ExperimentResume.read(request).get("limits")
+        return self._answer(Experiments.resume(experiment, limits=limits, dataset_id=id, by=self.caller))
+
+    def add_attempts(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Add the attempts that are missing."""
+        attempts = schemas.ExperimentAttempts.read(request)["attempts"]
+        return self._answer(Experiments.add_attempts(experiment, attempts, dataset_id=id, by=self.caller))
+
+    def score(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Score the outputs that there are, by these scorers as they are published now."""
+        ids = schemas.ExperimentScore.read(request)["scorerIds"]
+        scored = Experiments.current().score_again(experiment, ids, dataset_id=id, by=self.caller)
+        return self._answer(scored)
+
+    def review_summary(self, request: Request) -> Response:
+        """Count the results that people look at, by experiment."""
+        return Response(self.dump(Experiments.review_counts(by=self.caller)))
+
+    def _answer(self, experiment: Experiment) -> Response:
+        return Response(self.dump(*shown([experiment])))
+
+
+class ResultViewSet(EditorViewSet):
+    """The results of an experiment."""
+
+    job = "Evaluate"
+    subject = "experiment result"
+    actions = {"run_item": Action.RUN}
+    created = frozenset({"create"})
+    errors = {"create": (409,)}
+    query = {
+        "list": (
+            *parameters.paging(10, RESULT_ORDERS, direction="ASC"),
+            parameters.query("tags", "With this tag; given several times, with all.", type=parameters.TEXTS),
+            parameters.query(
+                "outcome",
+                "Won, lost or tied beside the baseline, by the primary scorer; with an error; or "
+                "of items that pass in some attempts only.",
+                enum=OUTCOMES,
+            ),
+            parameters.query("baseline", "The other experiment; by default its own baseline."),
+            parameters.query("scorerId", "Only what this scorer has scored, or could not."),
+            parameters.query(
+                "passed", "Whether this scorer passes them, else the primary one.", enum=["true", "false"]
+            ),
+            parameters.query("itemId", "Only of this item.", type=parameters.UUID),
+        )
+    }
+    requests = {
+        "create": result_schemas.ResultCreate,
+        "update": result_schemas.ResultUpdate,
+        "run_item": result_schemas.ItemRun,
+    }
+    responses = {
+        "list": result_schemas.ResultPage,
+        "create": result_schemas.ResultAnswer,
+        "update": result_schemas.ResultAnswer,
+        "run_item": result_schemas.ItemRunAnswer,
+    }
+    paths = {
+        "id": _DATASET,
+        "experiment": _EXPERIMENT,
+        "item": (parameters.UUID, "The id of the item."),
+        "result": (parameters.TEXT, "The id of the result."),
+    }
+
+    def list(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """List the results, in the order in which the items ran."""
+        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        rows = Cell.objects.over().filter(experiment=found).with_revisions()
+        for tag in request.query_params.getlist("tags"):
+            rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
+        rows = finding.by_scores(found, rows, request.query_params)
+        outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
+        if outcome is not None:
+            chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
+            rows = rows.filter(chosen)
+        page = Page.read(request.query_params, size=10, fields=RESULT_ORDERS, then="pk", direction="ASC")
+        weight = ByteLength("output_json") + ByteLength("revision__payload_json")
+        return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
+
+    def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Store the result of an item and an attempt, in place of an earlier one."""
+        given = result_schemas.ResultCreate.read(request)
+        made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
+        return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
+
+    @waits_for_models
+    def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
+        """Run an item and score the answer, where no worker does; an output that is there stays."""
+        given = result_schemas.ItemRun.read(request)
+        done = run_item(
+            experiment,
+            item,
+            attempt=given.get("attempt", 0),
+            context=given.get("requestContext"),
+            dataset_id=id,
+            by=self.caller,
+        )
+        pinned = done.experiment.scorers.all()
+        names = {one.scorer_id: str(one.config["name"]) for one in pinned}
+        said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
+        return Response(self.dump(Ran(done, said)))
+
+    def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
+        """Say what people found: the state of the review, tags, a comment."""
+        changes = result_schemas.ResultUpdate.read(request)
+        found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
+        return Response(self.dump(found))
+
+
+class ResultFileViewSet(EditorViewSet):
+    """The results of an experiment as a file."""
+
+    job = "Evaluate"
+    subject = "experiment file"
+    content_negotiation_class = AnyAccept
+    query = {"export": (parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS)),)}
+    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
+
+    def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:  # noqa: A002
+        """Send the results as a file."""
+        name = request.query_params.get("format", "jsonl")
+        found = Experiments.find(experiment, dataset_id=id, by=self.caller)
+        parts = Experiments.export_results(experiment, format=name, dataset_id=id, by=self.caller)
+        form = FORMATS[name]
+        return file_answer(parts, f"{found}.{form.suffix}", form.media_type)

@@ -1,0 +1,223 @@
+"""Read runs from their rows, and compare them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any, Final
+
+from django.db.models import F, Q, Value
+from editor_client.shared import canonical
+from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
+
+from capabilities.evaluation.datasets.models import Revision
+from capabilities.evaluation.experiments import finding
+from capabilities.evaluation.experiments.keeping import item_tags
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from versioning.domain.access import APPLICATION
+from versioning.domain.bounded_cache import BoundedCache
+from versioning.domain.errors import Invalid, Message, NotFound
+from versioning.editor.resources import Who
+from versioning.models.text_keys import contains
+
+_LOOKED_AT: Final = 100
+"""How many results say which models the provider reported."""
+_MEMBERS: Final = ("input", "groundTruth")
+_ERROR: Final = "error"
+_FLAKY: Final = "flaky"
+_ITEM_BYTES: Final = 500
+"""The size of a compared item in memory."""
+_CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
+"""Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
+NO_CONDITIONS: Final[Mapping[str, Any]] = MappingProxyType({})
+OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
+"""How an item is, for the filter of results."""
+
+
+def comparison_of(
+    experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
+) -> Comparison:
+    """Return what an experiment says compared with another one, by default with its own baseline.
+
+    Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
+    """
+    here = finding.find(experiment_id, dataset_id=dataset_id, by=by)
+    baseline_id = baseline_id or here.pair_of_id
+    if baseline_id is None:
+        raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
+    try:
+        baseline = _baseline(here, baseline_id, by)
+    except (NotFound, finding.AmbiguousId):
+        raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
+    return compared(here, baseline)
+
+
+def _baseline(here: Experiment, baseline_id: str, by: Who) -> Experiment:
+    """Return the experiment with an id in the same dataset, or else in another one; raises as `find` does."""
+    if here.dataset_id is not None:
+        with suppress(NotFound):
+            return finding.find(baseline_id, dataset_id=str(here.dataset_id), by=by)
+    return finding.find(baseline_id, by=by)
+
+
+def compared(here: Experiment, baseline: Experiment) -> Comparison:
+    """Return what an experiment says compared with another one; cached until results of one change."""
+    key = here.state_of_results, baseline.state_of_results
+    found = _CACHE.get(key)
+    if found is None:
+        found = _compared(here, baseline)
+        _CACHE.put(key, found, sum(_ITEM_BYTES * one.pairs for one in found.scorers) + _ITEM_BYTES)
+    return found
+
+
+def _compared(here: Experiment, baseline: Experiment) -> Comparison:
+    runs = {one.pk: read_run(one) for one in (here, baseline)}
+    read, other = runs[here.pk], runs[baseline.pk]
+    sent = {one.pk: _sent(one) for one in (here, baseline)}
+    # The texts are compared where the revision does not say enough.
+    ids = {item_id for texts in sent.values() for item_id in texts}
+    ids |= {
+        item_id
+        for item_id, revision in read.contents.items()
+        if other.contents.get(item_id, revision) != revision
+    }
+    read, other = (
+        replace(run, contents={**run.contents, **_texts(run, ids), **sent[run.id]}) for run in (read, other)
+    )
+    return compare(read, other)
+
+
+@dataclass(kw_only=True)
+class _Item:
+    """What is known of an item in a run."""
+
+    revision: int | None
+    tokens: list[int] = field(default_factory=list)
+    failed: int = 0
+
+
+def read_run(
+    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] = NO_CONDITIONS
+) -> Run:
+    """Return what is known of an experiment; of the tags of its items only those that are named.
+
+    `cells` are conditions for the cells that count.
+    """
+    items = _items(experiment, cells)
+    yardsticks = {
+        one.scorer_id: Yardstick.of(one.scorer_id, one.config, one.instructions, is_primary=one.is_primary)
+        for one in experiment.scorers.all()
+    }
+    scores = _scores(experiment, cells)
+    for scorer_id in sorted(scores.keys() - yardsticks.keys()):
+        yardsticks[scorer_id] = Yardstick.sent(scorer_id)
+    for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
+        for item_id, item in items.items():
+            if item.failed:
+                of_scorer.setdefault(item_id, Scored()).errors += item.failed
+    return Run(
+        id=experiment.pk,
+        started_at=experiment.started_at or experiment.created_at,
+        models=_models(experiment),
+        attempts=experiment.attempts,
+        yardsticks=yardsticks,
+        contents={item_id: item.revision for item_id, item in items.items()},
+        scores=scores,
+        tokens={item_id: fmean(item.tokens) for item_id, item in items.items() if item.tokens},
+        tags=_tagged(experiment, tags),
+    )
+
+
+def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]:
+    """Return the items with a result in some attempt."""
+    found: dict[str, _Item] = {}
+    columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
+    for item_id, revision, state, *tokens in Cell.objects.filter(
+        experiment=experiment, state__in=[State.DONE, State.ERROR], **cells
+    ).values_list(*columns):
+        item = found.setdefault(str(item_id), _Item(revision=revision))
+        if state == State.DONE:
+            item.tokens.append(sum(tokens))
+        else:
+            item.failed += 1
+    return found
+
+
+def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[str, Scored]]:
+    found: dict[str, dict[str, Scored]] = {}
+    columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
+    rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
+    rows = rows.filter(**{f"cell__{name}": value for name, value in cells.items()})
+    for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
+        scored = found.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
+        if value is None:
+            scored.errors += bool(error)
+            continue
+        scored.values.append(value)
+        if passed is not None:
+            scored.passed.append(passed)
+    return found
+
+
+def _models(experiment: Experiment) -> frozenset[str]:
+    with_models = contains(F("detail_json"), Value('"models"'))
+    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
+    details = (json.loads(one) for one in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
+    return frozenset(str(model) for detail in details for model in detail.get("models", ()))
+
+
+def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
+    """Return which of the tags the items had at the version of the dataset that was run."""
+    if not tags or experiment.dataset is None:
+        return {}
+    named = Q()
+    for tag in tags:
+        named |= contains(F("payload_json"), Value(canonical.dump(tag)))
+    rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
+    found = {}
+    for item_id, payload in rows.values_list("item_id", "payload_json"):
+        found[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
+    purged = Cell.objects.filter(experiment=experiment).exclude(item_tags="")
+    for item_id, kept in purged.values_list("item_id", "item_tags"):
+        found[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
+    return found
+
+
+def _texts(run: Run, ids: Collection[str]) -> dict[str, Hashable]:
+    """Return what some items were, by their revisions."""
+    revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
+    rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
+    return {str(item_id): _asked(json.loads(payload)) for item_id, payload in rows} if revisions else {}
+
+
+def _sent(experiment: Experiment) -> dict[str, Hashable]:
+    """Return what items were where an application sent that with its results."""
+    if experiment.target_type:
+        return {}
+    sent = Q()
+    for member in _MEMBERS:
+        sent |= contains(F("detail_json"), Value(f'"{member}"'))
+    rows = Cell.objects.filter(sent, experiment=experiment).with_revisions()
+    return {str(cell.item_id): _asked({member: cell.member(member) for member in _MEMBERS}) for cell in rows}
+
+
+def _asked(payload: Mapping[str, Any]) -> Hashable:
+    return canonical.comparable({member: payload.get(member) for member in _MEMBERS})
+
+
+def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, *, by: Who) -> Q:
+    """Return the condition for results with one of `OUTCOMES`; raises as `comparison_of` does."""
+    if outcome == _ERROR:
+        failed = Score.objects.filter(cell__experiment=experiment).exclude(error_code="")
+        return Q(state=State.ERROR) | Q(pk__in=failed.values("cell"))
+    if outcome == _FLAKY:
+        run = read_run(experiment)
+        scores = run.scores.get(run.primary or "", {})
+        return Q(item_id__in=[item_id for item_id, one in scores.items() if one.is_flaky])
+    dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
+    comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
+    return Q(item_id__in=[one.item_id for one in comparison.items if one.outcome == outcome])

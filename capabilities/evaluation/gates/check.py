@@ -1,0 +1,211 @@
+"""The gate's check of a version: every evaluation gate has its evidence, or an admin bypasses them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import partial
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from editor_client.shared.configurations import MAX_MESSAGE
+from editor_client.shared.gates import Rule, State
+from pydantic import Field
+
+from capabilities.evaluation.experiments.models import public_id
+from capabilities.evaluation.gates.judging import Judgement, judged, known_to
+from capabilities.evaluation.gates.models import Bypass, Gate
+from versioning.api.schemas.base import RequestSchema
+from versioning.conf import get_editor
+from versioning.domain.access import Right, RightsChanged
+from versioning.domain.agents import AGENT
+from versioning.domain.config import NotBlank
+from versioning.domain.errors import Forbidden, Message, ResourceId
+from versioning.editor import gate
+from versioning.editor.publish_requests import GateRequest, PublishRequest
+from versioning.models import events
+from versioning.serving.grants import target_of
+
+_OPTION: Final = "bypass_evaluation"
+_MEMBER: Final = "bypassEvaluation"
+
+
+class EvaluationRequired(Forbidden):
+    """A version may not go live: the evidence that a gate asks for is missing, or speaks against it."""
+
+    code = "evaluation_required"
+
+    def __init__(self, judgements: Sequence[Judgement], hidden_gates: int) -> None:
+        super().__init__(sentence(judgements[0]) if judgements else _HIDDEN)
+        self.judgements = tuple(judgements)
+        """What the gates say that are not satisfied, about agents that the caller may know of."""
+        self.hidden_gates = hidden_gates
+        """How many others are not satisfied."""
+
+    def details(self) -> dict[str, Any]:
+        """Return what each gate says that is not satisfied."""
+        return {
+            "evaluation": [as_json(one) for one in self.judgements],
+            "hiddenGates": self.hidden_gates,
+        }
+
+
+_HIDDEN: Final = Message("An agent that uses this block lacks the evidence that a gate requires.")
+
+
+def as_json(judgement: Judgement) -> dict[str, Any]:
+    """Return what a gate says as a JSON object."""
+    return {
+        "gateId": str(judgement.gate.pk),
+        "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
+        "state": judgement.state,
+        "rule": judgement.rule,
+        "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
+    }
+
+
+def sentence(judgement: Judgement) -> str:
+    """Return why a gate is not satisfied, in a sentence."""
+    is_of_live = judgement.state is State.MISSING and judgement.rule is not None
+    return Message(
+        _NO_EVIDENCE_OF_LIVE if is_of_live else _SENTENCES[judgement.state or State.MISSING],
+        id=ResourceId(AGENT.slug, judgement.affected.id),
+        dataset=judgement.gate.dataset.name,
+        rule=rule_in_words(judgement.rule) if judgement.rule else "",
+    )
+
+
+_NO_EVIDENCE_OF_LIVE: Final = Message(
+    "The last live version of {id} has not been tested on “{dataset}”, and a gate compares with it."
+)
+_SENTENCES: Final = {
+    State.SCORER_GONE: Message(
+        "The gate for {id} on “{dataset}” can’t be checked: a scorer, or the prompt block of a judge, was "
+        "deleted. A new one with the same id does not count."
+    ),
+    State.RUNNING: Message("{id} is being tested on “{dataset}”. Wait for the result."),
+    State.INCOMPLETE: Message(
+        "The test of {id} on “{dataset}” is incomplete: it has errors, was stopped, or has too few attempts."
+    ),
+    State.FAILED: Message("{id} was tested on “{dataset}” and failed the rule “{rule}”."),
+    State.TOO_FEW: Message(
+        "{id} was tested on “{dataset}”, which has too few items to show the rule “{rule}”."
+    ),
+    State.STALE: Message(
+        "The test of {id} on “{dataset}” is out of date: items or scorers have changed, or it is too old."
+    ),
+    State.MISSING: Message("{id} has not been tested on “{dataset}” with this change."),
+}
+_RULES: Final = {
+    "notWorse": Message("not worse than live"),
+    "noNewFailures": Message("no new failures compared with live"),
+    "allPass": Message("every item passes"),
+}
+
+
+def rule_in_words(rule: Rule) -> Message:
+    """Return a rule of a gate in a few words, for sentences."""
+    match rule["rule"]:
+        case "nonInferior":
+            return Message("at most {number} worse than live", number=f"{rule['margin']:g}")
+        case "passRate":
+            return Message("at least {number}% of the items pass", number=f"{100 * rule['min']:g}")
+        case "maxTokens":
+            return Message("at most {number} times the tokens of live", number=f"{rule['ratio']:g}")
+        case name:
+            return _RULES[name]
+
+
+class BypassEvaluation(RequestSchema):
+    """An admin's reason to change what is live without the evidence of gates; the log records it."""
+
+    reason: Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+
+
+def decide(requests: Sequence[GateRequest]) -> list[gate.Decision]:
+    """Refuse changes with `EvaluationRequired` unless every gate has its evidence.
+
+    Changes are made one after the other, so that each sees what the others make live: all gates stay locked
+    until the transaction ends, and so do the datasets of those that are asked. Refuses a bypass that the
+    caller may not use with `OptionRefused`, needed or not, and one without a reason with `Invalid`. Where
+    there is a gate, the number of statements rises with the agents.
+    """
+    gates = Gate.objects.enabled()
+    gates = gates.in_turn() if any(request.for_update for request in requests) else gates.only("pk")
+    return gate.each(partial(_judge, enabled=gates))(requests)
+
+
+def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
+    """Raise the refusal of the enabled gates; return the step to run if there is none."""
+    if _OPTION in request.options:
+        gate.require_reason(
+            request,
+            _OPTION,
+            member=_MEMBER,
+            refusal=Message("Only admins of the workspace may publish without evidence."),
+        )
+    failing = [one for one in judged(request) if not one.ok] if enabled else []
+    if failing and _OPTION not in request.options:
+        visible = [one for one in failing if known_to(request.caller, one)]
+        hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
+        raise EvaluationRequired(visible, len(hidden))
+    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
+        raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
+    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
+        raise gate.OptionRefused(
+            "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
+        )
+    return partial(_pass, request, {one.pk for one in enabled}, failing)
+
+
+def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
+    """Record which gates are bypassed, by whom and why; make sure that the commit finds no others."""
+    events.at_commit(partial(_refuse_new_gates, request, known))
+    target = target_of(request.resource, get_editor().code)
+    publishes = request if isinstance(request, PublishRequest) else None
+    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
+        events.record(
+            "gate.bypassed",
+            by=request.caller,
+            workspace_id=target.workspace_id,
+            resource=target,
+            version=None if publishes is None else publishes.version,
+            label=None if publishes is None else publishes.label,
+            gateId=str(one.pk),
+            dataset=one.dataset.name,
+            reason=gate.reason_of(request, _OPTION),
+        )
+
+
+def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_position: int) -> None:
+    """Raise `RightsChanged` if there is a gate that was not asked; then the verb begins again.
+
+    The gates that were asked are locked until the commit, and another one can be made meanwhile.
+    """
+    if rights_position != request.caller.rights_position and not set(
+        Gate.objects.enabled().order_by().values_list("pk", flat=True)
+    ) <= set(known):
+        raise RightsChanged(request.caller)
+
+
+def _reason(member: Any) -> object:
+    return member["reason"]
+
+
+EVIDENCE: Final = gate.Check(
+    decide=decide,
+    decide_take_down=decide,
+    decide_visibility=decide,
+    needed_by=Gate.objects.enabled,
+    is_needed_anywhere=True,
+    options={
+        _OPTION: gate.Option(
+            member=_MEMBER,
+            schema=BypassEvaluation,
+            from_body=_reason,
+            reason_against=EvaluationRequired.code,
+            metavar="REASON",
+            help="change what is live without evidence, for this reason, which the log records",
+            is_for_take_down=True,
+        )
+    },
+)

@@ -1,0 +1,285 @@
+"""Find the experiments that are evidence for a version; by rows alone."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Exists, OuterRef
+from django.utils import timezone
+from editor_client.shared.gates import Evidence, gathered_evidence
+from editor_client.shared.pairing import Run, Yardstick
+
+from capabilities.evaluation.datasets.editing import Use
+from capabilities.evaluation.datasets.models import Revision
+from capabilities.evaluation.experiments.asking import context_digest
+from capabilities.evaluation.experiments.comparing import read_run
+from capabilities.evaluation.experiments.models import (
+    Cell,
+    Experiment,
+    ExperimentScorer,
+    Outcome,
+    Score,
+    TargetType,
+)
+from capabilities.evaluation.experiments.scoring_cells import EXTERNAL
+from capabilities.evaluation.gates.models import Gate, ToolPolicy
+from capabilities.evaluation.scoring.models import Scorer
+from capabilities.evaluation.scoring.verbs import judge_instructions
+from versioning.conf import get_editor
+from versioning.domain.access import APPLICATION
+from versioning.models import AgentVersion, PromptBlock
+
+
+def counting_experiments() -> set[str]:
+    """Return the ids of the experiments that count as evidence for a gate that is not off."""
+    gates = Gate.objects.filter(enabled=True).select_related("dataset")
+    return {one.pk for gate in gates for of_one in Present(gate).counting().values() for one in of_one}
+
+
+def scorers_that_decide(experiment: Experiment) -> set[str]:
+    """Return the scorers of gates that are not off for which an experiment counts, or would count.
+
+    Or for which it is newer than what counts.
+    """
+    gates = Gate.objects.filter(enabled=True, dataset=experiment.dataset_id).select_related("dataset")
+    asking = [gate for gate in gates if gate.agent_id in {"", experiment.target_id}]
+    return {one for gate in asking if Present(gate).decides(experiment) for one in gate.scorer_ids}
+
+
+def uses_of_dataset(dataset_id: UUID) -> set[Use]:
+    """Return how gates that are not off rest on a dataset."""
+    rows = Gate.objects.filter(enabled=True, dataset=dataset_id).order_by()
+    versions = rows.values_list("dataset_version", flat=True)
+    return {Use.FOLLOWED if version is None else Use.PINNED for version in versions}
+
+
+class Present:
+    """What evidence for a gate has to have been made with: read once for all agents.
+
+    Gates that are asked together share a `memory` of what they have read.
+    """
+
+    def __init__(self, gate: Gate, memory: dict[Any, Any] | None = None) -> None:
+        self.gate, self._memory = gate, {} if memory is None else memory
+        self._oldest = timezone.now() - datetime.timedelta(days=gate.evidence_days)
+        self._context = context_digest(gate.request_context)
+
+    @cached_property
+    def _scorers(self) -> Mapping[str, Scorer]:
+        """The scorers that the gate was made with, as far as they are there."""
+        ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
+        rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
+        found: Sequence[Scorer] = self._remembered(("scorers", *ids), lambda: list(rows))
+        return {one.pk: one for one in found if one.pk in pins and str(one.uuid) == pins[one.pk].identity}
+
+    def _remembered(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
+        if key not in self._memory:
+            self._memory[key] = read()
+        return self._memory[key]
+
+    @cached_property
+    def has_gone(self) -> bool:
+        """Whether a scorer of the gate is gone, or the prompt block that it judged by."""
+        if self._scorers.keys() != set(self.gate.scorer_ids):
+            return True
+        blocks = dict(pin.block for pin in self.gate.scorer_pins.values() if pin.block is not None)
+        if not blocks:
+            return False
+        identities = dict(PromptBlock.objects.filter(pk__in=blocks).order_by().values_list("pk", "uuid"))
+        gone = {key for key, identity in blocks.items() if str(identities.get(key)) != identity}
+        return bool(gone) and any(
+            scorer.active_version is not None
+            and scorer.active_version.config.get("config", {}).get("promptBlock") in gone
+            for scorer in self._scorers.values()
+        )
+
+    @cached_property
+    def _published(self) -> Mapping[str, str]:
+        """The published versions of the scorers that have one."""
+        return {pk: str(one.active_version_id) for pk, one in self._scorers.items() if one.active_version_id}
+
+    @cached_property
+    def _is_purged(self) -> bool:
+        """Whether the content of an item was purged, so that nobody can run it any more."""
+        dataset, version = self.gate.dataset, self.gate.present_version
+        items = Revision.objects.of_version(dataset, version).purged()
+        return bool(self._remembered(("purged", dataset.pk, version), items.exists))
+
+    def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
+        """Return the evidence for the configuration of an agent, or what is instead of it."""
+        return self._gathered(self._experiments(target_id=agent_id, target_digest=digest))
+
+    def counting(self) -> Mapping[tuple[str, str], Sequence[Experiment]]:
+        """Return the experiments that are evidence, by the agent and the digest of its configuration."""
+        of_agent = {"target_id": self.gate.agent_id} if self.gate.agent_id else {}
+        found: dict[tuple[str, str], list[Experiment]] = {}
+        for one in self._experiments(created_at__gte=self._oldest, **of_agent):
+            found.setdefault((one.target_id, one.target_digest), []).append(one)
+        return {key: self._gathered(of_one).counting for key, of_one in found.items()}
+
+    def decides(self, experiment: Experiment) -> bool:
+        """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
+
+        One that is incomplete counts as soon as another one of the same configuration is evidence, and one
+        with another version of a scorer as soon as that version is published again. So what has failed by a
+        scorer of the gate is not deleted in order to run it again.
+        """
+        found = self._experiments(target_id=experiment.target_id, target_digest=experiment.target_digest)
+        if experiment not in found:
+            return False
+        counting = self._gathered(found).counting
+        if any(one.created_at <= experiment.created_at for one in counting):
+            return True
+        is_of_present = (
+            experiment.dataset_version == self.gate.present_version and experiment.created_at >= self._oldest
+        )
+        scores = Score.objects.filter(cell__experiment=experiment, scorer_id__in=self.gate.scorer_ids)
+        return is_of_present and (self._is_started(experiment) or scores.exists())
+
+    @staticmethod
+    def _is_started(experiment: Experiment) -> bool:
+        """Return whether workers run it, so that its results are on their way."""
+        return bool(experiment.is_started and not experiment.outcome)
+
+    def _gathered(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
+        """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
+
+        An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
+        """
+        found = gathered_evidence(
+            [one for one in experiments if not self._is_mixed(one)],
+            is_present=self._is_present,
+            is_whole=self._is_whole,
+            is_running=lambda experiment: not experiment.outcome,
+            attempts=lambda experiment: experiment.attempts,
+            wanted=self.gate.attempts,
+        )
+        mixed = [one for one in experiments if self._is_mixed(one) and self._is_present(one)]
+        if found.lacks is not None or not mixed:
+            return found
+        return replace(found, counting=[*found.counting, *mixed])
+
+    @staticmethod
+    def _is_mixed(experiment: Experiment) -> bool:
+        """Return whether some of its items ran in another way than the gate wants."""
+        return bool(getattr(experiment, "is_mixed", False))
+
+    @property
+    def _wanted_cells(self) -> Mapping[str, Any]:
+        """The conditions for the cells that ran as the gate wants it.
+
+        Where every tool has to be answered by a mock, none was called that another policy allows.
+        """
+        policies = sorted({self.gate.tool_policy, str(ToolPolicy.DENY)})
+        return {"context_digest": self._context, "tool_policy__in": policies}
+
+    def _experiments(self, **narrowed: Any) -> Sequence[Experiment]:
+        """Return the experiments that were to run as the gate wants it, newest first.
+
+        Results in another request context, or with another policy for tools, are of no use to it; an
+        experiment that has nothing else is left out.
+        """
+        dataset_id, wanted = self.gate.dataset_id, (self._context, self.gate.tool_policy)
+
+        def read() -> Sequence[Experiment]:
+            over = Cell.objects.over().filter(experiment=OuterRef("pk")).order_by()
+            otherwise, as_wanted = over.exclude(**self._wanted_cells), over.filter(**self._wanted_cells)
+            found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
+            rows = found.annotate(is_mixed=Exists(otherwise)).exclude(Exists(otherwise) & ~Exists(as_wanted))
+            rows = rows.prefetch_related("scorers").order_by("-created_at", "pk")
+            return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]
+
+        key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
+        remembered: Sequence[Experiment] = self._remembered(key, read)
+        return remembered
+
+    def run(self, experiment: Experiment) -> Run:
+        """Return the run as the gate sees it: with its own scorers and primary scorer."""
+        tags = frozenset(str(rule["tag"]) for rule in self.gate.rules if rule.get("tag") is not None)
+        is_mixed = self._is_mixed(experiment)
+        cells = self._wanted_cells if is_mixed else {}
+        key = ("run", experiment.pk, tags, *((self._context, self.gate.tool_policy) if is_mixed else ()))
+        run: Run = self._remembered(key, lambda: read_run(experiment, tags=tags, cells=cells))
+        own: dict[str, Yardstick] = {
+            scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
+            for scorer_id in self.gate.scorer_ids
+            if scorer_id in run.yardsticks  # one that was stopped may lack some
+        }
+        return replace(run, yardsticks=own)
+
+    def _is_present(self, experiment: Experiment) -> bool:
+        """Return whether it ran over the present items with the present scorers, not too long ago."""
+        return (
+            experiment.dataset_version == self.gate.present_version
+            and experiment.created_at >= self._oldest
+            and not self._is_purged
+            and not any(self._outdated(experiment))
+            and not self._is_tailored(experiment)
+        )
+
+    def _outdated(self, experiment: Experiment) -> Iterator[str]:
+        """Yield the scorers of the gate that the experiment had in another version.
+
+        Scores that an application sends count only where the scorer was such a one when the gate was made.
+        """
+        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        for scorer_id in self.gate.scorer_ids:
+            scorer, published = pinned.get(scorer_id), self._published.get(scorer_id)
+            if published is None:
+                yield scorer_id
+            elif scorer is None:
+                continue
+            elif scorer.version_id != published or self._is_from_outside(scorer):
+                yield scorer_id
+            elif scorer.instructions is not None:
+                rubric = judge_instructions(get_editor(), scorer.config, by=APPLICATION)
+                if rubric != scorer.instructions:
+                    yield scorer_id
+
+    def _is_from_outside(self, scorer: ExperimentScorer) -> bool:
+        """Return whether scores were sent that the gate was not made for."""
+        return _is_sent(scorer) and not self.gate.scorer_pins[scorer.scorer_id].is_external
+
+    def _is_tailored(self, experiment: Experiment) -> bool:
+        """Return whether the author of the version changed a scorer of the gate after the run.
+
+        A version of the scorer that was written earlier counts, too, if the outputs were scored by it later.
+        """
+        rescored = experiment.rescored_by
+        late = {
+            scorer.active_version.author_id
+            for scorer in self._scorers.values()
+            if scorer.active_version is not None
+            and (scorer.active_version.created_at > experiment.created_at or scorer.pk in rescored)
+        } - {None}
+        if not late:
+            return False
+        pin = (experiment.lock or {}).get("agents", {}).get(experiment.target_id, {})
+        own = AgentVersion.objects.filter(resource=experiment.target_id, digest=pin.get("digest", ""))
+        return bool(own.filter(author__in=late).exists())
+
+    def _is_whole(self, experiment: Experiment) -> bool:
+        """Return whether every cell has a result and a score, without an error."""
+        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        external = [one for one in self.gate.scorer_ids if one in pinned and _is_sent(pinned[one])]
+        return (
+            experiment.outcome == Outcome.COMPLETE
+            and experiment.done_count == experiment.cells_count
+            and not experiment.unscored_count
+            and pinned.keys() >= set(self.gate.scorer_ids)
+            and all(self._has_come(experiment, one) for one in external)
+        )
+
+    def _has_come(self, experiment: Experiment, scorer_id: str) -> bool:
+        """Return whether an application has sent the scores of all cells."""
+        sent = Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
+        return bool(sent == experiment.cells_count)
+
+
+def _is_sent(scorer: ExperimentScorer) -> bool:
+    return bool(scorer.config["type"] == EXTERNAL)

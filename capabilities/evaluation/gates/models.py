@@ -1,0 +1,223 @@
+"""Gates, which ask for evidence before versions of an agent go live."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+from uuid import uuid4
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q, Value
+from django.utils import timezone
+
+from capabilities.evaluation.datasets.models import Dataset
+from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
+from versioning.models import Workspace, events
+from versioning.models.querysets import covered_by, within
+from versioning.models.text_keys import contains
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+Rule = Mapping[str, Any]
+
+
+class AgentReference(NamedTuple):
+    """A reference to an agent, in the form of events."""
+
+    resource_kind: str
+    resource_id: str
+
+
+class AgentLike(Protocol):
+    """What identifies an agent."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def identity(self) -> UUID:
+        """Distinguishes it from a later one with the same id."""
+
+    @property
+    def workspace_id(self) -> str:
+        """Its workspace."""
+
+
+class Bypass(models.TextChoices):
+    """Who may publish a version without the evidence that a gate asks for."""
+
+    ADMIN = "admin"
+    NOBODY = "nobody"
+
+
+class ToolPolicy(models.TextChoices):
+    """What happens to a call of a tool that no mock of the item answers."""
+
+    DENY = "deny"
+    ALLOW = "allow"
+
+
+class TooFew(models.TextChoices):
+    """What a gate says where too few items cannot show the difference that a rule asks for."""
+
+    REFUSE = "refuse"
+    ALLOW = "allow"
+
+
+LATEST: Final = "latest"
+"""The `dataset_policy` of a gate that follows its dataset."""
+
+
+class ScorerPin(NamedTuple):
+    """The very scorer that a gate was made with, which a later one with its id is not."""
+
+    identity: str
+    is_external: bool
+    """Whether an application sent its scores then, so that the gate takes those."""
+    block: tuple[str, str] | None
+    """The id and the identity of the prompt block that it named, if it is a judge."""
+
+
+class GateQuerySet(models.QuerySet["Gate"]):
+    """Queries for gates."""
+
+    def readable_by(self, caller: Caller) -> Self:
+        """Filter by the gates of workspaces whose drafts the caller may read.
+
+        For a key that is limited to some ids, those of agents with other ids and of every agent are missing.
+        """
+        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return found.filter(covered_by(caller, "agent_id"))
+
+    def enabled(self) -> Self:
+        """Filter by the gates that are not off."""
+        return self.filter(enabled=True)
+
+    def asking(self, agents: Sequence[AgentLike]) -> Self:
+        """Filter by the gates that are not off and may be about one of these agents."""
+        workspaces = {one.workspace_id for one in agents}
+        own = Q(agent_id__in=[one.id for one in agents]) | Q(agent_id="")
+        return self.enabled().filter(own, workspace__in=workspaces)
+
+    def naming_scorer(self, scorer_id: str) -> Self:
+        """Filter by the gates that score with a scorer."""
+        return self.filter(contains(F("scorer_keys"), Value(f"\n{scorer_id}\n")))
+
+    def in_turn(self) -> Self:
+        """Lock the rows alone, as `locked` does: all who judge what would be live wait for each other."""
+        return self.select_for_update(no_key=True).order_by("pk").only("pk")
+
+    def locked(self) -> Self:
+        """Lock the rows and their datasets until the end of the transaction, in a fixed order."""
+        return self.select_related("dataset").select_for_update(of=("self", "dataset"), no_key=True)
+
+
+class Gate(models.Model):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id = models.UUIDField(primary_key=True, default=uuid4, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
+    agent_id = models.CharField(max_length=200, blank=True)
+    """The agent; empty for every agent of the workspace."""
+    identity = models.UUIDField(null=True)
+    """Distinguishes the agent from a later one with the same id; null for every agent."""
+    # Its dataset is not deleted, unless the workspace is.
+    dataset = models.ForeignKey(Dataset, on_delete=models.RESTRICT, related_name="gates")
+    scorer_keys = models.TextField()
+    """The ids of the scorers, each between line feeds, in their order."""
+    scorer_pins_json = models.TextField(default="{}", db_default="{}")
+    """By the ids of the scorers, what `ScorerPin` holds."""
+    primary_scorer = models.CharField(max_length=200)
+    attempts = models.PositiveSmallIntegerField(default=1)
+    rules_json = models.TextField()
+    evidence_days = models.PositiveSmallIntegerField(default=30)
+    request_context_json = models.TextField(default="{}", db_default="{}")
+    """The request context in which items have to run; that of an item takes precedence."""
+    tool_policy = models.CharField(
+        max_length=8, choices=ToolPolicy.choices, default=ToolPolicy.DENY, db_default="deny"
+    )
+    dataset_version = models.PositiveIntegerField(null=True)
+    """The version of the dataset that evidence is about; null for the present one."""
+    too_few = models.CharField(
+        max_length=8, choices=TooFew.choices, default=TooFew.REFUSE, db_default="refuse"
+    )
+    bypass = models.CharField(max_length=16, choices=Bypass.choices, default=Bypass.ADMIN)
+    enabled = models.BooleanField(default=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    if TYPE_CHECKING:
+        workspace_id: str
+        dataset_id: UUID
+
+    objects = GateQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        indexes = [
+            models.Index(name="gate_asking_in", fields=["workspace", "created_at"], condition=Q(enabled=True))
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id or self.workspace_id}: {self.dataset.name}"
+
+    @property
+    def scorer_ids(self) -> Sequence[str]:
+        """The ids of the scorers, in their order."""
+        return [one for one in self.scorer_keys.split("\n") if one]
+
+    @property
+    def about(self) -> AgentReference | None:
+        """The reference to the agent; None for every agent."""
+        return AgentReference(AGENT.slug, self.agent_id) if self.agent_id else None
+
+    @cached_property
+    def rules(self) -> Sequence[Rule]:
+        """The rules, all of which have to hold; not to be changed."""
+        found: Sequence[Rule] = json.loads(self.rules_json)
+        return found
+
+    @cached_property
+    def scorer_pins(self) -> Mapping[str, ScorerPin]:
+        """The scorers that it was made with, by their ids."""
+        found = json.loads(self.scorer_pins_json)
+        return {
+            scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
+            for scorer_id, (identity, is_external, block) in found.items()
+        }
+
+    @cached_property
+    def request_context(self) -> Mapping[str, Any]:
+        """The request context in which items have to run; not to be changed."""
+        found: Mapping[str, Any] = json.loads(self.request_context_json)
+        return found
+
+    @property
+    def dataset_policy(self) -> int | str:
+        """The version of its dataset, or `LATEST`."""
+        return LATEST if self.dataset_version is None else self.dataset_version
+
+    @property
+    def present_version(self) -> int:
+        """The version of its dataset that evidence is about."""
+        return self.dataset.version if self.dataset_version is None else self.dataset_version
+
+    def asks_about(self, agent: AgentLike) -> bool:
+        """Return whether it asks for evidence about an agent."""
+        if self.workspace_id != agent.workspace_id:
+            return False
+        return not self.agent_id or (self.agent_id == agent.id and self.identity == agent.identity)
+
+    def record(self, what: str, by: Caller, **more: Any) -> None:
+        """Record an event about it."""
+        more |= {"gateId": str(self.pk), "agentId": self.agent_id or None, "dataset": self.dataset.name}
+        events.record(f"gate.{what}", by=by, workspace_id=self.workspace_id, **more)

@@ -1,0 +1,70 @@
+"""The application's extension of the studio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from django.urls import URLPattern
+from django.utils.translation import gettext_lazy as _
+
+from capabilities.evaluation.gates.check import EvaluationRequired
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.studio import adding, evaluating, evidence, experiments, trying
+from studio.extensions import Extension, ResourceTab, WorkspaceTab
+from studio.kinds import StudioKind
+from studio.navigation import MainPage
+from versioning.domain.access import Right
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the URLs of the pages about scorers and agents."""
+    yield from trying.resource_urls(kind)
+    yield from evaluating.resource_urls(kind)
+
+
+STUDIO: Final = Extension(
+    urls="capabilities.evaluation.studio.urls",
+    own_urls="capabilities.evaluation.studio.own_urls",
+    answer_actions=adding.answer_actions,
+    panels=evaluating.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=evaluating.PAGES,
+    concerns=evaluating.experiments_with,
+    buttons=[evaluating.BUTTON_OF_VERSIONS],
+    actions=evaluating.actions,
+    after_saving={
+        evaluating.BUTTON: evaluating.after_saving,
+        evaluating.CHOOSING: evaluating.chosen_after_saving,
+    },
+    named_in_events=experiments.named_in_events,
+    reasons={EvaluationRequired.code: _("Publish without evidence")},
+    resource_urls="capabilities.evaluation.studio.extension.resource_urls",
+    resource_tabs=[
+        ResourceTab(
+            page="try_scorer", title=_("Try"), right=Right.SAVE, kinds=lambda kind: kind.slug == SCORER.slug
+        )
+    ],
+    pages=[
+        MainPage(page="datasets", title=_("Datasets"), place=60, sections=["datasets/"]),
+        MainPage(
+            page="experiments",
+            title=_("Experiments"),
+            place=61,
+            sections=["datasets/<str:dataset>/experiments/<str:experiment>/"],
+        ),
+    ],
+    tabs=[
+        WorkspaceTab(page="datasets", title=_("Datasets"), right=Right.READ_DRAFTS, place=60),
+        WorkspaceTab(page="gates", title=_("Gates"), right=Right.READ_DRAFTS, place=61),
+    ],
+)
+EVIDENCE: Final = Extension(
+    panels=evidence.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=evidence.SLOTS,
+    concerns=evidence.enabled_gates,
+    subject_panels=evidence.subject_panels,
+    notes=evidence.notes,
+)
+"""What gates say."""

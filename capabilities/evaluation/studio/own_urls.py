@@ -1,0 +1,15 @@
+"""The URLs of the datasets and experiments of all workspaces."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from capabilities.evaluation.studio.adding import AddItemPage
+from capabilities.evaluation.studio.listing import ChooseDatasetPage, DatasetsPage, ExperimentsOfAllPage
+
+urlpatterns = [
+    path("datasets/", DatasetsPage.as_view(), name="datasets"),
+    path("experiments/", ExperimentsOfAllPage.as_view(), name="experiments"),
+    path("experiments/add/", ChooseDatasetPage.as_view(), name="start_experiment"),
+    path("datasets/add-item/", AddItemPage.as_view(), name="add_item"),
+]

@@ -1,0 +1,126 @@
+"""Mail that waits to be sent, how far the log was read for it, and what people want to have sent."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Collection, Sequence
+from typing import Any, Final, Self
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from versioning.models import Invitation
+from versioning.models.due_work import DueWork, LeaseLost
+
+TRIED_FOR: Final = datetime.timedelta(days=1)
+"""For how long after it is due mail is tried again."""
+MAX_JOINED: Final = 1000
+"""How many rows become one mail."""
+
+
+class MailKind(models.TextChoices):
+    """What a mail is about; `capabilities.mail.letters` writes each."""
+
+    INVITATION = "invitation"
+    FORGOTTEN_PASSWORD = "forgottenPassword"  # noqa: S105  the name of a kind
+    ADDRESS_CHANGED = "addressChanged"
+    NEWS = "news"
+    """Events that concern the person; those that are due together are one mail."""
+
+
+class Mail(DueWork):
+    """A mail that waits to be sent. A row is deleted when the mail is sent, or given up."""
+
+    kind = models.CharField(max_length=32, choices=MailKind)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="+")
+    """The recipient, if it has to be an account."""
+    invitation = models.ForeignKey(Invitation, null=True, on_delete=models.CASCADE, related_name="+")
+    detail = models.JSONField(default=dict)
+    """What else the mail needs; never a secret: links are made when it is sent."""
+    until = models.DateTimeField()
+    """When it is given up."""
+
+    joined: Sequence[Mail] = ()
+    """Other mail to the person that is sent with it."""
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                name="mail_kind_known", condition=models.Q(kind__in=[kind.value for kind in MailKind])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"
+
+    @classmethod
+    def due(cls, kind: MailKind, at: datetime.datetime | None = None, **fields: Any) -> Self:
+        """Return an unsaved mail that is due at a time, or now."""
+        at = at or timezone.now()
+        return cls(kind=kind, due_at=at, until=at + TRIED_FOR, **fields)
+
+    @property
+    def message_id(self) -> str:
+        """The first half of its `Message-ID`, the same each time it is sent."""
+        return f"{self.pk}.{int(self.until.timestamp() * 1000)}"
+
+    def join(self) -> None:
+        """Lease the other mail about events that is due for the person, to be sent with this one."""
+        if self.kind == MailKind.NEWS:
+            others = Mail.objects.filter(kind=MailKind.NEWS, user=self.user_id)
+            self.joined = others.lease(MAX_JOINED, by=self.leased_by)
+
+    def remove(self) -> None:
+        """Delete it under its lease, with what is joined; raises `LeaseLost`."""
+        with transaction.atomic():
+            for one in (self, *self.joined):
+                rows = Mail.objects.filter(pk=one.pk, leased_by=one.leased_by, attempts=one.attempts)
+                if not one.leased_by or not rows.delete()[0]:
+                    raise LeaseLost
+
+    def try_again(self, seconds: float) -> None:
+        """Make it due again in this many seconds, with what is joined; raises `LeaseLost`."""
+        with transaction.atomic():
+            for one in (self, *self.joined):
+                one.postpone(seconds)
+
+
+class MailCursor(models.Model):
+    """The one row that says how far the log was read."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
+    """Queries for what people want to have sent."""
+
+    def of(self, user_ids: Collection[Any]) -> dict[Any, MailPreferences]:
+        """Return the preferences of people by their ids; the defaults for those without a row."""
+        found = self.in_bulk(list(user_ids))
+        return {one: found.get(one) or MailPreferences(user_id=one) for one in user_ids}
+
+
+class MailPreferences(models.Model):
+    """What a person wants to have sent; without a row, everything."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", primary_key=True
+    )
+    turned_off = models.JSONField(default=list)
+    """The names of the kinds that are not sent."""
+    daily = models.BooleanField(default=False)
+    """Whether what can wait comes once a day, in one mail."""
+
+    objects = MailPreferencesQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"mail for {self.user_id}"
+
+    def wants(self, kind: str) -> bool:
+        """Return whether mail of a kind is to be sent."""
+        return kind not in self.turned_off

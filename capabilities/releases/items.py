@@ -1,0 +1,210 @@
+"""The current state of the resources and versions in releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+from capabilities.releases.models import ReleaseItem
+from capabilities.releases.rules import in_order
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
+from versioning.editor import Collection, Editor
+from versioning.models import AgentVersion, Version, VersionedResource
+from versioning.serving.overlays import OverlaidVersion
+
+AT_ONCE: Final = 500
+"""The maximum number of rows that one statement reads by key."""
+
+_POINTERS: Final = ("active_version", "latest_version")
+_TEXTS: Final = tuple(
+    f"{pointer}__{text}" for pointer in _POINTERS for text in ("config_json", "search_text", "excerpt")
+)
+# Columns after the texts in a row of SQLite, which reads through all of these on the way.
+_ALL_BUT_NUMBERS: Final = tuple(
+    f"{pointer}__{field.name}"
+    for pointer in _POINTERS
+    for field in AgentVersion._meta.concrete_fields
+    if field.name not in {"id", "number"}
+)
+
+Versions = Mapping[UUID, Version]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemNow:
+    """An item, and the current state of its resource and version."""
+
+    item: ReleaseItem
+    resource: Any = None
+    """The resource with its two versions, without their texts; None if it is gone."""
+    version: Any = None
+    """The version to publish; None if it was deleted, or the item unpublishes."""
+    is_file: bool = False
+    """Whether it is an override stored as a file."""
+
+    @property
+    def kind(self) -> str:
+        """The slug of the kind of the resource."""
+        return self.item.kind
+
+    @property
+    def resource_id(self) -> str:
+        """The id of the resource."""
+        return self.item.resource_id
+
+    @property
+    def active_version_id(self) -> UUID | None:
+        """The current live version."""
+        return self.resource.active_version_id if self.resource is not None else None
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the live version is already what the item wants."""
+        return self.resource is not None and self.active_version_id == self.item.version_id
+
+    @property
+    def active_before(self) -> str | None:
+        """The version that the release replaced, or would replace if it were published now."""
+        is_draft = self.item.release.published_at is None
+        found = self.active_version_id if is_draft else self.item.active_before
+        return None if found is None else str(found)
+
+    @property
+    def newer(self) -> bool:
+        """Whether a newer version than the one to publish was saved."""
+        pinned = self.item.version_number
+        return self.resource is not None and pinned is not None and self.resource.latest.number > pinned
+
+
+def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = False) -> list[ItemNow]:
+    """Return the current state of items, in their order; a few statements for each kind.
+
+    `with_texts` reads the configurations of the versions to publish, which takes long for many large ones.
+    """
+    wanted = list(items)
+    found: dict[int, ItemNow] = {}
+    for kind, own in _by_kind(wanted):
+        collection = editor.collection(kind)
+        resources = rows_of(collection, [item.resource_id for item in own])
+        versions = versions_of(collection, _pins(own), with_texts=with_texts)
+        found |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
+    return [found[item.pk] for item in wanted]
+
+
+def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
+    """Return the versions of items, for `locked`; reading large ones takes long.
+
+    Versions never change, so they need not be read inside a transaction that others wait for.
+    """
+    found: dict[UUID, Version] = {}
+    for kind, own in _by_kind(items):
+        found |= versions_of(editor.collection(kind), _pins(own), with_texts=True)
+    for version in found.values():
+        version.config  # noqa: B018  which parses it
+    return found
+
+
+def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | None = None) -> list[ItemNow]:
+    """Lock the resources of items for this transaction, and return their state, in that order.
+
+    `versions`, which were read before, are used if they still exist; missing ones are read now. Without
+    `versions` the items have none. For the versions that a resource points at, only the numbers are read.
+    """
+    wanted = in_order(items)
+    for kind, own in _by_kind(wanted):
+        rows = collection_of(editor, kind.slug).all
+        ids = [item.resource_id for item in own]
+        list(rows.locked().filter(pk__in=ids).order_by("pk").values_list("pk"))
+    found: list[ItemNow] = []
+    for kind, own in _by_kind(wanted):
+        collection = editor.collection(kind)
+        resources = rows_of(collection, [item.resource_id for item in own], without=_ALL_BUT_NUMBERS)
+        current = {} if versions is None else _still_there(collection, _pins(own), versions)
+        found += [_item_now(editor, item, resources, current) for item in own]
+    return found
+
+
+def _still_there(collection: Collection[Any], pins: set[UUID], versions: Versions) -> Versions:
+    there = versions_of(collection, pins & versions.keys(), keys_only=True)
+    missing = versions_of(collection, pins - versions.keys(), with_texts=True)
+    return {**{pk: versions[pk] for pk in there}, **missing}
+
+
+def collection_of(editor: Editor, slug: str) -> Collection[Any]:
+    """Return the verbs of a kind, by its slug."""
+    return editor.collection(KINDS_BY_SLUG[slug])
+
+
+def moves_of(items: Iterable[ReleaseItem]) -> dict[tuple[str, str], OverlaidVersion]:
+    """Return what the items publish or unpublish, by kind and id."""
+    return {
+        (item.kind, item.resource_id): OverlaidVersion(
+            identity=item.identity, version_id=None if item.version_id is None else str(item.version_id)
+        )
+        for item in items
+    }
+
+
+def is_file(editor: Editor, resource: VersionedResource) -> bool:
+    """Return whether a resource is an override stored as a file."""
+    if editor.source != "code" or not resource.kind.in_code:
+        return False
+    return editor.code.overridden_by(resource.pk, resource.workspace_id) is not None
+
+
+def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[ReleaseItem]]]:
+    """Yield the kinds of the items in locking order, each with its items in their order."""
+    wanted = list(items)
+    for slug in dict.fromkeys(item.kind for item in in_order(wanted)):
+        yield KINDS_BY_SLUG[slug], [item for item in wanted if item.kind == slug]
+
+
+def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:
+    return {item.version_id for item in items if item.version_id is not None}
+
+
+def _item_now(
+    editor: Editor,
+    item: ReleaseItem,
+    resources: Mapping[str, VersionedResource],
+    versions: Versions,
+) -> ItemNow:
+    resource = resources.get(item.resource_id)
+    if resource is None or resource.uuid != item.identity:
+        return ItemNow(item=item)
+    version = versions.get(item.version_id) if item.version_id else None
+    return ItemNow(
+        item=item,
+        resource=resource,
+        version=version if version is not None and version.resource_id == resource.pk else None,
+        is_file=is_file(editor, resource),
+    )
+
+
+def rows_of(
+    collection: Collection[Any], ids: Iterable[str], *, without: Sequence[str] = _TEXTS
+) -> dict[str, Any]:
+    """Return rows by their ids, each with its two versions, without texts or the deferred fields."""
+    rows = collection.all.select_related(*_POINTERS).defer(*without)
+    return {one.pk: one for one in _by_key(rows, ids)}
+
+
+def versions_of(
+    collection: Collection[Any], ids: Iterable[UUID], *, with_texts: bool = False, keys_only: bool = False
+) -> dict[UUID, Any]:
+    """Return versions by their ids, with their configurations or without, or with only their keys."""
+    rows = collection.model.version_model.objects.order_by()
+    if keys_only:
+        rows = rows.only("pk")
+    else:
+        rows = rows.defer("search_text", "excerpt", *(() if with_texts else ("config_json",)))
+    return {one.pk: one for one in _by_key(rows, ids)}
+
+
+def _by_key(rows: Any, keys: Iterable[Any]) -> Iterator[Any]:
+    left = iter(dict.fromkeys(keys))
+    while some := list(islice(left, AT_ONCE)):
+        yield from rows.filter(pk__in=some)

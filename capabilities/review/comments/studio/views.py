@@ -1,0 +1,232 @@
+"""Pages to write comments without scripts: a new one, and a thread with all its actions."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
+
+from capabilities.review.comments.places import Hint, located
+from capabilities.review.comments.studio.accepting import accept
+from capabilities.review.comments.studio.threads import ShownComment, Viewpoint, commentable
+from capabilities.review.comments.suggestions import parts_of, with_wording
+from capabilities.review.comments.verbs import MAX_BODY, Comments
+from capabilities.review.models import Comment
+from studio.field_words import words_of
+from studio.forms.inputs import typed_text
+from studio.forms.instructions import text_of_control
+from studio.resources.base import ResourcePage
+from studio.translation import title_of, translated
+from studio.views import safe_next_url
+from studio.workspaces.people import people_address
+from versioning.domain.access import Right
+from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import MAX_QUOTE
+
+_TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
+REPLIES: Final = 50
+"""How many replies the page of a thread shows."""
+
+
+class CommentingPage(ResourcePage):
+    """A page that accepts comments on a version."""
+
+    tab = "history"
+
+    @property
+    def comments(self) -> Comments:
+        """The verbs."""
+        return self.editor.capability(Comments)
+
+    @property
+    def body(self) -> str:
+        """The typed text, with the suggested wording if there is one."""
+        body, wording = (typed_text(self.request, name) for name in ("body", "suggestion"))
+        return with_wording(body.rstrip(), wording.strip("\n")) if wording.strip() else body
+
+    def back_to(self, comment: Comment, otherwise: str) -> HttpResponse:
+        """Return to the page with the form, at the comment."""
+        return self.go(f"{safe_next_url(self.request, otherwise)}#comment-{comment.parent_id or comment.pk}")
+
+    def check_body(self) -> None:
+        """Raise `Invalid` for an invalid comment, in the language of the page."""
+        if not self.body.strip():
+            raise Invalid.field("body", _("Write something first."))
+        if len(self.body) > MAX_BODY:
+            message = _("A comment has up to %(count)d characters, and this one has %(number)d.")
+            raise Invalid.field("body", message % {"count": MAX_BODY, "number": len(self.body)})
+
+
+class CommentsPage(CommentingPage):
+    """Accepts a new comment on a version, and shows it again after an error."""
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Save it and go back to the page with the form."""
+        self.require(Right.SAVE)
+        found = self.collection.version(self.resource_id, request.POST.get("version", ""), by=self.caller)
+        version: Snapshot = found.version
+        try:
+            self.check_body()
+            place = self._place(version)
+            self._check_suggestion(place)
+            comment = self.comments.add(
+                self.kind.slug, self.resource_id, version.version_id, body=self.body, **place, by=self.caller
+            )
+        except Invalid as error:
+            return self._again(version, error)
+        return self.back_to(comment, self.address("version", version.version_id))
+
+    def _place(self, version: Snapshot) -> dict[str, Any]:
+        """Return the place in the version; raises `Invalid` if the words are not in the field."""
+        name = self.request.POST.get("field", "")
+        quote = typed_text(self.request, "quote").strip()
+        if name and version.config.get(name) is None:
+            raise Invalid.field("field", _("This version has no such field."))
+        if not quote:
+            return {"field": name}
+        if not name:
+            raise Invalid.field("quote", _("Choose the field that has these words."))
+        found = located(version.config, name, quote, self._hint())
+        if found is None:
+            message = _("These words are not in “%(field)s”. Copy them from its text.")
+            message %= {"field": words_of(name).title}
+            raise Invalid.field("quote", message)
+        return {"field": found.path, "line": found.line, "start": found.start, "quote": quote}
+
+    def _check_suggestion(self, place: dict[str, Any]) -> None:
+        wording = parts_of(self.body).wording
+        if wording is None:
+            return
+        if "quote" not in place:
+            raise Invalid.field("quote", _("Choose the words that your wording replaces."))
+        if wording.split() == place["quote"].split():
+            raise Invalid.field("suggestion", _("The suggested wording is the same as the text."))
+
+    def _hint(self) -> Hint:
+        """Return where the page's script saw the words being chosen."""
+        line, earlier = (self._number(name) for name in ("line", "earlier"))
+        given = self.request.POST
+        path = given.get("path", "") or text_of_control(given.get("control", ""))
+        return Hint(path, line, earlier or 0)
+
+    def _number(self, name: str) -> int | None:
+        given = self.request.POST.get(name, "")
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else None
+
+    def _again(self, version: Snapshot, error: Invalid) -> HttpResponse:
+        given = self.request.POST
+        return self.page(
+            "review/comments/write.html",
+            title=_("Comment on %(version)s") % {"version": title_of(version)},
+            status=400,
+            version=version,
+            typed={name: given.get(name, "") for name in _TYPED},
+            commentable=commentable(version),
+            problems=[translated(issue.message) for issue in error.issues],
+            add_address=self.address("comments"),
+            next=safe_next_url(self.request, self.address("version", version.version_id)),
+            max_body=MAX_BODY,
+            max_quote=MAX_QUOTE,
+        )
+
+
+class CommentPage(CommentingPage):
+    """A thread with all its comments and actions."""
+
+    @cached_property
+    def comment(self) -> Comment:
+        """The comment in the address; raises `NotFound` and `Forbidden` as the verbs do."""
+        found = self.comments.get(self.kwargs["comment"], by=self.caller)
+        if (found.kind, found.resource_id) != (self.kind.slug, self.resource_id):
+            raise NotFound
+        return found
+
+    def get(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
+        """Show the thread."""
+        return self._show()
+
+    def post(self, request: HttpRequest, resource: str, comment: str) -> HttpResponse:
+        """Perform the button's action."""
+        self.require(Right.SAVE)
+        found, key = self.comment, str(self.comment.pk)
+        otherwise = self.address("comment", str(found.parent_id or found.pk))
+        try:
+            match request.POST.get("do"):
+                case "reply":
+                    self.check_body()
+                    first = found.parent or found
+                    found = self.comments.add(
+                        found.kind,
+                        found.resource_id,
+                        first.version_id,
+                        body=self.body,
+                        parent=key,
+                        by=self.caller,
+                    )
+                case "edit":
+                    self.check_body()
+                    self.comments.change(key, body=self.body, by=self.caller)
+                case "resolve" | "reopen" as what:
+                    self.comments.change(key, resolved=what == "resolve", by=self.caller)
+                case "accept":
+                    return self._accept()
+                case "delete":
+                    self.comments.delete(key, by=self.caller)
+                    return self.go(self._after_deletion(), _("The comment is deleted."))
+                case _:
+                    raise Invalid.field("do", _("Nothing was chosen."))
+        except Invalid as error:
+            return self._show(status=400, problems=[translated(issue.message) for issue in error.issues])
+        return self.back_to(found, otherwise)
+
+    def _accept(self) -> HttpResponse:
+        """Accept the suggested wording, and go on with the new version on the page with the form."""
+        key, seen = str(self.comment.pk), self.request.POST.get("seen", "")
+        asked = safe_next_url(self.request, self.address("history"))
+        try:
+            version = accept(self.comments, key, seen=seen, by=self.caller)
+        except Conflict as error:
+            return self.go(asked, translated(error.message), level=messages.ERROR)
+        path, new = urlsplit(asked).path, version.version_id
+        pages = {self.address("publish"): "version", self.address("compare"): "to"}
+        if path in pages:
+            asked = f"{path}?{urlencode({pages[path]: new})}"
+        elif path.startswith(self.address("version", new).removesuffix(f"{new}/")):
+            asked = self.address("version", new)
+        message = _("Suggestion accepted. %(version)s is saved as a draft.") % {"version": title_of(version)}
+        return self.go(asked, message)
+
+    def _after_deletion(self) -> str:
+        """Return the page with the form, unless it was that of the comment itself."""
+        asked = safe_next_url(self.request, self.address("history"))
+        own = self.address("comment", str(self.comment.pk))
+        return self.address("history") if asked.startswith(own) else asked
+
+    def _show(self, *, status: int = 200, **context: Any) -> HttpResponse:
+        first = self.comment.parent or self.comment
+        seen = Viewpoint(kind=self.kind, resource=self.with_history, version=None, caller=self.caller)
+        replies = Paginator(first.replies.order_by("created_at", "pk"), REPLIES)
+        page = replies.get_page(self.request.GET.get("page", replies.num_pages))
+        return self.page(
+            "review/comments/thread_page.html",
+            title=_("Comment"),
+            status=status,
+            thread=seen.whole(first),
+            replies=[ShownComment.of(reply, self.caller, MAX_BODY) for reply in page],
+            replies_page=page,
+            edited=str(self.comment.pk) if self.request.POST.get("do") == "edit" else "",
+            typed=self.request.POST.get("body", ""),
+            next=safe_next_url(self.request, self.request.get_full_path()),
+            add_address=self.address("comments"),
+            max_body=MAX_BODY,
+            max_quote=MAX_QUOTE,
+            is_alone=True,
+            people_address=people_address(self.workspace_id, persons=True),
+            **context,
+        )

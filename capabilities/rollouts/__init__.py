@@ -1,0 +1,1 @@
+"""Rollouts of a version to a share of the requests, with the usage and feedback of each arm."""

@@ -1,0 +1,35 @@
+"""The application's configuration."""
+
+from __future__ import annotations
+
+from versioning.capabilities import EditorApp
+
+
+class ExperimentsConfig(EditorApp):
+    """Serves other versions to a share of the requests, to find out which is better with real people."""
+
+    name = "capabilities.rollouts"
+    label = "experiments"
+    verbose_name = "Experiments"
+    personal_data = "capabilities.rollouts.personal_data.PERSONAL_DATA"
+    events = "capabilities.rollouts.events.EVENTS"
+    choice = "capabilities.rollouts.choosing.BY_ROLLOUT"
+    checks = "capabilities.rollouts.ending.WHILE_ONE_RUNS"
+    keeps_versions = "capabilities.rollouts.ending.VERSIONS_OF_ARMS"
+    follows = (
+        "capabilities.rollouts.feedback.verbs.FOLLOWER",
+        "capabilities.rollouts.ending.FOLLOWER",
+        "capabilities.rollouts.usage.verbs.FOLLOWER",
+    )
+    filters = "capabilities.rollouts.studio.panels.FILTER"
+    notifications = "capabilities.rollouts.notifications.RULE"
+    topics = "capabilities.rollouts.notifications.TOPIC"
+    jobs = "capabilities.rollouts.jobs.JOBS"
+    runs = "capabilities.rollouts.runs.recording.OBSERVER"
+    api = "capabilities.rollouts.api_urls"
+    studio = "capabilities.rollouts.studio.extension.STUDIO"
+    verbs = {
+        "feedback": "capabilities.rollouts.feedback.verbs.Feedbacks",
+        "rollouts": "capabilities.rollouts.verbs.Rollouts",
+        "usage": "capabilities.rollouts.usage.verbs.Usages",
+    }

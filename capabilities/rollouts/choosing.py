@@ -1,0 +1,60 @@
+"""Chooses the version of a request while a rollout runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from editor_client.shared import canonical
+from editor_client.shared.arms import arm_of, outcome_of
+
+from capabilities.rollouts.models import Rollout
+from versioning.domain.kinds import ResourceKind
+from versioning.serving.choice import Choice
+from versioning.serving.followed_log import FollowedValue
+
+Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""The rules of the running rollouts, by kind and id."""
+
+
+def _read_rules() -> Rules:
+    found: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for one in Rollout.objects.running().order_by():
+        found[one.kind][one.resource_id] = one.rule
+    return found
+
+
+class ByRollout:
+    """Chooses the version of the request's arm."""
+
+    def __init__(self) -> None:
+        self._rules: FollowedValue[Rules] = FollowedValue(
+            _read_rules,
+            ("rollout", None),
+            ("workspace", None),  # its rollouts are deleted with it
+        )
+
+    def speaks_of(self, kind: ResourceKind) -> Collection[str]:
+        """Return the resources with a running rollout."""
+        return self._rules.get().get(kind.slug, {})
+
+    def choose(
+        self, kind: ResourceKind, ids: Collection[str], context: Mapping[str, Any]
+    ) -> Mapping[str, Choice]:
+        """Return the version of the context's arm, by resource id."""
+        rules = self._rules.get().get(kind.slug, {})
+        return {one: _choice(rules[one], context) for one in ids if one in rules}
+
+
+def _choice(rule: Mapping[str, Any], context: Mapping[str, Any]) -> Choice:
+    arm, outcome = arm_of(rule, context), outcome_of(rule, context)
+    return Choice(
+        version=arm["resolvedVersionId"] if arm else None,
+        varies_by=canonical.comparable(outcome),
+        outcome=outcome,
+        parts=rule,
+    )
+
+
+BY_ROLLOUT: Final = ByRollout()

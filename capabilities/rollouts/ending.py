@@ -1,0 +1,108 @@
+"""What a running rollout prevents, and what ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+from capabilities.rollouts.models import Rollout, State
+from versioning.conf import get_editor
+from versioning.domain.errors import Conflict, Message, NotFound
+from versioning.domain.events import Target
+from versioning.domain.uuids import uuid_of
+from versioning.editor import gate
+from versioning.editor.pins import KeptVersions
+from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.models import VersionedResource
+from versioning.models.followers import Follower
+from versioning.serving.grants import target_of
+
+END_ROLLOUT: Final = "end_rollout"
+
+
+class RolloutRunning(Conflict):
+    """A rollout of the resource is running, so that the active version must not change."""
+
+    code = "rollout_running"
+
+    def __init__(self, *, publishing: bool = False) -> None:
+        super().__init__(
+            Message("A rollout is running. Stop it before publishing.")
+            if publishing
+            else Message("A rollout is running. Stop it first.")
+        )
+
+
+def target(resource: VersionedResource) -> Target:
+    """Return the columns by which a rollout refers to a resource."""
+    return target_of(resource, get_editor().code)
+
+
+def running_of(resource: VersionedResource) -> Rollout | None:
+    """Return the running rollout of a resource, if any."""
+    return Rollout.objects.running().about(target(resource)).first()
+
+
+def refuse_running(resource: VersionedResource) -> None:
+    """Raise `RolloutRunning` if a rollout of the resource is running."""
+    if running_of(resource) is not None:
+        raise RolloutRunning
+
+
+def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.Decision]:
+    """Refuse to move the active version of resources with a running rollout, unless that is to end."""
+    targets = {number: target(one.resource) for number, one in enumerate(requests) if _moves_active(one)}
+    running = Rollout.objects.running_by_resource(targets.values()) if targets else {}
+    decisions = [gate.Decision()] * len(requests)
+    for number, resource in targets.items():
+        request, rollout = requests[number], running.get((resource.kind, resource.id, resource.identity))
+        if rollout is None:
+            continue
+        if request.options.get(END_ROLLOUT):
+            end = partial(rollout.end, State.STOPPED, request.caller, resource)
+            decisions[number] = gate.Decision(then=end)
+        else:
+            publishing = isinstance(request, PublishRequest)
+            decisions[number] = gate.Decision(RolloutRunning(publishing=publishing))
+    return decisions
+
+
+def _moves_active(request: PublishRequest | TakeDownRequest) -> bool:
+    # Labels are not affected: their versions are requested by name, and no arm replaces them. Nor is an arm.
+    return isinstance(request, TakeDownRequest) or (request.label is None and not request.keeps_active)
+
+
+def _as_given(member: Any) -> object:
+    return member
+
+
+WHILE_ONE_RUNS: Final = gate.Check(
+    decide=_decide,
+    decide_take_down=_decide,
+    needed_by=Rollout.objects.running,
+    options={
+        END_ROLLOUT: gate.Option(
+            member="endRollout",
+            schema=bool,
+            from_body=_as_given,
+            help="stop the rollout that is running",
+            is_for_take_down=True,
+        )
+    },
+)
+
+
+def _versions_of_arms(resource: VersionedResource) -> Iterable[UUID]:
+    running = running_of(resource)
+    for arm in running.placed_arms if running else ():
+        with suppress(NotFound):
+            yield uuid_of(arm.version_id)
+
+
+VERSIONS_OF_ARMS: Final = KeptVersions(pinned=_versions_of_arms, refusal=RolloutRunning)
+FOLLOWER: Final = Follower(
+    call=lambda _by, resource, *_about: Rollout.objects.about(resource).delete(), events=["deleted"]
+)

@@ -1,0 +1,116 @@
+"""Widen rollouts in steps, at times, as the person who planned that.
+
+A step passes the gates as every widening does, with the rights and policies of its time. It is taken exactly
+once: its state is stored in the transaction that changes the weight. After one that fails, those that follow
+are cancelled, and so are those of an arm that a person narrows. A step never narrows an arm that a person has
+widened further in the meantime.
+"""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from django.db import InterfaceError, OperationalError
+from django.utils import timezone
+
+from capabilities.rollouts.events import FAILED_STEP
+from capabilities.rollouts.models import Rollout, RolloutStep, StepState
+from capabilities.rollouts.verbs import Rollouts, changing_rollout, reweigh
+from versioning.domain.access import Caller, Via
+from versioning.domain.errors import Conflict, VersioningError
+from versioning.editor.locking import retry_on_conflict
+from versioning.models import caller_of_author, events
+from versioning.worker.jobs import Periodic
+
+SECONDS: Final = 1.0
+"""How often each worker looks for due steps."""
+AT_ONCE: Final = 100
+GRACE: Final = datetime.timedelta(days=1)
+"""How late a step is still taken if no worker was running at its time."""
+SOON: Final = datetime.timedelta(seconds=2)
+"""How long a step waits after an error of the database, which may be over soon."""
+AGAIN: Final = datetime.timedelta(seconds=30)
+"""How long a step waits after a fault."""
+
+logger = logging.getLogger(__name__)
+
+
+class Step(NamedTuple):
+    """A planned step."""
+
+    weight: int
+    """In ten thousandths."""
+    run_at: datetime.datetime
+
+
+def plan(rollout: Rollout, arm: str, steps: Sequence[Step], *, by: Caller) -> None:
+    """Store the steps of a new rollout, which run with the rights of the caller, a person."""
+    RolloutStep.objects.bulk_create(
+        RolloutStep(
+            rollout=rollout,
+            arm=arm,
+            weight=one.weight,
+            run_at=one.run_at,
+            due_at=one.run_at,
+            author_id=by.user_id,
+            author_name=by.username or "",
+        )
+        for one in steps
+    )
+
+
+def take_due() -> None:
+    """Take the due steps."""
+    for step in RolloutStep.objects.due().select_related("author", "rollout")[:AT_ONCE]:
+        _take_or_postpone(step)
+
+
+def _take_or_postpone(step: RolloutStep) -> None:
+    mine = RolloutStep.objects.waiting().filter(pk=step.pk)
+    try:
+        _take(step)
+    except (OperationalError, InterfaceError):
+        # If the database is unavailable, this fails as well. But if a lock is held, others must not wait.
+        mine.update(due_at=timezone.now() + SOON)
+        raise
+    except Exception:
+        logger.exception("a step of a rollout cannot be taken", extra={"step": str(step.pk)})
+        mine.update(due_at=timezone.now() + AGAIN)
+
+
+def _take(step: RolloutStep) -> None:
+    """Take a step, or record why it failed."""
+    try:
+        if timezone.now() > step.run_at + GRACE:
+            raise Conflict("No worker was running then, nor for long afterwards.", code="missed")
+        _act(step, by=caller_of_author(step.author, step.author_name, Via.SCHEDULE))
+    except VersioningError as error:
+        _fail(step, error)
+
+
+@retry_on_conflict
+def _act(step: RolloutStep, *, by: Caller) -> None:
+    rollouts, rollout_id = Rollouts.current(), str(step.rollout_id)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
+        if not RolloutStep.objects.waiting().filter(pk=step.pk).update(state=StepState.DONE, due_at=None):
+            return  # another worker was faster, or a person has cancelled it
+        weights = {arm.name: arm.weight for arm in rollout.placed_arms}
+        if weights[step.arm] < step.weight:
+            reweigh(rollouts, rollout, locked.resource, [(step.arm, step.weight)], by=by, options={})
+
+
+def _fail(step: RolloutStep, error: VersioningError) -> None:
+    """Record the failure, of which the author is notified, and cancel the steps that follow."""
+    with events.transaction():
+        steps = RolloutStep.objects.waiting().filter(rollout=step.rollout_id)
+        failed = steps.filter(pk=step.pk)
+        if failed.update(state=StepState.FAILED, due_at=None, problem=error.message):
+            steps.cancel()
+            rollout = step.rollout
+            rollout.record("changed", step.unattended, rollout.target, **{FAILED_STEP: step.arm})
+
+
+JOBS: Final = (Periodic(name="steps of rollouts", run=take_due, every=SECONDS, in_each_worker=True),)

@@ -1,0 +1,115 @@
+"""Panels about the rollout of a resource, the button to start one, and the filter of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from django.db.models import QuerySet
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from editor_client.shared.arms import Arm
+
+from capabilities.rollouts.ending import running_of
+from capabilities.rollouts.models import Rollout
+from capabilities.rollouts.studio.charts import DAYS, MAX_DAYS, Chart
+from capabilities.rollouts.studio.forms import percent
+from capabilities.rollouts.studio.links import of_rollout
+from capabilities.rollouts.usage.verbs import runs_of_many
+from studio.extensions import VersionButton
+from studio.kinds import StudioKind
+from studio.panels import Panel, Slot, VersionOnPage
+from versioning.domain.access import Caller, Right
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
+from versioning.models import VersionedResource
+from versioning.models.querysets import within
+
+STYLESHEETS: Final = ["experiments/experiments.css"]
+WITH_STRIP: Final = frozenset(
+    {"edit", "since", "history", "version", "publish", "schedule", "review", "share"}
+)
+BUTTON: Final = VersionButton(
+    page="share",
+    template="experiments/button.html",
+    right=Right.PUBLISH,
+    on={"history", "version", "publish"},
+    applies=lambda shown: shown.resource.active_id is not None and shown.resource.pointers is None,
+)
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the running rollout."""
+    running = running_of(shown.resource)
+    if running is not None:
+        yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
+
+
+def running(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
+    """Return the running rollout of a resource, without which there is no panel."""
+    return [Rollout.objects.running().filter(**about)]
+
+
+def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
+    """Return the line with the running versions and their shares."""
+    ids = [arm.version_id for arm in rollout.placed_arms]
+    rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
+    names = {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}
+    lines = [
+        _("%(version)s runs on %(share)s%% of the requests.")
+        % {"version": names.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
+        for arm in rollout.placed_arms
+    ]
+    context = {"lines": lines, "address": of_rollout(rollout)}
+    return render_to_string("experiments/strip.html", context)
+
+
+def notes(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the current shares of versions in a history, by their ids."""
+    running = running_of(resource)
+    if running is None:
+        return {}
+    return {arm.version_id: [_chip(arm, running)] for arm in running.placed_arms}
+
+
+def list_notes(
+    caller: Caller, kind: StudioKind, resources: Mapping[str, str]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the running shares, and the runs of the last days; for callers who may read drafts."""
+    ids = [one for one, workspace_id in resources.items() if caller.may(Right.READ_DRAFTS, workspace_id)]
+    found: dict[str, list[SafeString]] = {one: [] for one in ids}
+    running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
+    for rollout in running:
+        found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]
+    for one, days in runs_of_many(kind.slug, ids, timezone.now().date() - DAYS).items():
+        context = {"chart": Chart.of(days), "days": MAX_DAYS}
+        found[one].append(render_to_string("experiments/spark.html", context))
+    return found
+
+
+def _chip(arm: Arm, rollout: Rollout) -> SafeString:
+    message = _("On %(share)s%%") % {"share": percent(arm.weight)}
+    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
+
+
+def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    """Return the resources of a kind with a running rollout."""
+    running = Rollout.objects.running().filter(kind=kind.slug).order_by()
+    readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
+    return list(readable.values_list("resource_id", flat=True))
+
+
+FILTER: Final = Filter(
+    criterion=among(_on_a_share),
+    field="share",
+    choices=[("running", gettext_lazy("In a rollout"))],
+    is_quick=True,
+)

@@ -1,0 +1,35 @@
+"""The URLs of the pages about rollouts and usage, below those of a resource."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.urls import URLPattern, path
+
+from capabilities.rollouts.studio.detail import (
+    CompletePage,
+    LatestRolloutPage,
+    RolloutPage,
+    StepsPage,
+    StopPage,
+    WeightsPage,
+)
+from capabilities.rollouts.studio.sharing import SharePage
+from capabilities.rollouts.studio.usage import UsagePage
+from studio.kinds import StudioKind
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the URLs of the pages about the rollouts and the usage of a resource."""
+    one = "<str:resource>/rollouts/<str:rollout>/"
+    for route, view, name in (
+        ("<str:resource>/share/", SharePage, "share"),
+        ("<str:resource>/runs/", UsagePage, "runs"),
+        ("<str:resource>/rollouts/", LatestRolloutPage, "rollouts"),
+        (one, RolloutPage, "rollout"),
+        (f"{one}weights/", WeightsPage, "rollout_weights"),
+        (f"{one}steps/", StepsPage, "rollout_steps"),
+        (f"{one}stop/", StopPage, "rollout_stop"),
+        (f"{one}complete/<str:arm>/", CompletePage, "rollout_complete"),
+    ):
+        yield path(route, view.as_view(kind=kind), name=kind.url_name(name))

@@ -1,0 +1,128 @@
+"""Which versions are still used, to check before deleting or pruning them, and what people say of answers."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from capabilities.rollouts.feedback.verbs import Feedbacks
+from capabilities.rollouts.models import Feedback
+from capabilities.rollouts.studio.charts import DAYS, MAX_DAYS, Chart
+from capabilities.rollouts.usage.verbs import Usages, dollars_of
+from studio import additions
+from studio.money import in_dollars
+from studio.resources.base import ResourcePage
+from versioning.domain.access import Right
+from versioning.models import ApiKey
+
+ARMS: Final = {"evaluation": gettext_lazy("Experiment")}
+"""What the runs under a name that is not an arm of a rollout were for."""
+NEWEST: Final = 20
+"""How much feedback the page shows."""
+
+
+def _about(row: Feedback) -> dict[str, Any]:
+    """Return what is known of an answer on which somebody gave feedback; what was asked is not stored."""
+    known = {
+        "name": row.name,
+        "value": row.value,
+        "comment": row.comment,
+        "resource": row.resource_id,
+        "versionId": row.version_id,
+        "runId": str(row.run_id) if row.run_id else "",
+    }
+    return {name: value for name, value in known.items() if value != ""}
+
+
+def _shown(value: object) -> object:
+    """Return the value of feedback as people read it."""
+    if isinstance(value, bool):
+        return _("yes") if value else _("no")
+    return value
+
+
+class UsagePage(ResourcePage):
+    """The usage of a resource in the last days, by version and arm."""
+
+    tab = "runs"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show the usage."""
+        self.require(Right.READ_DRAFTS)
+        since = timezone.now().date() - DAYS
+        about = (self.kind.slug, self.resource_id)
+        rows = Usages.current().summed(*about, since=since, by=self.caller)
+        days = Usages.current().daily(*about, since=since, by=self.caller)
+        whole: dict[datetime.date, int] = {}
+        last: dict[tuple[str, str], Mapping[str, Any]] = {}
+        for one in days:
+            whole[one["day"]] = whole.get(one["day"], 0) + one["runs"]
+            last[one["version_id"], one["arm"]] = one  # the days are in order
+        names = self._key_names(one["last_key_prefix"] for one in last.values())
+        active_id = (self.resource.active_id if self.resource else None) or ""
+        return self.page(
+            "experiments/usage.html",
+            title=_("Usage"),
+            rows=[
+                self._row(row, last.get((row["version_id"], row["arm"]), {}), active_id, names)
+                for row in rows
+            ],
+            chart=Chart.of(whole),
+            prices_of=max((row["prices_until"] for row in rows if dollars_of(row) is not None), default=None),
+            since=since,
+            days=MAX_DAYS,
+            feedback=self._feedback(),
+            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
+        )
+
+    def _feedback(self) -> list[dict[str, Any]]:
+        """Return the newest feedback, with what an application's action on it gets as `about`."""
+        rows = Feedbacks.current().list(self.kind.slug, self.resource_id, by=self.caller)
+        return [
+            {"row": row, "value": _shown(row.value), "about": json.dumps(_about(row))}
+            for row in rows[:NEWEST]
+        ]
+
+    def _key_names(self, prefixes: Iterable[str]) -> Mapping[str, str]:
+        """Return the names of API keys by prefix, for their owners and the admins of the workspace."""
+        wanted = {one for one in prefixes if one}
+        if not wanted:
+            return {}
+        found = ApiKey.objects.filter(prefix__in=wanted)
+        if not self.may(Right.ADMINISTER):
+            found = found.filter(owner=self.caller.user_id)
+        return dict(found.values_list("prefix", "name"))
+
+    def _row(
+        self,
+        row: Mapping[str, Any],
+        last: Mapping[str, Any],
+        active_id: str,
+        key_names: Mapping[str, str],
+    ) -> dict[str, Any]:
+        runs, version_id = row["sum_runs"], row["version_id"]
+        return {
+            "title": _("Version %(number)s") % {"number": row["version_number"]}
+            if version_id
+            else _("The code"),
+            "address": self.address("version", version_id) if version_id else "",
+            "is_live": version_id == active_id,
+            "arm": row["arm"],
+            "arm_title": ARMS.get(row["arm"], row["arm"]),
+            "runs": runs,
+            "errors": row["sum_errors"],
+            "tokens": row["sum_input_tokens"] + row["sum_output_tokens"],
+            "cost": in_dollars(dollars_of(row)),
+            "seconds": row["sum_milliseconds"] / runs / 1000 if runs else None,
+            "last": row["last"],
+            "by": last.get("last_used_by"),
+            "key_prefix": last.get("last_key_prefix"),
+            "key_name": key_names.get(last.get("last_key_prefix") or ""),
+        }

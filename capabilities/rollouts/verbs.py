@@ -1,0 +1,270 @@
+"""The verbs of rollouts: start, find, change the weights, stop, complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from typing import Any
+from uuid import uuid4
+
+from editor_client.shared.arms import Arm, placed, refuse_path, reweighted
+
+from capabilities.rollouts.ending import refuse_running, target
+from capabilities.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, RolloutStep, State
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.kinds import KINDS_BY_SLUG, kind_named
+from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import checked_text
+from versioning.domain.uuids import uuid_of
+from versioning.editor import gate
+from versioning.editor.locking import Change, changing, retry_on_conflict
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
+from versioning.editor.resources import Who, caller_of
+from versioning.models import VersionedResource, events
+from versioning.serving.resolution import find_version
+from versioning.verbs import Verbs
+
+
+class RolloutEnded(Conflict):
+    """A rollout has ended and cannot be changed any more."""
+
+    code = "rollout_ended"
+
+    def __init__(self, rollout: Rollout) -> None:
+        super().__init__(
+            Message("This rollout is {state} and can no longer be changed.", state=rollout.state)
+        )
+
+
+@retry_on_conflict
+def start(
+    rollouts: Verbs,
+    kind: str,
+    resource_id: str,
+    *,
+    bucket_by: str,
+    arms: Sequence[Arm],
+    by: Who = APPLICATION,
+    **options: Any,
+) -> Rollout:
+    """Serve the versions of the arms to a share of the requests; requires the right to publish.
+
+    Every version passes the gate, which accepts `options`. Raises `RolloutRunning` if one is running,
+    `Invalid` for invalid arms, and if no version is active or the override is a file; and what the gate
+    raises.
+    """
+    by, given = caller_of(by), gate.only_options(options)
+    refuse_path("bucketBy", bucket_by)
+    found = placed(arms)
+    collection = rollouts.editor.collection(kind_named(kind))
+    with changing(collection, resource_id, Right.PUBLISH, by) as locked:
+        resource = locked.resource
+        refuse_running(resource)
+        if resource.pointers is not None:
+            raise Invalid.field("resource", "is an override that is kept as a file", code="code_source")
+        if resource.active_id is None:
+            raise Invalid.field("resource", "has no active version for all others to get")
+        versions = _versions_of(resource, found)
+        _pass_gate(rollouts, resource, versions, by, given)
+        about = target(resource)
+        rollout = Rollout(
+            workspace_id=about.workspace_id,
+            kind=about.kind,
+            resource_id=about.id,
+            identity=about.identity,
+            seed=str(uuid4()),
+            bucket_by=bucket_by,
+            arms=[
+                asdict(replace(arm, version_id=one.version_id))
+                for arm, one in zip(found, versions, strict=True)
+            ],
+            author_id=by.user_id,
+            author_name=by.username or "",
+            live_version_id=str(resource.active_id),
+        )
+        rollout.usage_before = rollout.usage_of_day(rollout.started_at.date())
+        rollout.save(force_insert=True)
+        rollout.record("started", by, about)
+    return rollout
+
+
+def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
+    """Return a rollout to callers who may read its resource; raises `NotFound`."""
+    found = Rollout.objects.filter(pk=uuid_of(rollout_id)).first()
+    if found is None:
+        raise NotFound
+    _resource_of(rollouts, found, caller_of(by))
+    return found
+
+
+def list_readable(
+    rollouts: Verbs,
+    *,
+    kind: str | None = None,
+    resource_id: str | None = None,
+    state: str | None = None,
+    workspace_id: str | None = None,
+    by: Who = APPLICATION,
+) -> RolloutQuerySet:
+    """Return the rollouts of the resources that the caller may read; all arguments filter the list."""
+    by = caller_of(by)
+    narrowed = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
+    found = Rollout.objects.filter(**{name: one for name, one in narrowed.items() if one is not None})
+    readable = found.none()
+    for slug, one in KINDS_BY_SLUG.items():
+        rows = (
+            rollouts.editor.collection(one).model.objects.readable_by(by, rollouts.editor.code).values("pk")
+        )
+        readable |= found.filter(kind=slug, resource_id__in=rows)
+    return readable
+
+
+@retry_on_conflict
+def change(
+    rollouts: Verbs,
+    rollout_id: str,
+    weights: Sequence[tuple[str, int]],
+    *,
+    by: Who = APPLICATION,
+    **options: Any,
+) -> Rollout:
+    """Change the weights of arms by name.
+
+    The version of an arm that gets more passes the gate again, which accepts `options`. Raises
+    `RolloutEnded`, `Invalid` for invalid weights, and what the gate raises.
+    """
+    by, given = caller_of(by), gate.only_options(options)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
+        reweigh(rollouts, rollout, locked.resource, weights, by=by, options=given)
+    return rollout
+
+
+def reweigh(
+    rollouts: Verbs,
+    rollout: Rollout,
+    resource: VersionedResource,
+    weights: Sequence[tuple[str, int]],
+    *,
+    by: Caller,
+    options: Options,
+) -> None:
+    """Change the weights of a locked rollout, as `change` does.
+
+    The steps of an arm that gets less are cancelled: otherwise they would undo that.
+    """
+    before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
+    pairs = list(zip(before, after, strict=True))
+    widened = [new for old, new in pairs if new.weight > old.weight]
+    narrowed = [new.name for old, new in pairs if new.weight < old.weight]
+    versions = [find_version(resource, arm.version_id) for arm in widened]
+    _pass_gate(rollouts, resource, versions, by, options)
+    if after != before:
+        rollout.arms = [asdict(arm) for arm in after]
+        rollout.save(update_fields=["arms"])
+        rollout.record("changed", by, target(resource))
+    if narrowed:
+        RolloutStep.objects.of(rollout, narrowed).cancel()
+
+
+@retry_on_conflict
+def stop(rollouts: Verbs, rollout_id: str, *, reason: str = "", by: Who = APPLICATION) -> Rollout:
+    """Serve the active version to everyone again; raises `RolloutEnded`."""
+    by, reason = caller_of(by), reason.strip()
+    checked_text("reason", reason, MAX_REASON)
+    with changing_rollout(rollouts, rollout_id, by) as (rollout, locked):
+        rollout.end(State.STOPPED, by, target(locked.resource), reason=reason)
+    return rollout
+
+
+@retry_on_conflict
+def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATION, **options: Any) -> Rollout:
+    """Make the version of an arm the active one, in the transaction that ends the rollout.
+
+    Raises `RolloutEnded`, `Invalid` for an unknown arm, and what the gate raises.
+    """
+    by, given = caller_of(by), gate.only_options(options)
+    with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
+        chosen = next((one for one in rollout.placed_arms if one.name == arm), None)
+        if chosen is None:
+            raise Invalid.field("arm", "is not an arm of this rollout")
+        rollout.end(State.COMPLETED, by, target(locked.resource), arm=arm)
+        version = find_version(locked.resource, chosen.version_id)
+        locked.activate(version, rolloutId=str(rollout.pk))
+    return rollout
+
+
+class Rollouts(Verbs):
+    """Other versions for a share of the requests.
+
+        arms = [Arm(name="short", version_id=version_id, weight=500)]  # five percent
+        editor.rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=user)
+
+    `by` is the caller, with their rights; the default is the application.
+    """
+
+    start = start
+    find = find
+    list = list_readable
+    change = change
+    stop = stop
+    complete = complete
+
+
+def _pass_gate(
+    rollouts: Verbs,
+    resource: VersionedResource,
+    versions: Sequence[Snapshot],
+    by: Caller,
+    options: Options,
+) -> None:
+    """Raise what the gate raises for versions that a share of the requests is to get."""
+    for version in {one.version_id: one for one in versions}.values():
+        request = PublishRequest(
+            resource=resource, version=version, caller=by, options=options, keeps_active=True
+        )
+        gate.check(request, rollouts.editor.code)
+
+
+def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
+    found, issues = list[Snapshot](), list[Issue]()
+    for number, arm in enumerate(arms):
+        try:
+            found.append(find_version(resource, arm.version_id))
+        except NotFound:
+            issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
+    if issues:
+        raise Invalid(issues)
+    return found
+
+
+def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
+    """Return the resource of a rollout; raises `NotFound` if the caller may not read it."""
+    collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
+    found: VersionedResource = collection.find(rollout.resource_id, by=by)
+    if target(found).identity != rollout.identity:
+        raise NotFound
+    return found
+
+
+@contextmanager
+def changing_rollout(
+    rollouts: Verbs, rollout_id: str, by: Caller, *, options: Options = NO_OPTIONS
+) -> Iterator[tuple[Rollout, Change[Any]]]:
+    """Lock the resource of a running rollout, and then the rollout, for this transaction.
+
+    Requires the right to publish. Raises `NotFound`, and `RolloutEnded`.
+    """
+    rollout = find(rollouts, rollout_id, by=by)
+    collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
+    with (
+        events.transaction(),
+        changing(collection, rollout.resource_id, Right.PUBLISH, by, options=options) as locked,
+    ):
+        current = Rollout.objects.locked().filter(pk=rollout.pk).first()
+        if current is None or target(locked.resource).identity != current.identity:
+            raise NotFound
+        if current.state != State.RUNNING:
+            raise RolloutEnded(current)
+        yield current, locked

@@ -1,6 +1,0 @@
-"""The models of this application, where Django looks for them."""
-
-from delivery.webhooks.models import Delivery, DeliveryAttempt, OutboxCursor, Webhook
-from delivery.webhooks.signing import RootKey
-
-__all__ = ["Delivery", "DeliveryAttempt", "OutboxCursor", "RootKey", "Webhook"]

@@ -1,1 +1,0 @@
-"""Which version is better with real people: rollouts, and their results."""

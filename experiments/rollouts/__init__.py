@@ -1,1 +1,0 @@
-"""Rollouts: other versions for a share of the requests."""
