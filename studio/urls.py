@@ -16,7 +16,7 @@ from studio.activity.views import ActivityPage
 from studio.bulk.label import LabelChosenPage, TagChosenPage
 from studio.bulk.publish import PublishChosenPage
 from studio.home.views import HomePage
-from studio.preferences.stored import ScriptCatalog, translated_packages
+from studio.preferences.stored import ScriptCatalog, translated_apps
 from studio.preferences.views import DensityPage, PreferencesPage, TourPage
 from studio.preview.answers import AnswersPage
 from studio.publishing.waiting import WaitingPage
@@ -47,7 +47,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # Scripts need it before people sign in, too.
     path(
         "translations/<str:language>.js",
-        ScriptCatalog.as_view(packages=translated_packages()),
+        ScriptCatalog.as_view(packages=[app.name for app in translated_apps()]),
         name="script_catalog",
     ),
     path("answers/", AnswersPage.as_view(), name="answers"),

@@ -82,11 +82,11 @@ class ScriptCatalog(JavaScriptCatalog):
         return response
 
 
-def translated_packages() -> list[str]:
+def translated_apps() -> list[AppConfig]:
     """Return the applications with translated scripts: those with pages of the studio."""
     foreign = ("django.", "rest_framework", "django_filters")
     return [
-        config.name
+        config
         for config in apps.get_app_configs()
         if _translations(config).is_dir() and not config.name.startswith(foreign)
     ]
@@ -102,8 +102,8 @@ def catalog_address() -> str:
 def _digest(language: str) -> str:
     """Return a digest that changes with the translations of a language."""
     digest = hashlib.sha256()
-    for name in translated_packages():
-        compiled = _translations(apps.get_app_config(name)) / language / "LC_MESSAGES" / "djangojs.mo"
+    for app in translated_apps():
+        compiled = _translations(app) / language / "LC_MESSAGES" / "djangojs.mo"
         digest.update(compiled.read_bytes() if compiled.is_file() else b"")
     return digest.hexdigest()[:12]
 

@@ -25,6 +25,7 @@ from versioning.models import VersionedResource
 WORKSPACE = "/studio/versioning/workspace/acme"
 PAGES = ("/studio/", "/studio/waiting/", f"{WORKSPACE}/members/", f"{WORKSPACE}/activity/")
 WORDS = {
+    "capabilities.accounts": "service account",
     "capabilities.delivery": "webhook",
     "capabilities.rollouts": "rollout",
     "capabilities.releases": "/releases/",

@@ -26,7 +26,7 @@ from versioning.domain.excerpts import excerpt, marked
 from versioning.domain.text_search import TextQuery, words
 
 ROOT = Path(__file__).parents[2]
-PRODUCT = tuple(path.parent.name for path in ROOT.glob("*/apps.py"))
+PRODUCT = ("capabilities", "editor_project", "studio", "versioning")
 SCRIPT = ROOT / "studio" / "static" / "studio" / "text.js"
 CLUSTERS = unicode.clusters()
 FOLDINGS = unicode.foldings()

@@ -15,10 +15,16 @@ from tests.support.service import ROOT
 
 # Files of a checkout that are not sources; building would add more of them, so a copy is built.
 _NO_SOURCE = shutil.ignore_patterns("__pycache__", "build", "*.egg-info")
-_APPS = [app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT]
+_PACKAGES = sorted(
+    {
+        app.name.partition(".")[0]
+        for app in apps.get_app_configs()
+        if (ROOT / app.name.partition(".")[0]).is_dir()
+    }
+)
 _SOURCES = {
     "editor-client": (ROOT / "client", ["editor_client"]),
-    "editor-server": (ROOT, _APPS),
+    "editor-server": (ROOT, _PACKAGES),
 }
 
 
