@@ -46,7 +46,7 @@ def phases(parts: Installation) -> dict[str, Callable[[], None]]:
 
 def delivered(receiver: Receiver) -> int:
     """Return how many messages have come; one that was sent twice counts once."""
-    return len({one.id for one in list(receiver.messages)})
+    return len({message.id for message in list(receiver.messages)})
 
 
 def measure(parts: Installation, callers: Callers, receiver: Receiver, seconds: float) -> None:
@@ -71,7 +71,7 @@ def main(seconds: float) -> None:
         webhook = {"workspaceId": "default", "url": receiver.url, "eventTypes": ["agent.published"]}
         callers.send("POST", "/api/webhooks", webhook)
         works = [callers.read] * READERS + [callers.write] * WRITERS + [callers.listen]
-        threads = [threading.Thread(target=one) for one in works]
+        threads = [threading.Thread(target=work) for work in works]
         for thread in threads:
             thread.start()
         time.sleep(3)
@@ -88,7 +88,7 @@ def main(seconds: float) -> None:
         with psycopg.connect(parts.primary) as server:
             positions = {row[0] for row in server.execute(_POSITIONS)}
         heard = callers.heard
-        missed = len({one for one in positions if min(heard) < one < max(heard)} - heard)
+        missed = len({position for position in positions if min(heard) < position < max(heard)} - heard)
         print(f"positions heard on the stream {len(heard):,}, missed {missed}")
 
 

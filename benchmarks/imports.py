@@ -191,7 +191,7 @@ def measure_import(client: Client, source: str, path: Path, prefix: str, row: Ro
     plan = make_plan(client, collected(source, address), path=address, prefix=prefix)
     row.files += 1
     row.things += len(plan["resources"]) + len(plan["datasets"])
-    row.items += sum(len(one["items"]) for one in plan["datasets"])
+    row.items += sum(len(dataset["items"]) for dataset in plan["datasets"])
     row.losses.update(loss["code"] for loss in plan["losses"])
     made = [plan["resources"], plan["datasets"]]
     row.silent += [f"{path.name}: {one}" for one in unaccounted(path, made, plan["losses"])]
@@ -207,7 +207,7 @@ def measure_import(client: Client, source: str, path: Path, prefix: str, row: Ro
     if release is not None:
         with suppress(EditorError):  # a gate of the workspace can be in the way
             client.get_release(release.id).publish()
-    agents = [one["id"] for one in plan["resources"] if one["kind"] == "agent"]
+    agents = [resource["id"] for resource in plan["resources"] if resource["kind"] == "agent"]
     for form, name in EXPORTS.items():
         if agents and form == source:
             row.back["of"] += 1
@@ -297,7 +297,11 @@ def is_unchanged(client: Client, form: str, agents: list[str], name: str, origin
             path.write_text(text, encoding="utf-8")
         where = Path(folder) if form == "prompt-yml" else Path(folder) / name
         plan = make_plan(client, collected(form, str(where)), path=str(where))
-    changed = [one for one in plan["resources"] if one["action"] != "unchanged" and one["kind"] != "scorer"]
+    changed = [
+        resource
+        for resource in plan["resources"]
+        if resource["action"] != "unchanged" and resource["kind"] != "scorer"
+    ]
     for one in changed:
         sys.stderr.write(f"{form} of {origin.name}: {one['action']} {one['kind']} {one['id']}\n")
     return not changed

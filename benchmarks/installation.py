@@ -151,7 +151,7 @@ def running(folder: Path) -> Iterator[Installation]:
             services[name] = MeasuredService(url, environment, own, key=bench.key, command=command)
         work = Program([sys.executable, "manage.py", "work"], environment, folder / "work.log")
         url, proxy = _proxy(
-            folder / "nginx", {name: urlsplit(one.url).netloc for name, one in services.items()}
+            folder / "nginx", {name: urlsplit(service.url).netloc for name, service in services.items()}
         )
         parts = {**services, "work": work, "nginx": proxy}
         for part in parts.values():

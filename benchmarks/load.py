@@ -61,7 +61,7 @@ def any_of(path: str, count: int) -> Load:
 
 def in_contexts(path: str, contexts: Sequence[Mapping[str, Any]]) -> Load:
     """Return a load of reads of one path in one context after the other."""
-    texts = (base64.urlsafe_b64encode(json.dumps(one).encode()).decode() for one in contexts)
+    texts = (base64.urlsafe_b64encode(json.dumps(context).encode()).decode() for context in contexts)
     values = ", ".join(f'"{text.rstrip("=")}"' for text in texts)
     return Load(
         script=f"local contexts, n = {{{values}}}, 0\nrequest = function() n = n + 1; return wrk.format("

@@ -165,8 +165,10 @@ def state_of(service: Service, database_url: str, receiver: Receiver) -> str:
     parent = service.process.pid
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     processes = [Path(f"/proc/{one}") for one in (parent, *children)]
-    memory = [int((one / "status").read_text().split("VmRSS:")[1].split()[0]) // 1024 for one in processes]
-    files = [len(list((one / "fd").iterdir())) for one in processes]
+    memory = [
+        int((process / "status").read_text().split("VmRSS:")[1].split()[0]) // 1024 for process in processes
+    ]
+    files = [len(list((process / "fd").iterdir())) for process in processes]
     found = f"MiB {memory}   files {files}   webhooks {len(receiver.messages):,}"
     if database_url.startswith("postgres"):
         with psycopg.connect(database_url) as server:

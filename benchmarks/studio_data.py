@@ -78,7 +78,7 @@ def fill() -> None:
     _resources(PROMPT_BLOCKS, ["common", *(f"{_folder(one)}block-{one}" for one in range(1, BLOCKS_IN_ALL))])
     _resources(AGENTS, [f"{_folder(one)}agent-{one}" for one in range(AGENTS_IN_ALL - 3)])
     blocks = [f"{_folder(one)}block-{one}" for one in range(1, REFERENCES_OF_ONE + 1)]
-    referring = [{"type": "prompt_block_ref", "id": one} for one in blocks]
+    referring = [{"type": "prompt_block_ref", "id": block} for block in blocks]
     _resources(AGENTS, ["of-many-blocks"], instructions=referring)
     _resources(AGENTS, ["large"], instructions="\n\n".join(prose(one, 80) for one in range(500))[:LARGE])
     _resources(AGENTS, ["of-many-versions"], versions=VERSIONS_OF_ONE)

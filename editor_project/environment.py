@@ -90,7 +90,9 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
     return [
         Error(
             f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",
-            hint=" ".join(f"Do you mean {one}?" for one in get_close_matches(name, known, n=1))
+            hint=" ".join(
+                f"Do you mean {close_match}?" for close_match in get_close_matches(name, known, n=1)
+            )
             or "docs/settings.md has all of them.",
             id="editor_project.E001",
         )

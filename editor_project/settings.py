@@ -31,7 +31,7 @@ ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[:
 
 # The editor's own settings, explained in docs/settings.md. The settings of other applications are read when
 # these are loaded.
-_read = {one.name: env.setting(one) for one in (*SETTINGS, *conf.SETTINGS)}
+_read = {setting.name: env.setting(setting) for setting in (*SETTINGS, *conf.SETTINGS)}
 EDITOR_READ_SETTING = env.setting
 globals().update(_read)
 EDITOR_API_PREFIX = _read["EDITOR_API_PREFIX"].strip("/")

@@ -80,4 +80,4 @@ class TaskGroup:
 
 def in_order(groups: Sequence[TaskGroup]) -> list[TaskGroup]:
     """Return the groups with any task, most urgent first; equally urgent ones stay in their order."""
-    return sorted((one for one in groups if one.count), key=lambda one: one.urgency)
+    return sorted((group for group in groups if group.count), key=lambda one: one.urgency)

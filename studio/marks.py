@@ -115,8 +115,8 @@ def as_text(message: str, request: HttpRequest) -> str:
 def _shown(mentions: Iterable[Mention], request: HttpRequest) -> Mapping[Mention, Shown]:
     """Return what stands in place of the mentions; those of a class are looked up together."""
     by_class: dict[type[Mention], list[Any]] = {}
-    for one in mentions:
-        by_class.setdefault(type(one), []).append(one)
+    for mention in mentions:
+        by_class.setdefault(type(mention), []).append(mention)
     found: dict[Mention, Shown] = {}
     for its_class, some in by_class.items():
         found |= zip(some, its_class.shown(some, request), strict=True)

@@ -48,16 +48,16 @@ class ResourceMention:
 
         The id is added where others of the kind have the same name on the page.
         """
-        known = {(one.slug, one.id): one.name for one in mentions if one.name}
-        unknown = {(one.slug, one.id) for one in mentions} - known.keys()
+        known = {(mention.slug, mention.id): mention.name for mention in mentions if mention.name}
+        unknown = {(mention.slug, mention.id) for mention in mentions} - known.keys()
         names = {**names_of(unknown, caller_of(request)), **known}
         shared = Counter((slug, names.get((slug, pk), pk)) for slug, pk in {*known, *unknown})
         found = []
-        for one in mentions:
-            name = names.get((one.slug, one.id), one.id)
-            is_shared = shared[one.slug, name] > 1 and name != one.id
-            write = _only_id if one.only_id else _named
-            found.append(write(one, name, is_shared=is_shared))
+        for mention in mentions:
+            name = names.get((mention.slug, mention.id), mention.id)
+            is_shared = shared[mention.slug, name] > 1 and name != mention.id
+            write = _only_id if mention.only_id else _named
+            found.append(write(mention, name, is_shared=is_shared))
         return found
 
 
@@ -78,11 +78,11 @@ class WorkspaceMention:
 
         The id is added where others have the same name on the page.
         """
-        ids = {one.id for one in mentions}
+        ids = {mention.id for mention in mentions}
         readable = workspaces_with(Right.READ, by=caller_of(request)).filter(pk__in=ids)
         names = dict(readable.values_list("pk", "name"))
         shared = Counter(names.get(pk, pk) for pk in ids)
-        found = [(one, names.get(one.id, one.id)) for one in mentions]
+        found = [(mention, names.get(mention.id, mention.id)) for mention in mentions]
         return [_named(one, name, is_shared=shared[name] > 1 and name != one.id) for one, name in found]
 
 

@@ -67,19 +67,21 @@ class PersonMention:
         """Return the people by their names; one query, and none if all accounts are known."""
         users = _accounts(mentions, request)
         names: dict[tuple[str, bool], str] = {}
-        for one in mentions:
-            user = users.get(one.username) if one.is_account else None
-            names[one.username, one.is_account] = one.username if user is None else display_name(user)
+        for mention in mentions:
+            user = users.get(mention.username) if mention.is_account else None
+            names[mention.username, mention.is_account] = (
+                mention.username if user is None else display_name(user)
+            )
         shared = Counter(map(_comparable, names.values()))
         own_name = request.user.get_username()
         return [
             _shown(
-                one,
-                name := names[one.username, one.is_account],
+                mention,
+                name := names[mention.username, mention.is_account],
                 is_shared=shared[_comparable(name)] > 1,
-                is_you=one.is_account and one.username == own_name,
+                is_you=mention.is_account and mention.username == own_name,
             )
-            for one in mentions
+            for mention in mentions
         ]
 
 
@@ -143,10 +145,10 @@ def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = T
 
 def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mapping[str, Any]:
     """Return the accounts of the people by user name, as far as they exist."""
-    known = {one.username: one.account for one in mentions if one.account is not None}
+    known = {mention.username: mention.account for mention in mentions if mention.account is not None}
     if request.user.is_authenticated:
         known[request.user.get_username()] = request.user
-    unknown = {one.username for one in mentions if one.is_account} - known.keys()
+    unknown = {mention.username for mention in mentions if mention.is_account} - known.keys()
     found = {one.get_username(): one for one in accounts_named(unknown)} if unknown else {}
     return found | known
 

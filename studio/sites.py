@@ -244,7 +244,9 @@ def _templates() -> DjangoTemplates:
 
     The project's own admin sites are not affected.
     """
-    alias, backend = next((one.name, one) for one in engines.all() if isinstance(one, DjangoTemplates))
+    alias, backend = next(
+        (engine.name, engine) for engine in engines.all() if isinstance(engine, DjangoTemplates)
+    )
     settings = engines.templates[alias]
     frame = {"admin/base_site.html": '{% extends "studio/frame/admin.html" %}'}
     loaders = [("django.template.loaders.locmem.Loader", frame), *backend.engine.loaders]

@@ -63,7 +63,7 @@ def _shown(value: Any, *, is_first: bool) -> Any:
     if isinstance(value, WorkspaceId):
         return _Quotable(workspace_name(value))
     if isinstance(value, Quoted):
-        return ", ".join(repr(_Quotable(one)) for one in value.names)
+        return ", ".join(repr(_Quotable(name)) for name in value.names)
     if isinstance(value, Message):
         return translated(value)
     return _Quotable(value) if isinstance(value, str) else value

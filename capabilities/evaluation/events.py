@@ -42,7 +42,7 @@ _NAMES: Final = {
 def _sentence_of(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event."""
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
-    found = next((event.detail[one] for one in members if event.detail.get(one)), "")
+    found = next((event.detail[member] for member in members if event.detail.get(member)), "")
     named = names.named.get((event.position, event.ordinal))
     words = _BASELINE if event.detail.get("baselineOf") else _SENTENCES[event.type]
     return Sentence(str(words), {placeholder: str(found) if named is None else named})

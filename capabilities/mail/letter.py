@@ -28,7 +28,7 @@ def plain(text: str) -> str:
     A name could otherwise begin another header, or turn round the direction of what follows it.
     """
     words = " ".join(text.split())
-    return "".join(one for one in words if one in _JOINERS or unicodedata.category(one)[0] != "C")
+    return "".join(word for word in words if word in _JOINERS or unicodedata.category(word)[0] != "C")
 
 
 def isolated(name: str) -> str:

@@ -102,7 +102,7 @@ class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
     def of(self, user_ids: Collection[Any]) -> dict[Any, MailPreferences]:
         """Return the preferences of people by their ids; the defaults for those without a row."""
         found = self.in_bulk(list(user_ids))
-        return {one: found.get(one) or MailPreferences(user_id=one) for one in user_ids}
+        return {user_id: found.get(user_id) or MailPreferences(user_id=user_id) for user_id in user_ids}
 
 
 class MailPreferences(models.Model):

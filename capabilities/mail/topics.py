@@ -21,15 +21,19 @@ OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
 def offered() -> list[NotificationTopic]:
     """Return the topics that there is mail about: not those without any known event."""
     known = types()
-    return [one for one in notifications.topics() if one in OWN or any(name in known for name in one.types)]
+    return [
+        topic
+        for topic in notifications.topics()
+        if topic in OWN or any(name in known for name in topic.types)
+    ]
 
 
 def types_sent() -> set[str]:
     """Return the types of events that are sent."""
     known = types()
-    return {name for one in notifications.topics() for name in one.types if name in known}
+    return {name for topic in notifications.topics() for name in topic.types if name in known}
 
 
 def wanted_by(preferences: MailPreferences) -> list[str]:
     """Return the names of the topics that a person has not turned off."""
-    return [one.name for one in notifications.topics() if preferences.wants(one.name)]
+    return [topic.name for topic in notifications.topics() if preferences.wants(topic.name)]

@@ -54,7 +54,7 @@ def was_published(release: Release, by: Caller) -> None:
 
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     """Return the draft releases among these that the caller may change and delete now."""
-    saved = [one for one in releases if by.may(Right.SAVE, one.workspace_id)]
+    saved = [release for release in releases if by.may(Right.SAVE, release.workspace_id)]
     publishes = by.may_act(Action.PUBLISH)
     asked = {one.pk for one in saved if not (publishes and by.may(Right.PUBLISH, one.workspace_id))}
     automatic = {pk for one in _registered for pk in one.among(asked)} if asked else set()
@@ -63,7 +63,7 @@ def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
 
 def automatic_among(releases: Collection[Release]) -> set[UUID | None]:
     """Return the ids of the draft releases among these that will be published automatically."""
-    drafts = [one.pk for one in releases if one.state == State.DRAFT]
+    drafts = [release.pk for release in releases if release.state == State.DRAFT]
     return {pk for one in _registered for pk in one.among(drafts)} if drafts else set()
 
 

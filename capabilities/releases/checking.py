@@ -74,7 +74,7 @@ class Attempt:
     @cached_property
     def together(self) -> Versions:
         """What goes live together, or is taken down."""
-        return moves_of(one.item for one in self.items)
+        return moves_of(item.item for item in self.items)
 
 
 def problems_of(
@@ -108,8 +108,8 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
     return [
         [
             problem
-            for one in attempt.items
-            for problem in _problems(attempt, one, refusals.get((number, one.item.pk)))
+            for item in attempt.items
+            for problem in _problems(attempt, item, refusals.get((number, item.item.pk)))
         ]
         or ([] if attempt.items else [rules.empty()])
         for number, attempt in enumerate(attempts)
@@ -118,20 +118,20 @@ def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[lis
 
 def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, GateRequest]]:
     """Yield the requests to the gate: for all items that publish a version, or unpublish one."""
-    for one in attempt.items:
-        if one.resource is None or one.is_file:
+    for item in attempt.items:
+        if item.resource is None or item.is_file:
             continue
         move: Any = {
-            "resource": one.resource,
+            "resource": item.resource,
             "caller": attempt.by,
             "options": attempt.options,
             "together": attempt.together,
             "at": attempt.at,
         }
-        if one.version is not None:
-            yield one, PublishRequest(version=one.version, **move)
-        elif one.item.action != Action.PUBLISH and one.active_version_id is not None:
-            yield one, TakeDownRequest(**move)
+        if item.version is not None:
+            yield item, PublishRequest(version=item.version, **move)
+        elif item.item.action != Action.PUBLISH and item.active_version_id is not None:
+            yield item, TakeDownRequest(**move)
 
 
 def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -> Iterator[Problem]:

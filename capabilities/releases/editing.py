@@ -114,7 +114,7 @@ def add_items(
     """
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
-        known = {(one.kind, one.resource_id): one for one in release.items.all()}
+        known = {(item.kind, item.resource_id): item for item in release.items.all()}
         new = pinned(releases.editor, release, items, caller)
         known |= {(one.kind, one.resource_id): one for one in new}
         refuse_too_many(len(known))

@@ -78,30 +78,30 @@ def _publish_items(
     options: Options,
     at: datetime.datetime | None,
 ) -> None:
-    together, before = moves_of(one.item for one in items), _live_now(items)
+    together, before = moves_of(item.item for item in items), _live_now(items)
     about = {"releaseId": str(release.pk)}
-    for one in items:
-        collection = collection_of(editor, one.kind)
-        change = Change(collection, one.resource, by, options)  # the release has locked it
+    for item in items:
+        collection = collection_of(editor, item.kind)
+        change = Change(collection, item.resource, by, options)  # the release has locked it
         change.require(Right.PUBLISH, None)
-        one.item.active_before = one.resource.active_version_id
-        if one.item.action == Action.PUBLISH:
-            change.activate(one.version, together=together, before=before, at=at, **about)
+        item.item.active_before = item.resource.active_version_id
+        if item.item.action == Action.PUBLISH:
+            change.activate(item.version, together=together, before=before, at=at, **about)
         else:
             change.deactivate(together=together, before=before, at=at, **about)
         change.store()
-    for one in items:
-        update(one.item, _FIXED)
+    for item in items:
+        update(item.item, _FIXED)
 
 
 def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]:
     """Return what is live of the items before they move."""
     return {
-        (one.kind, one.resource_id): OverlaidVersion(
-            identity=one.resource.uuid,
-            version_id=None if one.active_version_id is None else str(one.active_version_id),
+        (item.kind, item.resource_id): OverlaidVersion(
+            identity=item.resource.uuid,
+            version_id=None if item.active_version_id is None else str(item.active_version_id),
         )
-        for one in items
+        for item in items
     }
 
 

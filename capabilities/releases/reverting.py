@@ -44,8 +44,10 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
         if published.state != State.PUBLISHED:
             raise Conflict("Only a release that is published can be reverted.", code="not_published")
         items = now(editor, published.items.select_related("release"))
-        conflicts = [one for one in items if not one.is_unchanged]
-        moved = [one for one in items if one.is_unchanged and one.item.active_before != one.item.version_id]
+        conflicts = [item for item in items if not item.is_unchanged]
+        moved = [
+            item for item in items if item.is_unchanged and item.item.active_before != item.item.version_id
+        ]
         release = Release(
             workspace_id=published.workspace_id,
             title=clipped(title or f"Revert: {published.title}", MAX_TITLE),
@@ -60,8 +62,8 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
 def _numbers_before(editor: Editor, items: Sequence[ItemNow]) -> Mapping[UUID, int]:
     """Return the numbers of the versions that were live before; a deleted one has none."""
     found: dict[UUID, int] = {}
-    for slug in dict.fromkeys(one.kind for one in items):
-        before = {one.item.active_before for one in items if one.kind == slug} - {None}
+    for slug in dict.fromkeys(item.kind for item in items):
+        before = {item.item.active_before for item in items if item.kind == slug} - {None}
         versions = collection_of(editor, slug).model.version_model.objects.filter(pk__in=before)
         found |= dict(versions.order_by().values_list("pk", "number"))
     return found

@@ -104,7 +104,7 @@ class RolloutViewSet(EditorViewSet):
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change the shares of a rollout."""
         given = RolloutUpdate.read(request)
-        weights = [(one["name"], one["weight"]) for one in given["arms"]]
+        weights = [(arm["name"], arm["weight"]) for arm in given["arms"]]
         changed = self.rollouts.change(id, weights, by=self.caller, **options_of(given))
         return self._answer(request, changed)
 

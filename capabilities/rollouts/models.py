@@ -58,9 +58,10 @@ class RolloutQuerySet(models.QuerySet["Rollout"]):
     def running_by_resource(self, resources: Collection[Target]) -> Mapping[tuple[str, str, UUID], Rollout]:
         """Return the running rollouts of resources, by kind, id and identity; in one statement."""
         rows = self.running().filter(
-            resource_id__in={one.id for one in resources}, identity__in={one.identity for one in resources}
+            resource_id__in={resource.id for resource in resources},
+            identity__in={resource.identity for resource in resources},
         )
-        return {(one.kind, one.resource_id, one.identity): one for one in rows}
+        return {(row.kind, row.resource_id, row.identity): row for row in rows}
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""
@@ -127,7 +128,7 @@ class Rollout(models.Model):
     @property
     def placed_arms(self) -> list[Arm]:
         """The arms."""
-        return [Arm.stored(one) for one in self.arms]
+        return [Arm.stored(arm) for arm in self.arms]
 
     @property
     def rule(self) -> dict[str, Any]:

@@ -48,7 +48,7 @@ class RolloutCreate(PublishOptions):
     def arms_of(body: Json) -> list[Arm]:
         """Return the arms of a valid body."""
         return [
-            Arm(name=one["name"], version_id=one["versionId"], weight=one["weight"]) for one in body["arms"]
+            Arm(name=arm["name"], version_id=arm["versionId"], weight=arm["weight"]) for arm in body["arms"]
         ]
 
 

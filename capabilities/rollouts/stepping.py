@@ -52,13 +52,13 @@ def plan(rollout: Rollout, arm: str, steps: Sequence[Step], *, by: Caller) -> No
         RolloutStep(
             rollout=rollout,
             arm=arm,
-            weight=one.weight,
-            run_at=one.run_at,
-            due_at=one.run_at,
+            weight=step.weight,
+            run_at=step.run_at,
+            due_at=step.run_at,
             author_id=by.user_id,
             author_name=by.username or "",
         )
-        for one in steps
+        for step in steps
     )
 
 

@@ -111,7 +111,7 @@ def list_readable(
     """Return the rollouts of the resources that the caller may read; all arguments filter the list."""
     by = caller_of(by)
     narrowed = {"kind": kind, "resource_id": resource_id, "state": state, "workspace": workspace_id}
-    found = Rollout.objects.filter(**{name: one for name, one in narrowed.items() if one is not None})
+    found = Rollout.objects.filter(**{name: value for name, value in narrowed.items() if value is not None})
     readable = found.none()
     for slug, one in KINDS_BY_SLUG.items():
         rows = (
@@ -186,7 +186,7 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     """
     by, given = caller_of(by), gate.only_options(options)
     with changing_rollout(rollouts, rollout_id, by, options=given) as (rollout, locked):
-        chosen = next((one for one in rollout.placed_arms if one.name == arm), None)
+        chosen = next((placed_arm for placed_arm in rollout.placed_arms if placed_arm.name == arm), None)
         if chosen is None:
             raise Invalid.field("arm", "is not an arm of this rollout")
         rollout.end(State.COMPLETED, by, target(locked.resource), arm=arm)

@@ -124,8 +124,8 @@ class ScheduleViewSet(EditorViewSet):
     def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
         """Return schedules with what would prevent them from running now."""
         problems = self.schedules.problems(schedules)
-        for one in schedules:
-            one.problems = problems.get(one.pk, ())
+        for schedule in schedules:
+            schedule.problems = problems.get(schedule.pk, ())
         return schedules
 
 

@@ -134,12 +134,14 @@ class Facts:
 
 def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
     """Return the facts about schedules; the number of statements is constant."""
-    releases = Release.objects.in_bulk({one.release_id for one in schedules if one.release_id is not None})
+    releases = Release.objects.in_bulk(
+        {schedule.release_id for schedule in schedules if schedule.release_id is not None}
+    )
     items: defaultdict[UUID, list[ItemNow]] = defaultdict(list)
     rows = ReleaseItem.objects.filter(release__in=releases).select_related("release")
     for item in in_order(now(editor, rows, with_texts=True)) if releases else ():
         items[item.item.release_id].append(item)
-    own = [one for one in schedules if one.release_id is None]
+    own = [schedule for schedule in schedules if schedule.release_id is None]
     resources: dict[str, VersionedResource] = {}
     versions: dict[str, Any] = {}
     for kind in KINDS:
@@ -147,7 +149,9 @@ def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
         if of_kind:
             resources |= _resources(editor, kind, {one.resource_id for one in of_kind})
             versions |= _versions(editor, kind, of_kind)
-    live = {name: (target_of(one, editor.code), one.active_id) for name, one in resources.items()}
+    live = {
+        name: (target_of(resource, editor.code), resource.active_id) for name, resource in resources.items()
+    }
     for one in (one for of_one in items.values() for one in of_one if one.resource is not None):
         about = target_of(one.resource, editor.code)
         live.setdefault(f"{one.kind}/{one.resource_id}", (about, one.resource.active_id))
@@ -170,15 +174,17 @@ def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, V
             found.pop(resource_id, None)
             with suppress(NotFound):
                 found[resource_id] = collection.backend.find(resource_id, APPLICATION)
-    return {f"{kind.slug}/{pk}": one for pk, one in found.items()}
+    return {f"{kind.slug}/{pk}": value for pk, value in found.items()}
 
 
 def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule]) -> dict[str, Any]:
     """Return the versions in rows that schedules publish, or expect to be live."""
-    named = {one.version_id for one in schedules} | {one.expected_version_id or "" for one in schedules}
+    named = {schedule.version_id for schedule in schedules} | {
+        schedule.expected_version_id or "" for schedule in schedules
+    }
     keys = []
     for version_id in named:
         with suppress(ValueError):  # versions in Git have ids of another kind, and no rows
             keys.append(UUID(version_id))
     collection = editor.collection(KINDS_BY_SLUG[kind.slug])
-    return {str(pk): one for pk, one in versions_of(collection, keys, with_texts=True).items()}
+    return {str(pk): version for pk, version in versions_of(collection, keys, with_texts=True).items()}

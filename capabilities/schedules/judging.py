@@ -56,7 +56,7 @@ def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
         return {}
     facts = facts_of(schedules.editor, list(waiting.values()))
     outcomes = expected(facts.live)
-    found = {pk: list(_own_problems(one, facts, outcomes)) for pk, one in waiting.items()}
+    found = {pk: list(_own_problems(value, facts, outcomes)) for pk, value in waiting.items()}
     allowed = [one for one in waiting.values() if _may(one, facts)]
     for pk, problems in _of_the_gate(schedules.editor, allowed, facts, outcomes):
         found[pk] += problems

@@ -113,4 +113,4 @@ def _waiting() -> Iterator[list[Schedule]]:
 
 
 def _codes(schedule: Schedule) -> str:
-    return " ".join(sorted({one.code for one in schedule.problems}))
+    return " ".join(sorted({problem.code for problem in schedule.problems}))

@@ -81,7 +81,9 @@ def message_of(error: VersioningError) -> str:
     if isinstance(error, UnpublishedBlocks):
         return blocks_in_words(error.blocks)
     if isinstance(error, ReleaseBlocked):
-        return ReleaseBlocked([replace(one, message=message_of_item(one)) for one in error.problems]).message
+        return ReleaseBlocked(
+            [replace(problem, message=message_of_item(problem)) for problem in error.problems]
+        ).message
     return error.message
 
 

@@ -93,8 +93,10 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
         refuse_published(release)
         items = items_locked(editor, release.items.select_related("release"))
         live = {
-            _reference(one.kind, one.resource_id): None if one.resource is None else one.resource.active_id
-            for one in items
+            _reference(item.kind, item.resource_id): None
+            if item.resource is None
+            else item.resource.active_id
+            for item in items
         }
         columns = {"release_id": release.pk, "workspace_id": release.workspace_id}
         yield Subject(columns=columns, live=live)

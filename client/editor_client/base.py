@@ -195,7 +195,7 @@ class BaseClient(
     def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
         """Return the calls for the arguments of `prefetch`."""
         handles = (Agent(self, one) if isinstance(one, str) else one for one in wanted)
-        return [one._details() for one in handles]  # noqa: SLF001
+        return [handle._details() for handle in handles]  # noqa: SLF001
 
     def _check_http(self, given: object) -> None:
         """Raise `ValueError` for anything but a client of this kind; warn of one that 0.3 does not take."""

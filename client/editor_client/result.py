@@ -260,4 +260,4 @@ class Reasons(TypedDict, total=False):
 def bypassing(given: Mapping[str, Any] | Reasons) -> dict[str, Any]:
     """Return the body's members for the reasons among some arguments; empty without any."""
     reasons = {name: given.get(name) for name in Reasons.__annotations__}
-    return {camel(name): {"reason": one} for name, one in reasons.items() if one is not None}
+    return {camel(name): {"reason": reason} for name, reason in reasons.items() if reason is not None}

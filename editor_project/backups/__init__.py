@@ -67,7 +67,7 @@ def _applied() -> list[str]:
 
 def _known() -> set[str]:
     known = MigrationLoader(None, ignore_no_migrations=True)
-    replaced = {one for migration in known.disk_migrations.values() for one in migration.replaces}
+    replaced = {replace for migration in known.disk_migrations.values() for replace in migration.replaces}
     return {f"{app}.{name}" for app, name in {*known.disk_migrations, *replaced}}
 
 

@@ -124,7 +124,7 @@ def _address(*, with_password: bool) -> str:
 
 def _run(program: str, *arguments: str) -> None:
     """Run a program of PostgreSQL; `{}` stands for the address, without the password, which would be seen."""
-    given = [one.replace("{}", _address(with_password=False)) for one in arguments]
+    given = [argument.replace("{}", _address(with_password=False)) for argument in arguments]
     password = connection.get_connection_params().get("password")
     environment = {**os.environ, **({"PGPASSWORD": password} if password else {})}
     try:

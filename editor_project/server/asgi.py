@@ -80,7 +80,9 @@ async def _run(application: Application, scope: Scope, body: bytes, receive: Rec
 
 def _with(scope: Scope, body: bytes) -> Scope:
     """Return the scope of a request with its complete body."""
-    headers = [one for one in scope["headers"] if one[0] not in {b"content-length", b"transfer-encoding"}]
+    headers = [
+        header for header in scope["headers"] if header[0] not in {b"content-length", b"transfer-encoding"}
+    ]
     return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
 
 

@@ -143,8 +143,8 @@ class _Database:
             )
         work = GaugeMetricFamily("editor_due_work", "Work that waits.", labels=("kind", "state"))
         oldest = GaugeMetricFamily("editor_due_work_oldest_seconds", "For how long.", labels=("kind",))
-        for one in backlogs():
+        for backlog in backlogs():
             for state in ("due", "leased", "later"):
-                work.add_metric((one.kind, state), getattr(one, state))
-            oldest.add_metric((one.kind,), one.oldest_seconds)
+                work.add_metric((backlog.kind, state), getattr(backlog, state))
+            oldest.add_metric((backlog.kind,), backlog.oldest_seconds)
         yield from (work, oldest)

@@ -128,8 +128,8 @@ class _Found:
         self.subjects = {(event.position, event.ordinal): self._subject(event) for event in events}
         open_events = [event for event in events if self._may_read_drafts(event)]
         self.named = {
-            key: Fragment(one.title, one.address)
-            for key, one in additions.named_in_events(caller, open_events).items()
+            key: Fragment(named_in_event.title, named_in_event.address)
+            for key, named_in_event in additions.named_in_events(caller, open_events).items()
         }
 
     def _look_up(self, kind: StudioKind, events: Sequence[Event]) -> None:

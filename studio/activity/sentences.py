@@ -86,8 +86,8 @@ def _as_object(
     return replace(
         found,
         values={
-            name: replace(one, text=one.as_object or one.text) if isinstance(one, Fragment) else one
-            for name, one in found.values.items()
+            name: replace(value, text=value.as_object or value.text) if isinstance(value, Fragment) else value
+            for name, value in found.values.items()
         },
     )
 

@@ -114,7 +114,7 @@ def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
             subject=subject,
             title=str(words.title) if words else f"{capfirst(spaced(subject))}s",
             anything=str(words.anything) if words else gettext("Anything about this"),
-            types=[(one, capfirst(name_of(one))) for one in members],
+            types=[(member, capfirst(name_of(member))) for member in members],
         )
 
 

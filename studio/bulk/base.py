@@ -146,7 +146,7 @@ class ChosenPage(StudioPage, ABC):
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
         """Return the confirmation page, with the errors of the input."""
         resources = self.judged(self._resources(choices))
-        offered = self.detailed([one for one in resources if not one.obstacle])
+        offered = self.detailed([resource for resource in resources if not resource.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
         return self.page(
             self.ask_template,
@@ -155,7 +155,7 @@ class ChosenPage(StudioPage, ABC):
             problems=reasons(error),
             forms=forms,
             is_divided=len(forms) > 1,
-            left_out=[one for one in resources if one.obstacle],
+            left_out=[resource for resource in resources if resource.obstacle],
             workspace_names=self.names,
             names_workspaces=len(self.names) > 1,
             back_address=self.back_address,
@@ -203,7 +203,7 @@ class ChosenPage(StudioPage, ABC):
         return [
             AskForm(
                 groups=[group],
-                later=[one.value for other in groups if other is not group for one in other.items],
+                later=[item.value for other in groups if other is not group for item in other.items],
             )
             for group in groups
         ]

@@ -46,12 +46,18 @@ class PublishChosenPage(BulkPage):
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with what the gate says to them."""
-        drafts = [one.draft for one in resources if one.draft is not None and not one.obstacle]
+        drafts = [
+            resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
+        ]
         self._texts = Texts(drafts)
         refused = refusals_of(drafts, self._texts, self.caller)
         return [
-            replace(one, obstacle=one.obstacle or refused.get((one.choice.kind.slug, one.choice.id), ""))
-            for one in resources
+            replace(
+                resource,
+                obstacle=resource.obstacle
+                or refused.get((resource.choice.kind.slug, resource.choice.id), ""),
+            )
+            for resource in resources
         ]
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
@@ -68,7 +74,7 @@ class PublishChosenPage(BulkPage):
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
         """Return the drafts that changed since they were shown, as they are now."""
-        changed = [one.choice for one in outcomes if isinstance(one.error, EditConflict)]
+        changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
         found = self._drafts(changed)
         newest = [
             replace(one, version_id=draft.newest.version_id, etag=None)

@@ -137,7 +137,8 @@ class ChoicesPage(ResourcePage):
         if names is None:
             kind = _KINDS.get(wanted, PROMPT_BLOCK)
             found = [
-                Choice.of(kind, one) for one in suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
+                Choice.of(kind, suggestion)
+                for suggestion in suggestions(kind.catalog(self.caller), text, MAX_CHOICES)
             ]
         else:
             found = _containing(text, names)
@@ -158,7 +159,7 @@ class ChoicesPage(ResourcePage):
 def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
     """Return the names with the text, those first that begin with it."""
     sought = caseless(text)
-    matching = [one for one in names if sought in caseless(one)]
+    matching = [name for name in names if sought in caseless(name)]
     found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
     return [Choice(id=one, preview=shortened(names[one], MAX_PREVIEW)) for one in found[:MAX_CHOICES]]
 

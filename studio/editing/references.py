@@ -88,7 +88,7 @@ class ReferencePage(ResourcePage):
 
 def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, Choice]:
     found = suggestions_by_id(kind.catalog(caller), wanted)
-    return {id_: Choice.of(kind, one) for id_, one in found.items()}
+    return {id_: Choice.of(kind, value) for id_, value in found.items()}
 
 
 def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:

@@ -75,8 +75,8 @@ def context_controls(*configs: Config) -> list[ContextControl]:
     """
     found: dict[str, ContextControl] = {}
     others: set[str] = set()
-    for one in configs:
-        for path, declared in _declared(one.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
+    for config in configs:
+        for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
             control = _of_schema(path, declared)
             if control is None:
                 others.add(path)

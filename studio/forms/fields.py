@@ -21,7 +21,9 @@ from versioning.domain.config import Config
 
 def show_variants(show: Callable[[Any], Shown], variants: Sequence[dict[str, Any]]) -> list[Shown]:
     """Return a row for each variant; `show` makes the controls of its value."""
-    return [{"value": show(one["value"]), "rules": show_rules(one.get("rules"))} for one in variants]
+    return [
+        {"value": show(variant["value"]), "rules": show_rules(variant.get("rules"))} for variant in variants
+    ]
 
 
 def read_variants(

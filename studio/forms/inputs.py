@@ -107,7 +107,7 @@ class Input:
     def problems(self) -> SafeString:
         """The errors as HTML; a save in place fills them in, too."""
         found = format_html_join(
-            "", '<p class="error">{}</p>', ((capfirst(translated_at_field(one)),) for one in self.errors)
+            "", '<p class="error">{}</p>', ((capfirst(translated_at_field(error)),) for error in self.errors)
         )
         hidden = "" if self.errors else SafeString(" hidden")
         return format_html('<div id="error-{}" data-errors{}>{}</div>', self.path, hidden, found)

@@ -20,7 +20,7 @@ def show_rules(rules: dict[str, Any] | None) -> Shown:
     """Return the controls of a group; no operator means no rules."""
     if rules is None:
         return {"operator": "", "conditions": []}
-    conditions = [_show_condition(one) for one in rules["conditions"]]
+    conditions = [_show_condition(condition) for condition in rules["conditions"]]
     return {"operator": rules["operator"], "conditions": conditions}
 
 

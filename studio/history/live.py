@@ -31,21 +31,23 @@ def live_in_words(periods: Sequence[Period], today: datetime.date) -> list[LiveW
     """Return the periods of a version, newest first."""
     newest = [
         LiveWords(
-            words=_words(one, today, _days_of(periods, one)), exact=_exact(one), is_current=one.is_current
+            words=_words(period, today, _days_of(periods, period)),
+            exact=_exact(period),
+            is_current=period.is_current,
         )
-        for one in reversed(periods[-MAX_PERIODS:])
+        for period in reversed(periods[-MAX_PERIODS:])
     ]
     more = len(periods) - len(newest)
     if more:
         words = ngettext("live %(count)s more time", "live %(count)s more times", more) % {"count": more}
-        exact = "; ".join(_exact(one) for one in reversed(periods[:-MAX_PERIODS]))
+        exact = "; ".join(_exact(period) for period in reversed(periods[:-MAX_PERIODS]))
         newest.append(LiveWords(words=words, exact=exact, is_current=False))
     return newest
 
 
 def _days_of(periods: Sequence[Period], but: Period) -> set[datetime.date]:
     """Return the days on which other periods begin or end."""
-    moments = [moment for one in periods if one is not but for moment in (one.since, one.until)]
+    moments = [moment for period in periods if period is not but for moment in (period.since, period.until)]
     return {day_of(moment) for moment in moments if moment is not None}
 
 

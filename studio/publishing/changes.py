@@ -46,7 +46,9 @@ class Texts:
 
     def __init__(self, drafts: Iterable[Draft]) -> None:
         self._configs: dict[str, Config | None] = {}
-        versions = [(one.kind, version) for one in drafts for version in (one.newest, one.live) if version]
+        versions = [
+            (draft.kind, version) for draft in drafts for version in (draft.newest, draft.live) if version
+        ]
         for kind in KINDS:
             self._read(kind, [version for its_kind, version in versions if its_kind.slug == kind.slug])
 
@@ -55,11 +57,13 @@ class Texts:
         return {} if version is None else self._configs[version.version_id]
 
     def _read(self, kind: StudioKind, versions: Sequence[Any]) -> None:
-        in_rows = [one for one in versions if one.source == "database"]
-        self._configs |= {one.version_id: one.config for one in versions if one.source != "database"}
+        in_rows = [version for version in versions if version.source == "database"]
+        self._configs |= {
+            version.version_id: version.config for version in versions if version.source != "database"
+        }
         if not in_rows:
             return
-        rows: Any = kind.model.version_model.objects.filter(pk__in={one.pk for one in in_rows}).order_by()
+        rows: Any = kind.model.version_model.objects.filter(pk__in={row.pk for row in in_rows}).order_by()
         fitting, left = [], MAX_READ
         for version_id, size in rows.values_list("pk", Length("config_json")):
             if size <= left:
@@ -67,10 +71,10 @@ class Texts:
                 fitting.append(version_id)
         read = rows.filter(pk__in=fitting).defer("search_text", "excerpt")
         found = {row.pk: row.config for row in read}
-        self._configs |= {one.version_id: found.get(one.pk) for one in in_rows}
-        for one in in_rows:
-            if one.pk in found:
-                one.config = found[one.pk]  # so that it is not read again
+        self._configs |= {row.version_id: found.get(row.pk) for row in in_rows}
+        for row in in_rows:
+            if row.pk in found:
+                row.config = found[row.pk]  # so that it is not read again
 
 
 def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
@@ -107,21 +111,21 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     The number of queries does not depend on the number of drafts. Those with texts that are too long to be
     read are not asked about.
     """
-    judged = [one for one in drafts if texts.of(one.newest) is not None]
+    judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
     blocks = [one for one in judged if one.kind.is_shown]
     refused = _refused(blocks, ALONE, caller)
     moving = {
-        key: OverlaidVersion(identity=one.resource.uuid, version_id=one.newest.version_id)
-        for one in blocks
-        if (key := (one.kind.slug, one.resource.pk)) not in refused
+        key: OverlaidVersion(identity=block.resource.uuid, version_id=block.newest.version_id)
+        for block in blocks
+        if (key := (block.kind.slug, block.resource.pk)) not in refused
     }
     return refused | _refused([one for one in judged if not one.kind.is_shown], moving, caller)
 
 
 def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
     requests = [
-        PublishRequest(resource=one.resource, version=one.newest, caller=caller, together=moving)
-        for one in drafts
+        PublishRequest(resource=draft.resource, version=draft.newest, caller=caller, together=moving)
+        for draft in drafts
     ]
     errors = gate.refusals(requests, get_editor().code) if requests else []
     return {

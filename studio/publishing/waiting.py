@@ -65,10 +65,12 @@ class WaitingPage(StudioPage):
         drafts: dict[tuple[str, str], Draft] = {}
         for kind in KINDS:
             found = [
-                (one.resource, one.entry) for one in waits if one.catalog.collection.kind.slug == kind.slug
+                (wait.resource, wait.entry)
+                for wait in waits
+                if wait.catalog.collection.kind.slug == kind.slug
             ]
             drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
-        return [drafts[one.catalog.collection.kind.slug, one.resource.pk] for one in waits]
+        return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
 
 
 def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:

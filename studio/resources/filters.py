@@ -93,7 +93,9 @@ class FilterForm(forms.Form):
         self.filters = {one.field: one for one in filters_of(kind) if one.field}
         for name in set(self.base_fields) - set(self.filters) - {"order"}:
             del self.fields[name]
-        self.fields |= {name: _field_of(one) for name, one in self.filters.items() if name not in self.fields}
+        self.fields |= {
+            name: _field_of(value) for name, value in self.filters.items() if name not in self.fields
+        }
         self.suggested: dict[str, Iterable[str]] = {}
         if known is not None:
             for name, names in (("author", known.authors), ("label", known.labels), ("tag", known.tags)):
@@ -110,7 +112,9 @@ class FilterForm(forms.Form):
             return
         options = names if given in {"", *names} else [*names, given]
         words = partial(person_name, place=Place.NAMED) if name == "author" else str
-        self.fields[name].widget = forms.Select(choices=[_ANY, *((one, words(one)) for one in options)])
+        self.fields[name].widget = forms.Select(
+            choices=[_ANY, *((option, words(option)) for option in options)]
+        )
 
     def clean_author(self) -> str:
         """Return the name as versions have it."""

@@ -74,7 +74,7 @@ class WorkspacePage(AdministrationPage):
         more = {
             "workspace": self.workspace,
             "tabs": self._tabs(settings),
-            "settings": Row.of(settings) if any(one.is_current for one in settings) else None,
+            "settings": Row.of(settings) if any(setting.is_current for setting in settings) else None,
             "list_address": reverse(f"{ROUTE}changelist"),
             "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
         }
@@ -93,7 +93,7 @@ class WorkspacePage(AdministrationPage):
         """Return the tabs; *Settings* leads to the first page for administering the workspace."""
         tabs = self._links(is_setting=False)
         if settings:
-            is_current = any(one.is_current for one in settings)
+            is_current = any(setting.is_current for setting in settings)
             tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_current))
         return Row.of(tabs)
 

@@ -131,7 +131,7 @@ def row_of(key: ApiKey, reach: Sequence[Workspace], revocable_in: str, now: date
 
 def limits_of(key: ApiKey) -> str:
     """Return in words what a key is limited to besides its role; empty if nothing."""
-    named = [str(ACTIONS.get(Action(one), one)) for one in key.actions or ()]
+    named = [str(ACTIONS.get(Action(action), action)) for action in key.actions or ()]
     prefix = _("only %(prefix)s…") % {"prefix": key.id_prefix} if key.id_prefix else ""
     return " · ".join(filter(None, (", ".join(named), prefix)))
 
@@ -158,7 +158,7 @@ class KeysPage(WorkspacePage):
                 workspace_id=self.workspace_id,
                 name=form.cleaned_data["name"],
                 role=Role(form.cleaned_data["role"]),
-                actions=[Action(one) for one in form.cleaned_data["actions"]] or None,
+                actions=[Action(action) for action in form.cleaned_data["actions"]] or None,
                 id_prefix=form.cleaned_data["id_prefix"] or None,
                 owner=form.cleaned_data.get("owner") or None,
                 expires_at=form.expires_at,
@@ -174,7 +174,9 @@ class KeysPage(WorkspacePage):
     def _form(self, *args: Any) -> KeyForm:
         robots = self.verbs.service_accounts(by=self.caller).filter(workspace=self.workspace_id)
         initial = {"owner": self.request.GET.get("owner", "")}
-        return KeyForm(*args, initial=initial, service_accounts=[one.user.get_username() for one in robots])
+        return KeyForm(
+            *args, initial=initial, service_accounts=[robot.user.get_username() for robot in robots]
+        )
 
     @property
     def _waiting(self) -> str:

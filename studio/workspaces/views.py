@@ -25,19 +25,19 @@ class WorkspacesPage(AdministrationPage):
         """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
-        admins = admins_of((one.workspace_id for one in others), by=self.caller)
+        admins = admins_of((other.workspace_id for other in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=_("Workspaces"),
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=[
                 (
-                    one,
-                    role_name(one.role),
-                    address("activity", one.workspace_id),
-                    admins.get(one.workspace_id),
+                    other,
+                    role_name(other.role),
+                    address("activity", other.workspace_id),
+                    admins.get(other.workspace_id),
                 )
-                for one in others
+                for other in others
             ],
             activity_address=reverse("studio:activity"),
             keys_address=reverse(f"{ROUTE}unlimited_keys") if found else "",

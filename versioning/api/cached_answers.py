@@ -405,7 +405,7 @@ def _size_of(parts: Mapping[str, Any]) -> int:
 def _is_quick(parts: Mapping[str, Any], size: int) -> bool:
     """Return whether evaluating the parts delays no other request noticeably; a schema can take long."""
     arms = (parts["rollout"] or {"arms": ()})["arms"]
-    schemas = (one["requestContextSchema"] for one in (parts, *arms))
+    schemas = (arm["requestContextSchema"] for arm in (parts, *arms))
     return size <= _QUICK_PARTS and not any(schema is not None for schema in schemas)
 
 

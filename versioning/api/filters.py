@@ -67,11 +67,11 @@ class ResourceFilter(django_filters.FilterSet):
         return tuple(
             query(
                 name,
-                one.declared.description.replace("{default_status}", cls.default_status),
-                type=dict(one.declared.schema or TEXT),
-                enum=None if one.declared.words is None else list(one.declared.words),
+                base_filter.declared.description.replace("{default_status}", cls.default_status),
+                type=dict(base_filter.declared.schema or TEXT),
+                enum=None if base_filter.declared.words is None else list(base_filter.declared.words),
             )
-            for name, one in cast("Mapping[str, TextFilter]", cls.base_filters).items()
+            for name, base_filter in cast("Mapping[str, TextFilter]", cls.base_filters).items()
         )
 
     @property

@@ -62,7 +62,7 @@ class LockViewSet(EditorViewSet):
         body = LockCreate.read(request)
 
         def named(kind: ResourceKind) -> list[str]:
-            return [one["id"] for one in body["resources"] if one["kind"] == kind.slug]
+            return [resource["id"] for resource in body["resources"] if resource["kind"] == kind.slug]
 
         lock = get_editor().lock(
             named(AGENT),

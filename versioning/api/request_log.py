@@ -165,5 +165,5 @@ def _handlers() -> Iterator[logging.Handler]:
     """Yield the handlers that `logger.info` would call."""
     found: logging.Logger | None = logger
     while found is not None:
-        yield from (one for one in found.handlers if one.level <= logging.INFO)
+        yield from (handler for handler in found.handlers if handler.level <= logging.INFO)
         found = found.parent if found.propagate else None

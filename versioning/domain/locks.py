@@ -60,8 +60,8 @@ class LockBroken(VersioningError):
         self.agents, self.prompt_blocks = sorted(set(agents)), sorted(set(prompt_blocks))
         self.leading_to = leading_to
         """The sub-agents of the broken part, which the request may need as well."""
-        found = [f"the agent {one!r}" for one in self.agents]
-        found += [f"the prompt block {one!r}" for one in self.prompt_blocks]
+        found = [f"the agent {agent!r}" for agent in self.agents]
+        found += [f"the prompt block {prompt_block!r}" for prompt_block in self.prompt_blocks]
         super().__init__(
             Message(
                 "The lock no longer holds: {names} cannot be resolved as it says.", names=", ".join(found)
@@ -213,8 +213,10 @@ class SentLock:
 def _content(agents: Pins, prompt_blocks: Pins) -> Json:
     return {
         "lockVersion": LOCK_VERSION,
-        "agents": {one: agents[one].as_dict() for one in sorted(agents)},
-        "promptBlocks": {one: prompt_blocks[one].as_dict() for one in sorted(prompt_blocks)},
+        "agents": {agent: agents[agent].as_dict() for agent in sorted(agents)},
+        "promptBlocks": {
+            prompt_block: prompt_blocks[prompt_block].as_dict() for prompt_block in sorted(prompt_blocks)
+        },
     }
 
 

@@ -344,7 +344,8 @@ def _configured(name: str, given: Any) -> ConfiguredProvider:
         raise_for_issues(_Given, given)
     except Invalid as error:
         issues = (
-            f"{name if one.field == 'body' else f'{name}.{one.field}'} {one.message}" for one in error.issues
+            f"{name if issue.field == 'body' else f'{name}.{issue.field}'} {issue.message}"
+            for issue in error.issues
         )
         raise ValueError(f"is not right: {'; '.join(issues)}") from None
     kind, url, variable = given["kind"], given.get("baseUrl"), given.get("keyVariable")

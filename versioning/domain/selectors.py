@@ -202,7 +202,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
 
 
 def _united(weakest_first: Iterable[Mapping[str, Selector]]) -> Mapping[str, Selector]:
-    return MappingProxyType({one_id: one for named in weakest_first for one_id, one in named.items()})
+    return MappingProxyType({one_id: value for named in weakest_first for one_id, value in named.items()})
 
 
 def _is_status(value: Any) -> bool:

@@ -24,7 +24,7 @@ def known_zones() -> frozenset[str]:
 @cache
 def offered_zones() -> tuple[str, ...]:
     """Return the names to choose from: UTC, and those of places."""
-    places = (one for one in known_zones() if "/" in one and not one.startswith(("Etc/", "SystemV/")))
+    places = (zone for zone in known_zones() if "/" in zone and not zone.startswith(("Etc/", "SystemV/")))
     return UTC, *sorted(places)
 
 

@@ -67,7 +67,7 @@ def _label(
         raise Invalid.field("versionId", "has no live version")
     expect = None if choice.etag is None else {choice.etag}
     if expect is None or resource.etag in expect:
-        held = next((one for one in collection.labels(choice.id, by=by) if one.name == name), None)
+        held = next((label for label in collection.labels(choice.id, by=by) if label.name == name), None)
         if held is not None and held.version_id == version_id:
             return None
     collection.label(choice.id, name, version_id, by=by, expect=expect)

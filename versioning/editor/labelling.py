@@ -136,7 +136,7 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
 
 def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
     """Return whether one of the versions is published, so that everyone who may read it sees the labels."""
-    return any(one is not None and one.version_id == resource.active_id for one in versions)
+    return any(version is not None and version.version_id == resource.active_id for version in versions)
 
 
 def _move(row: Any, version: Version, by: Caller) -> None:

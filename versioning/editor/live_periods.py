@@ -52,11 +52,11 @@ class LivePeriods:
         """Return the id of the version that was live at a moment; empty for none, None if unknown."""
         is_unsure = not self.is_complete and (self.known_since is None or moment < self.known_since)
         for version_id, periods in self.by_version.items():
-            for one in periods:
-                has_ended = one.until is not None and one.until <= moment
-                if has_ended or (one.since is not None and moment < one.since):
+            for period in periods:
+                has_ended = period.until is not None and period.until <= moment
+                if has_ended or (period.since is not None and moment < period.since):
                     continue
-                if one.since is not None and (one.until is not None or one.is_current):
+                if period.since is not None and (period.until is not None or period.is_current):
                     return version_id
                 is_unsure = True
         return None if is_unsure else ""
@@ -92,7 +92,7 @@ def live_periods(
         tuple(log.code.agents),
     )
     entries, has_more = read() if cache is None else cache.remembered(asked, about, read)
-    changes = [_Change(*one) for one in entries]
+    changes = [_Change(*entry) for entry in entries]
     found = _Periods()
     for change in changes:
         found.change(change)
@@ -121,7 +121,8 @@ def _read(log: EventLog, target: Target, caller: Caller) -> tuple[list[tuple[str
     )
     changes = sorted(page.events, key=lambda event: event.position)
     return [
-        (one.type, one.version_id, one.previous_version_id, one.created_at.isoformat()) for one in changes
+        (change.type, change.version_id, change.previous_version_id, change.created_at.isoformat())
+        for change in changes
     ], page.has_more
 
 

@@ -41,8 +41,8 @@ def serve_locked(
     locked, and `Invalid` if it takes too much to evaluate.
     """
     by, evaluation = caller_of(by), Evaluation.of(context or {})
-    outside = [one for one in lock.agents if not by.covers(one)]
-    blocks_outside = [one for one in lock.prompt_blocks if not by.covers(one)]
+    outside = [agent for agent in lock.agents if not by.covers(agent)]
+    blocks_outside = [prompt_block for prompt_block in lock.prompt_blocks if not by.covers(prompt_block)]
     if outside or blocks_outside:
         raise LockBroken(agents=outside, prompt_blocks=blocks_outside)
     pin = lock.agents.get(agent_id)

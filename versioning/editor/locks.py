@@ -144,8 +144,8 @@ class _Maker:
         """Return the lock of everything added."""
         agents = {agent_id: self._known(agent_id) for agent_id in self._locked}
         blocks: dict[str, _Block] = {}
-        for one in agents.values():
-            for block_id, block in one.shown.items():
+        for agent in agents.values():
+            for block_id, block in agent.shown.items():
                 # One version of each: the draft's, if the lock is one of drafts.
                 if block_id not in blocks or not block.is_live:
                     blocks[block_id] = block
@@ -154,8 +154,8 @@ class _Maker:
         if not all(map(self._by.covers, (*agents, *blocks))):
             raise NotFound
         return Lock(
-            agents={agent_id: one.pin for agent_id, one in agents.items()},
-            prompt_blocks={block_id: one.pin for block_id, one in blocks.items()},
+            agents={agent_id: agent.pin for agent_id, agent in agents.items()},
+            prompt_blocks={block_id: value.pin for block_id, value in blocks.items()},
             terms=self._terms(agents, blocks),
         )
 
@@ -168,8 +168,8 @@ class _Maker:
             if one.is_live:
                 own[agent_id] = frozenset(named for named, way in ways.items() if way is _Way.OWN)
         return Terms(
-            draft_agents=frozenset(agent_id for agent_id, one in agents.items() if not one.is_live),
-            draft_blocks=frozenset(block_id for block_id, one in blocks.items() if not one.is_live),
+            draft_agents=frozenset(agent_id for agent_id, agent in agents.items() if not agent.is_live),
+            draft_blocks=frozenset(block_id for block_id, block in blocks.items() if not block.is_live),
             own_agents=own,
             without_agents=without,
             without_blocks=unshown,

@@ -94,14 +94,14 @@ def concerning(
         return Event.objects.none()
     own, of_types = Q(actor=caller.username), Q()
     if wanted is not None:
-        by_type = (one.types for one in topics() if one.name in wanted and not one.has_rules)
+        by_type = (topic.types for topic in topics() if topic.name in wanted and not topic.has_rules)
         of_types = Q(type__in={name for types in by_type for name in types})
-    rules = [one for one in _rules if wanted is None or not one.topic or one.topic in wanted]
+    rules = [rule for rule in _rules if wanted is None or not rule.topic or rule.topic in wanted]
     concerns = reduce(
         or_,
         (
-            one.condition(caller) & (own if one.unattended else ~own) & (Q() if one.topic else of_types)
-            for one in rules
+            rule.condition(caller) & (own if rule.unattended else ~own) & (Q() if rule.topic else of_types)
+            for rule in rules
         ),
     )
     seen = concerns & is_visible_to(caller, code) | is_about_oneself(caller) & ~own & of_types
@@ -138,7 +138,7 @@ def _keys(caller: Caller, code: Registry, after: int, limit: int, *order: str) -
         return []
     sql, params = compiled
     with prepared_cursor() as cursor:
-        cursor.execute(sql, [after if one == _AFTER else one for one in params])
+        cursor.execute(sql, [after if param == _AFTER else param for param in params])
         return [row[0] for row in cursor.fetchall()]
 
 

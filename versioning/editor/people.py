@@ -73,7 +73,7 @@ class People:
         require_whole(by)
         with events.transaction():
             superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
-            active = [one for one in superusers if one.is_active]
+            active = [superuser for superuser in superusers if superuser.is_active]
             user = account(username)
             if user is not None:
                 if _ERASED.fullmatch(user.get_username()) and not user.is_active:

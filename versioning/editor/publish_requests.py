@@ -62,8 +62,8 @@ class PublishRequest(GateRequest):
     def blocks(self) -> Mapping[str, bool]:
         """The prompt blocks that are published (True) or unpublished (False) in the same transaction."""
         return {
-            resource_id: one.version_id is not None
-            for (slug, resource_id), one in self.together.items()
+            resource_id: value.version_id is not None
+            for (slug, resource_id), value in self.together.items()
             if KINDS_BY_SLUG[slug].is_shown
         }
 

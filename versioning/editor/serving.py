@@ -269,7 +269,7 @@ def fingerprint(agents: Resources[Agent], dependency: Dependency) -> Hashable | 
         return ()
     if agent_id is not None:
         return agents.backend.fingerprint(agent_id)
-    found = tuple(agents.backend.fingerprint(one) for one in agents.code.agents)
+    found = tuple(agents.backend.fingerprint(agent) for agent in agents.code.agents)
     if None in found:
         return None
     return found if any(found) else ()

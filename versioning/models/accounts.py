@@ -70,7 +70,7 @@ def known_name(typed: str) -> str:
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
     """Return the accounts with these user names; names that no account can have are left out."""
-    possible = [one for one in usernames if normalized(one) is not None]
+    possible = [username for username in usernames if normalized(username) is not None]
     return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": possible})
 
 

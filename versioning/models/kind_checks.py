@@ -62,7 +62,11 @@ def _problems_of_tables(model: type[VersionedResource]) -> Iterator[CheckMessage
 
 
 def _problems_of_managers(model: type[VersionedResource]) -> Iterator[CheckMessage]:
-    related = (one for one in model._meta.related_objects if one.related_name in {"versions", "labels"})
+    related = (
+        relation
+        for relation in model._meta.related_objects
+        if relation.related_name in {"versions", "labels"}
+    )
     tables: list[Any] = [model, *(one.related_model for one in related)]
     for manager in (manager for table in tables for manager in table._meta.managers):
         if not isinstance(manager.get_queryset(), GuardedQuerySet):

@@ -48,4 +48,6 @@ def _message_of(stored: Any) -> Any:
         return stored
     if "quoted" in stored:
         return Quoted(stored["quoted"])
-    return Message(stored["template"], **{name: _message_of(one) for name, one in stored["values"].items()})
+    return Message(
+        stored["template"], **{name: _message_of(value) for name, value in stored["values"].items()}
+    )

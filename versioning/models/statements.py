@@ -356,7 +356,11 @@ class ValuesByKeys:
         except EmptyResultSet:
             return self._compiled.setdefault(size, (None, [], []))
         converters = compiler.get_converters([column[0] for column in compiler.select])
-        made = self._compiled[size] = sql, list(params), [(place, *one) for place, one in converters.items()]
+        made = self._compiled[size] = (
+            sql,
+            list(params),
+            [(place, *converter) for place, converter in converters.items()],
+        )
         return made
 
 

@@ -41,7 +41,7 @@ class Tag(models.Model):
     @classmethod
     def begin(cls, resource: Any) -> None:
         """Write the rows of a resource that has none yet."""
-        insert(cls, [{"resource_id": resource.pk, "name": one} for one in tags_of(resource.metadata)])
+        insert(cls, [{"resource_id": resource.pk, "name": tag} for tag in tags_of(resource.metadata)])
 
     @classmethod
     def write(cls, resource: Any) -> None:

@@ -112,6 +112,8 @@ class _LockedPlanner:
     def _refuse_broken(self) -> None:
         if self._broken:
             raise LockBroken(
-                agents=[one for error in self._broken for one in error.agents],
-                prompt_blocks=[one for error in self._broken for one in error.prompt_blocks],
+                agents=[agent for error in self._broken for agent in error.agents],
+                prompt_blocks=[
+                    prompt_block for error in self._broken for prompt_block in error.prompt_blocks
+                ],
             )

@@ -159,7 +159,9 @@ class _Planner:
         """Return all notices for the caller; raises `VersionUnresolved` if `strict` does not allow one."""
         for agent_id in self._unavailable:
             self._fall_back(agent_unavailable(agent_id))
-        for block_id in sorted({one for served in self.agents.values() for one in served.unresolved_blocks}):
+        for block_id in sorted(
+            {block_id for served in self.agents.values() for block_id in served.unresolved_blocks}
+        ):
             self._without_selected(block_id)
         shown = {report.id for served in self.agents.values() for report in served.blocks}
         for agent_id in self._context.versions.agents:

@@ -91,7 +91,7 @@ def within(agent_id: str, error: Invalid, *, is_called: bool) -> Invalid:
     """Return the error of evaluating an agent; for a sub-agent, with fields that name it."""
     if is_called:
         return Invalid(error.issues, code=error.code)
-    issues = [Issue(f"agents.{agent_id}.{one.field}", one.message) for one in error.issues]
+    issues = [Issue(f"agents.{agent_id}.{issue.field}", issue.message) for issue in error.issues]
     return Invalid(issues, code=error.code)
 
 
@@ -118,16 +118,16 @@ def own_choice(agent_id: str, context: RequestContext, selector: Selector | None
     }
     if selector is not None:
         places[next(iter(selector.as_dict()))] = selector
-    found = {place: one for place, one in places.items() if one is not None}
+    found = {place: value for place, value in places.items() if value is not None}
     if len(found) > 1:
         raise selected_twice(found)
-    return next((Choice(selector=one, by=context.by, place=place) for place, one in found.items()), None)
+    return next((Choice(selector=value, by=context.by, place=place) for place, value in found.items()), None)
 
 
 def selected_twice(places: Iterable[str]) -> Invalid:
     """Return the error for several selectors of the called agent itself, at these places of the request."""
     return Invalid(
-        [Issue(one, "the called agent's own version is selected more than once") for one in places]
+        [Issue(place, "the called agent's own version is selected more than once") for place in places]
     )
 
 

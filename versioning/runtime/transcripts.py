@@ -60,7 +60,7 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
 
 def models_of(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
     """Return the models that answered, by the names that they gave."""
-    named = (one.model_name for one in messages if isinstance(one, ModelResponse))
+    named = (message.model_name for message in messages if isinstance(message, ModelResponse))
     return tuple(dict.fromkeys(storable_text(name) for name in named if name))
 
 

@@ -59,9 +59,9 @@ class PendingAnswer:
 
     def depends_on(self, *dependencies: Dependency) -> None:
         """Add dependencies; call it before reading anything that the log does not fully cover."""
-        for one in dependencies:
-            if one not in self._found:
-                self._found[one] = self._cache.fingerprint(one)
+        for dependency in dependencies:
+            if dependency not in self._found:
+                self._found[dependency] = self._cache.fingerprint(dependency)
 
     def finish(self, key: Hashable, answer: Any) -> None:
         """Cache the answer, made of plain Python values, if its dependencies are known."""

@@ -136,23 +136,27 @@ def all_assembled(
     everyone. For the caller's own agents `Invalid` is raised.
     """
     wanted = set[str]().union(*map(_blocks_named, candidates))
-    policies = {one.policy for one in candidates} if wanted else set()
+    policies = {candidate.policy for candidate in candidates} if wanted else set()
     found = {policy: find_blocks(wanted, policy, caller, evaluation, is_paid=False) for policy in policies}
     shown = shown_texts(candidates, found)
     texts = {one.id: own for one, own in zip(candidates, shown, strict=True)}
     made = choice.choices(AGENT, filter(None, map(_chosen_id, candidates)), evaluation.context)
     of_blocks = choice.choices(PROMPT_BLOCK, wanted, evaluation.context)
     built: dict[str, ResolvedAgent] = {}
-    for one in sorted(candidates, key=lambda one: not _is_own(one, caller)):
+    for candidate in sorted(candidates, key=lambda one: not _is_own(one, caller)):
         try:
-            built[one.id] = _built(one, evaluation, texts[one.id], made.get(one.id, Choice()), of_blocks)
+            built[candidate.id] = _built(
+                candidate, evaluation, texts[candidate.id], made.get(candidate.id, Choice()), of_blocks
+            )
         except Invalid as error:
-            if _is_own(one, caller):
+            if _is_own(candidate, caller):
                 raise Invalid.field(
-                    f"{one.id}.{error.issues[0].field}", error.issues[0].message, code=error.code
+                    f"{candidate.id}.{error.issues[0].field}", error.issues[0].message, code=error.code
                 ) from None
-            logger.warning("left out of a list of agents: %s of %s: %s", one.id, one.workspace_id, error)
-    return [built[one.id] for one in candidates if one.id in built]
+            logger.warning(
+                "left out of a list of agents: %s of %s: %s", candidate.id, candidate.workspace_id, error
+            )
+    return [built[candidate.id] for candidate in candidates if candidate.id in built]
 
 
 def _is_own(candidate: Candidate, caller: Caller) -> bool:
@@ -350,7 +354,7 @@ def _found(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> Fo
 
 def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) -> Iterator[Texts]:
     """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
-    blocks_of = [found.get(one.policy, {}) for one in candidates]
+    blocks_of = [found.get(candidate.policy, {}) for candidate in candidates]
     asking = {
         one.granted_to
         for one, blocks in zip(candidates, blocks_of, strict=True)

@@ -112,7 +112,7 @@ def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -
     """Return, by id, the versions of published resources of one kind that a request gets instead."""
     if not resources or not speaks_of(resources[0].kind):
         return {}
-    active = {one.pk: one.active_id for one in resources if one.active_id is not None}
+    active = {resource.pk: resource.active_id for resource in resources if resource.active_id is not None}
     made = choices(resources[0].kind, active, context)
     named = {
         (one, choice.version) for one, choice in made.items() if choice.version not in {None, active[one]}

@@ -150,7 +150,7 @@ class FollowedLog:
         changed = self._changed
         if made.step < self._all_changed or now.time - made.time >= HOLD_SECONDS:
             return False
-        return all(changed.get(one, 0) <= made.step for one in dependencies)
+        return all(changed.get(dependency, 0) <= made.step for dependency in dependencies)
 
     def forget(self) -> None:
         """Mark everything as changed."""

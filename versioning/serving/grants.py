@@ -89,9 +89,9 @@ def targets_of(names: Names) -> Targets:
 def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
     """Return the target resources, except those that code defines."""
     return frozenset(
-        one
+        value
         for references, found in targets.items()
-        for target_id, one in found.items()
+        for target_id, value in found.items()
         if not _is_in_code(references, target_id, code)
     )
 
@@ -228,8 +228,8 @@ def _readable(
     """Return the identities of the targets that the caller may read as a member, by id."""
     in_code = wanted & code.agents.keys() if references.target.kind.in_code else set()
     readable = {
-        target_id: one.identity
-        for target_id, one in targets.get(references, {}).items()
-        if target_id not in in_code and by.may(Right.READ, one.workspace_id) and by.covers(target_id)
+        target_id: value.identity
+        for target_id, value in targets.get(references, {}).items()
+        if target_id not in in_code and by.may(Right.READ, value.workspace_id) and by.covers(target_id)
     }
     return readable | (dict.fromkeys(in_code, IN_CODE) if by.may(Right.READ, code.workspace_id) else {})

@@ -79,8 +79,8 @@ class AgentParts:
     def shown(self) -> dict[str, BlockText | None]:
         """The prompt blocks that any version of the agent refers to, by id; None for those never shown."""
         found: dict[str, BlockText | None] = {}
-        for one in (self, *self.arms):
-            for block_id, text in one.texts.items():
+        for arm in (self, *self.arms):
+            for block_id, text in arm.texts.items():
                 found[block_id] = found.get(block_id) or (text if isinstance(text, BlockText) else None)
         return dict(sorted(found.items()))
 

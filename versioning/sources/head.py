@@ -233,7 +233,7 @@ def _identities(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
         f"{common_dir}/refs",
     )
     identities = tuple(map(identity_of, paths))
-    if any(one and stat.S_ISLNK(one[0]) for one in identities):
+    if any(identity and stat.S_ISLNK(identity[0]) for identity in identities):
         raise _Unusual
     return identities
 

@@ -64,7 +64,7 @@ class KeyViewSet(EditorViewSet):
         if given.get("role") is not None:
             arguments["role"] = Role(given["role"])
         if given.get("actions") is not None:
-            arguments["actions"] = [Action(one) for one in given["actions"]]
+            arguments["actions"] = [Action(action) for action in given["actions"]]
         if given.get("expiresAt") is not None:
             arguments["expires_at"] = _moment(given["expiresAt"])
         key, text = get_editor().key.issue(**arguments, by=self.caller)

@@ -131,6 +131,6 @@ class DeleteServiceAccountPage(ServiceAccountsPage):
         return self.go(self.address(self.tab), message)
 
     def _require(self) -> None:
-        names = {one.user.get_username() for one in self.rows()}
+        names = {row.user.get_username() for row in self.rows()}
         if self.username not in names:
             raise NotFound

@@ -27,7 +27,9 @@ class WorkspaceOfCaller:
 
 def as_seen(workspaces: Sequence[Workspace], caller: Caller) -> list[WorkspaceOfCaller]:
     """Return workspaces of the caller with the caller's roles."""
-    return [WorkspaceOfCaller(workspace=one, role=role_in(one.pk, caller)) for one in workspaces]
+    return [
+        WorkspaceOfCaller(workspace=workspace, role=role_in(workspace.pk, caller)) for workspace in workspaces
+    ]
 
 
 def role_in(workspace_id: str, caller: Caller) -> Role:
@@ -50,12 +52,14 @@ def members_as_seen(memberships: Sequence[Membership], caller: Caller) -> list[M
     """Return members with their names; only admins learn when they have signed in."""
     return [
         Member(
-            membership=one,
-            display_name=display_name(one.user),
-            service=one.is_service,
-            last_sign_in_at=one.user.last_login if caller.may(Right.ADMINISTER, one.workspace_id) else None,
+            membership=membership,
+            display_name=display_name(membership.user),
+            service=membership.is_service,
+            last_sign_in_at=membership.user.last_login
+            if caller.may(Right.ADMINISTER, membership.workspace_id)
+            else None,
         )
-        for one in memberships
+        for membership in memberships
     ]
 
 

@@ -112,7 +112,7 @@ def change(user_id: str, given: Changes, by: Caller, what: str = "changed") -> U
     """Change an account; `what` is said of it in its history. Raises `ScimError`."""
     with events.transaction():
         superusers = accounts().filter(is_superuser=True).order_by("pk").select_for_update()
-        active = [one for one in superusers if one.is_active]
+        active = [superuser for superuser in superusers if superuser.is_active]
         user = find(user_id)
         if given.user_name not in {None, user.get_username()}:
             raise invalid("userName cannot be changed.", "mutability")
@@ -165,7 +165,7 @@ def _columns(user: User, given: Changes) -> dict[str, Any]:
         mail: given.mail,
         "is_active": given.active,
     }
-    return {name: one for name, one in values.items() if one is not None and hasattr(user, name)}
+    return {name: value for name, value in values.items() if value is not None and hasattr(user, name)}
 
 
 def _refuse_wrong(user: User, given: Changes) -> None:

@@ -60,7 +60,7 @@ class OneFormat(BaseContentNegotiation):
     def select_parser(self, request: Request, parsers: Any) -> Any:
         """Return the parser for the body; None for another media type."""
         given = (request.content_type or "").partition(";")[0].strip().lower()
-        return next((one for one in parsers if one.media_type == given), None)
+        return next((parser for parser in parsers if parser.media_type == given), None)
 
     def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
         """Return the only renderer."""
@@ -117,7 +117,7 @@ class DirectoryView(APIView):
             "active": user.is_active,
             "meta": {"resourceType": "User", "location": self.address(f"Users/{user.pk}")},
         }
-        if name := {key: one for key, one in names.items() if one}:
+        if name := {key: value for key, value in names.items() if value}:
             found |= {"displayName": display_name(user), "name": name}
         if mail:
             said = kept or DirectoryAccount(user=user)

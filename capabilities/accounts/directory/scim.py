@@ -80,7 +80,9 @@ class Search:
     def of_query(cls, given: Mapping[str, str]) -> Self:
         """Return the search of a query; raises `ScimError`."""
         single = {name: given[name] for name in given}
-        return cls._of({name: one.split(",") if name in _LISTS else one for name, one in single.items()})
+        return cls._of(
+            {name: value.split(",") if name in _LISTS else value for name, value in single.items()}
+        )
 
     @classmethod
     def of_body(cls, body: Any) -> Self:
@@ -310,7 +312,7 @@ def _mail(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the primary address, or else the first, with what is said of it."""
     found = value if isinstance(value, list) else [value]
     mails = [_object(one) for one in found if one is not None]
-    chosen = next((one for one in mails if one.get("primary") is True), mails[0] if mails else {})
+    chosen = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})
     yield "mail", _text("emails.value", chosen.get("value"))
     yield "mail_type", _text("emails.type", chosen.get("type")) or WORK
     yield "mail_is_primary", chosen.get("primary") is not False

@@ -34,7 +34,7 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
     if not any(rule.provider == provider.id for rule in rules):
         return {}
     groups = claims.get(provider.groups_claim)
-    if not isinstance(groups, list) or not all(isinstance(one, str) for one in groups):
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
         extra = {"account": user.get_username(), "provider": provider.id}
         logger.warning("the provider sent no usable groups: roles stay as they are", extra=extra)
         return {"warnings": [MISSING]}

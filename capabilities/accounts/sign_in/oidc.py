@@ -212,13 +212,13 @@ def _find(known: _Published, key_id: object, algorithm: str) -> jwt.PyJWK | None
 
     family = {"R": "RSA", "P": "RSA", "E": "OKP" if algorithm == "EdDSA" else "EC"}[algorithm[0]]
     usable = [
-        one
-        for one in known.keys
-        if isinstance(one, dict)
-        and one.get("kty") == family
-        and one.get("use", "sig") == "sig"
-        and one.get("alg", algorithm) == algorithm
-        and (key_id is None or one.get("kid") == key_id)
+        key
+        for key in known.keys
+        if isinstance(key, dict)
+        and key.get("kty") == family
+        and key.get("use", "sig") == "sig"
+        and key.get("alg", algorithm) == algorithm
+        and (key_id is None or key.get("kid") == key_id)
     ]
     if len(usable) != 1:  # without an id, only a single key is beyond doubt
         return None

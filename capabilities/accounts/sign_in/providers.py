@@ -122,7 +122,7 @@ def _provider(where: str, given: dict[str, Any]) -> Provider:
     scopes = given.get("scopes", list(_SCOPES))
     if isinstance(scopes, str):
         scopes = scopes.split()
-    if not isinstance(scopes, list) or not all(isinstance(one, str) and one for one in scopes):
+    if not isinstance(scopes, list) or not all(isinstance(scope, str) and scope for scope in scopes):
         raise ImproperlyConfigured(f"{where}.scopes has to be a list of texts.")
     claim = given.get("groupsClaim", "groups")
     if not isinstance(claim, str) or not claim:

@@ -51,16 +51,16 @@ def sessions_of(user: User) -> list[OpenSession]:
 
 def end(sessions: list[OpenSession], *, of: User, by_themselves: bool = True) -> None:
     """End sessions of a person at once."""
-    for one in sessions:
-        session_store()(one.session_key).delete()
-        one.delete()
+    for session in sessions:
+        session_store()(session.session_key).delete()
+        session.delete()
     if sessions:
         record("session.ended", of, by_themselves=by_themselves, count=len(sessions))
 
 
 def end_all(user: User, *, but: str | None = None) -> int:
     """End all sessions of a person, but for one, and return how many there were."""
-    ended = [one for one in sessions_of(user) if one.session_key != but]
+    ended = [session for session in sessions_of(user) if session.session_key != but]
     end(ended, of=user)
     return len(ended)
 

@@ -178,7 +178,7 @@ def _catch_up(listening: Listening, until: int) -> bool:
         except CursorAhead:  # restored at this moment: the next turn ends the stream
             continue
         reached = min(page.next, until)
-        _push(streams, Frames().of([one for one in page.events if one.position <= reached]))
+        _push(streams, Frames().of([event for event in page.events if event.position <= reached]))
         for stream in streams:
             stream.position = reached
         is_behind = is_behind or reached < until

@@ -84,17 +84,17 @@ def state_of(webhooks: Iterable[Webhook]) -> str:
     """
     return _digest(
         (
-            one.pk,
-            one.url,
-            one.description,
-            one.event_types,
-            one.enabled,
-            one.disabled_reason,
-            one.created_by,
-            one.failing_since,
-            one.last_success_at,
+            webhook.pk,
+            webhook.url,
+            webhook.description,
+            webhook.event_types,
+            webhook.enabled,
+            webhook.disabled_reason,
+            webhook.created_by,
+            webhook.failing_since,
+            webhook.last_success_at,
         )
-        for one in webhooks
+        for webhook in webhooks
     )
 
 

@@ -61,7 +61,9 @@ class WebhookForm(forms.Form):
         super().__init__(data, initial=began)
         self.groups = list(grouped(types()))
         known = {one for group in self.groups for one in (group.pattern, *dict(group.types))}
-        self.unknown = [one for one in (webhook.event_types if webhook else ()) if one not in known]
+        self.unknown = [
+            event_type for event_type in (webhook.event_types if webhook else ()) if event_type not in known
+        ]
         """Stored types that no application declares any more."""
         offered = [(one, one) for one in (*sorted(known), *self.unknown)]
         self.fields["event_types"].choices = offered  # type: ignore[attr-defined]

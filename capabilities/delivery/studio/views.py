@@ -39,7 +39,7 @@ class Item:
     @property
     def types(self) -> list[str]:
         """The events that it sends, in words."""
-        return [type_in_words(one) for one in self.webhook.event_types]
+        return [type_in_words(event_type) for event_type in self.webhook.event_types]
 
     @property
     def condition(self) -> Wording:

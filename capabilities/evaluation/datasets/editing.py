@@ -122,8 +122,8 @@ def list_readable(
         found = found.filter(target_type=target_type)
     if target_ids:
         either = Dataset.objects.none()
-        for one in target_ids:
-            either |= Dataset.objects.filter(contains(F("target_keys"), Value(f"\n{one}\n")))
+        for target_id in target_ids:
+            either |= Dataset.objects.filter(contains(F("target_keys"), Value(f"\n{target_id}\n")))
         found = found.filter(pk__in=either.order_by().values("pk"))
     return found
 
@@ -260,12 +260,12 @@ def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Call
         issues.append(Issue("targetType", Message("is required, if targetIds is given")))
     if issues:
         raise Invalid(issues)
-    for one in settings.get("targetIds") or [""]:  # without targets, it would be about all ids
-        by.require_covered(one)
+    for target_id in settings.get("targetIds") or [""]:  # without targets, it would be about all ids
+        by.require_covered(target_id)
     dataset.settings_json = canonical.dump(settings)
     dataset.__dict__.pop("settings", None)
     dataset.target_type = settings.get("targetType", "")
-    dataset.target_keys = "".join(f"\n{one}\n" for one in settings.get("targetIds", ()))
+    dataset.target_keys = "".join(f"\n{target_id}\n" for target_id in settings.get("targetIds", ()))
 
 
 def unknown_scorers(editor: Editor, ids: Sequence[str], by: Caller) -> Iterator[Issue]:

@@ -47,4 +47,4 @@ def _items(dataset: Dataset, version: int) -> Iterator[dict[str, Any]]:
             raise NotFound
         for revision in rows:
             named = {"id": str(revision.item_id), "externalId": revision.item.external_id}
-            yield {name: one for name, one in named.items() if one is not None} | revision.payload
+            yield {name: value for name, value in named.items() if value is not None} | revision.payload

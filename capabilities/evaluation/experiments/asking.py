@@ -103,7 +103,9 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
             raise
         detail = _without_nothing(toolMockReport=mocks.report())
         return Answer(error=Problem(error.code, str(error.message)), detail=detail)
-    calls = [{"toolName": one["toolName"], "args": one["args"]} for one in result.tool_calls]
+    calls = [
+        {"toolName": tool_call["toolName"], "args": tool_call["args"]} for tool_call in result.tool_calls
+    ]
     return Answer(
         output=result.text,
         detail={
@@ -111,7 +113,7 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
             **_without_nothing(
                 toolMockReport=mocks.report(),
                 models=list(result.models),
-                warnings=[one.message for one in result.warnings],
+                warnings=[warning.message for warning in result.warnings],
             ),
         },
         input_tokens=result.usage["inputTokens"],

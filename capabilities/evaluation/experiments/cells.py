@@ -55,7 +55,7 @@ def add_cells(
                 [
                     *[attempt, stored if is_due else None, stored],
                     *constants.values(),
-                    *[one.pk for one in experiments],
+                    *[experiment.pk for experiment in experiments],
                     *[dataset, first.dataset_version, first.dataset_version],
                     *[f"{first.pk}\n{attempt}\n", first.pk],
                 ],

@@ -70,7 +70,7 @@ def compared(here: Experiment, baseline: Experiment) -> Comparison:
     found = _CACHE.get(key)
     if found is None:
         found = _compared(here, baseline)
-        _CACHE.put(key, found, sum(_ITEM_BYTES * one.pairs for one in found.scorers) + _ITEM_BYTES)
+        _CACHE.put(key, found, sum(_ITEM_BYTES * scorer.pairs for scorer in found.scorers) + _ITEM_BYTES)
     return found
 
 
@@ -109,8 +109,10 @@ def read_run(
     """
     items = _items(experiment, cells)
     yardsticks = {
-        one.scorer_id: Yardstick.of(one.scorer_id, one.config, one.instructions, is_primary=one.is_primary)
-        for one in experiment.scorers.all()
+        scorer.scorer_id: Yardstick.of(
+            scorer.scorer_id, scorer.config, scorer.instructions, is_primary=scorer.is_primary
+        )
+        for scorer in experiment.scorers.all()
     }
     scores = _scores(experiment, cells)
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
@@ -166,7 +168,7 @@ def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[
 def _models(experiment: Experiment) -> frozenset[str]:
     with_models = contains(F("detail_json"), Value('"models"'))
     rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
-    details = (json.loads(one) for one in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
+    details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
     return frozenset(str(model) for detail in details for model in detail.get("models", ()))
 
 
@@ -217,7 +219,7 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
     if outcome == _FLAKY:
         run = read_run(experiment)
         scores = run.scores.get(run.primary or "", {})
-        return Q(item_id__in=[item_id for item_id, one in scores.items() if one.is_flaky])
+        return Q(item_id__in=[item_id for item_id, score in scores.items() if score.is_flaky])
     dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
     comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
-    return Q(item_id__in=[one.item_id for one in comparison.items if one.outcome == outcome])
+    return Q(item_id__in=[item.item_id for item in comparison.items if item.outcome == outcome])

@@ -80,7 +80,7 @@ def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estima
     cells = plan.items * attempts * runs
     found = Estimate(
         cells=cells,
-        not_scorable=dict.fromkeys((one.scorer_id for one in plan.scorers), 0),
+        not_scorable=dict.fromkeys((scorer.scorer_id for scorer in plan.scorers), 0),
         problems=list(_problems(plan)),
     )
     before = _before(plan)
@@ -121,11 +121,11 @@ def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> I
         tokens=0,
         milliseconds=0,
     )
-    for one in scorers:
-        if names_others(cell, one) or cannot_score(one.config, attempt):
-            found.not_scorable[one.scorer_id] += 1
+    for scorer in scorers:
+        if names_others(cell, scorer) or cannot_score(scorer.config, attempt):
+            found.not_scorable[scorer.scorer_id] += 1
         else:
-            yield one
+            yield scorer
 
 
 def _add_characters(
@@ -147,10 +147,10 @@ def _add_characters(
             len(plan.target.instructions or "") + asked,
             answered,
         )
-    for one in judges:
-        rubric = one.config.get("instructions", "") if one.instructions is None else one.instructions
+    for judge in judges:
+        rubric = judge.config.get("instructions", "") if judge.instructions is None else judge.instructions
         sent = len(rubric) + asked + answered + expected
-        _add(found, one.config.get("model"), sent, VERDICT_TOKENS * CHARACTERS)
+        _add(found, judge.config.get("model"), sent, VERDICT_TOKENS * CHARACTERS)
 
 
 def _add(
@@ -174,13 +174,13 @@ def _before(plan: Plan) -> dict[str, float | None]:
 
 def _problems(plan: Plan) -> Iterator[PlanProblem]:
     functions = get_framework().scorers
-    for one in plan.scorers:
-        problem = problem_of(one.config, functions, one.instructions)
+    for scorer in plan.scorers:
+        problem = problem_of(scorer.config, functions, scorer.instructions)
         if problem is not None:
-            yield PlanProblem(code=problem.code, message=problem.message, scorer_id=one.scorer_id)
-        elif one.config["type"] == JUDGE and plan.target.model and _same_model(one, plan.target.model):
+            yield PlanProblem(code=problem.code, message=problem.message, scorer_id=scorer.scorer_id)
+        elif scorer.config["type"] == JUDGE and plan.target.model and _same_model(scorer, plan.target.model):
             message = "The judge is the model that it judges."
-            yield PlanProblem(code="self_judge", message=message, scorer_id=one.scorer_id)
+            yield PlanProblem(code="self_judge", message=message, scorer_id=scorer.scorer_id)
 
 
 def _same_model(judge: ExperimentScorer, model: Mapping[str, Any]) -> bool:

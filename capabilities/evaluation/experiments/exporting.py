@@ -102,14 +102,14 @@ def _table(experiment: Experiment) -> Iterator[str]:
     own = Score.objects.filter(cell__experiment=experiment).order_by()
     others = own.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
     scorers = [*pinned, *sorted(others)]
-    header = [*_COLUMNS, *(f"{member}.{one}" for one in scorers for member in _OF_SCORER)]
+    header = [*_COLUMNS, *(f"{member}.{scorer}" for scorer in scorers for member in _OF_SCORER)]
     yield from lines(header, (_row(result, scorers) for result in _results(experiment)))
 
 
 def _row(result: Result, scorers: Sequence[str]) -> Iterator[str]:
-    said = {one["scorerId"]: one for one in result["scores"]}
+    said = {score["scorerId"]: score for score in result["scores"]}
     values = [result[name] for name in _COLUMNS]
-    values += [said.get(one, {}).get(member) for one in scorers for member in _OF_SCORER]
+    values += [said.get(scorer, {}).get(member) for scorer in scorers for member in _OF_SCORER]
     return ("" if value is None else cell_of(value) for value in values)
 
 
@@ -164,19 +164,19 @@ def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
         return "skipped", "The item was not run."
     if cell.state == State.ERROR:
         return "error", cell.error_message or cell.error_code
-    failed = [one for one in scores if one.error_code]
+    failed = [score for score in scores if score.error_code]
     if failed:
         return "error", _said(failed, "error_message")
-    refused = [one for one in scores if one.passed is False]
+    refused = [score for score in scores if score.passed is False]
     if refused:
         return "failure", _said(refused, "reason")
-    if any(one.passed for one in scores):
+    if any(score.passed for score in scores):
         return "", ""
     return "skipped", _said(scores, "not_scorable") or "No scorer says whether it passes."
 
 
 def _said(scores: Iterable[Any], member: str) -> str:
-    return "; ".join(f"{one.scorer_id}: {getattr(one, member) or 'does not pass'}" for one in scores)
+    return "; ".join(f"{score.scorer_id}: {getattr(score, member) or 'does not pass'}" for score in scores)
 
 
 def _plain(text: str) -> str:

@@ -179,7 +179,7 @@ def review(
         if "status" in changes:
             found.review_status = changes["status"] or ""
         if "tags" in changes:
-            found.review_tags = "".join(f"\n{one}\n" for one in changes["tags"] or ())
+            found.review_tags = "".join(f"\n{tag}\n" for tag in changes["tags"] or ())
         if "comment" in changes:
             found.review_comment = changes["comment"] or ""
         found.save(update_fields=["review_status", "review_tags", "review_comment"])

@@ -170,7 +170,7 @@ def pinned_scorers(
     else:
         named = dataset.settings.get("scorerIds")
         if named is None:
-            named = [one for one in target.scorer_ids if _exists(editor, one, by)]
+            named = [scorer_id for scorer_id in target.scorer_ids if _exists(editor, scorer_id, by)]
     found = pinned_scorers_named(editor, named, "scorerIds", by)
     ids = [one.scorer_id for one in found]
     primary = given.get("primaryScorer") or (ids[0] if ids else None)

@@ -114,7 +114,7 @@ def put_scores(
         )
         for scorer_id, version_id, outcome, more in scores
     ]
-    Score.objects.filter(cell=cell, scorer_id__in=[one.scorer_id for one in rows]).delete()
+    Score.objects.filter(cell=cell, scorer_id__in=[row.scorer_id for row in rows]).delete()
     Score.objects.bulk_create(rows)
 
 

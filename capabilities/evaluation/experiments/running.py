@@ -157,7 +157,7 @@ def stored_answer(cell: Cell) -> Answer | None:
 def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer]:
     """Return the scorers that have not scored a cell yet, or have failed."""
     known = set(cell.scores.filter(error_code="").values_list("scorer_id", flat=True))
-    return [one for one in experiment.scorers.all() if one.scorer_id not in known]
+    return [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
 
 
 def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> list[NewScore] | None:
@@ -213,10 +213,10 @@ def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewS
 def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
     outcomes = [one for _, _, one, _ in scores]
-    costs = [answer.cost, *(one.cost for one in outcomes)]
+    costs = [answer.cost, *(outcome.cost for outcome in outcomes)]
     return {
-        "input_tokens": answer.input_tokens + sum(one.input_tokens for one in outcomes),
-        "output_tokens": answer.output_tokens + sum(one.output_tokens for one in outcomes),
+        "input_tokens": answer.input_tokens + sum(outcome.input_tokens for outcome in outcomes),
+        "output_tokens": answer.output_tokens + sum(outcome.output_tokens for outcome in outcomes),
         "milliseconds": 0 if answer.is_stored else answer.milliseconds,
         "cost": sum(in_billionths(cost) for cost in costs),
         "unpriced_count": sum(cost is None for cost in costs),

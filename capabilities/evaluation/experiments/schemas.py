@@ -202,7 +202,7 @@ class ExperimentAnswer(ResponseSchema):
     agent_version: Annotated[str | None, _row_or_null("version_id")]
     target_type: Annotated[str | None, _row_or_null("target_type")]
     target_id: Annotated[str | None, _row_or_null("target_id")]
-    scorer_ids: Annotated[list[str], Source(lambda shown: [one.scorer_id for one in shown.scorers])]
+    scorer_ids: Annotated[list[str], Source(lambda shown: [scorer.scorer_id for scorer in shown.scorers])]
     name: Annotated[str | None, _row_or_null("name")]
     description: Annotated[str | None, _setting("description")]
     metadata: Annotated[JsonObject | None, _setting("metadata")]

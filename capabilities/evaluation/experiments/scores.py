@@ -80,7 +80,7 @@ def add(given: Mapping[str, Any], *, workspace: str | None = None, by: Who = APP
         return Score.objects.create(
             workspace_id=workspace_id,
             updated_at=timezone.now(),
-            more_json=canonical.dump({name: one for name, one in given.items() if name not in COLUMNS}),
+            more_json=canonical.dump({name: value for name, value in given.items() if name not in COLUMNS}),
             **{column: given[name] for name, column in COLUMNS.items() if given.get(name) is not None},
         )
 
@@ -97,7 +97,7 @@ def _of_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Score:
     if experiment.target_type and scorer is not None and scorer.config["type"] != EXTERNAL:
         raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
     before = Before.of(cell)
-    more = {name: one for name, one in given.items() if name not in COLUMNS}
+    more = {name: value for name, value in given.items() if name not in COLUMNS}
     said = outcome_of(scorer, given["score"], given.get("reason"))
     version_id = scorer.version_id if scorer else ""
     put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])

@@ -40,15 +40,15 @@ def scored(
     are left out.
     """
     attempt, functions = attempt_at(cell, output), get_framework().scorers
-    for one in scorers:
-        kind = one.config["type"]
+    for scorer in scorers:
+        kind = scorer.config["type"]
         if kind == EXTERNAL or (kind == JUDGE and not asks_models):
             continue
-        if names_others(cell, one):
+        if names_others(cell, scorer):
             outcome = Outcome(not_scorable=Unscored("The item names other scorers."))
         else:
-            outcome = score(one.config, attempt, functions, one.instructions)
-        yield one.scorer_id, one.version_id, outcome, {}
+            outcome = score(scorer.config, attempt, functions, scorer.instructions)
+        yield scorer.scorer_id, scorer.version_id, outcome, {}
 
 
 def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
@@ -60,6 +60,6 @@ def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
 def cut(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
     """Yield that an output of which only the beginning is kept cannot be scored again."""
     problem = Problem("output_cut", "Only the beginning of the output is kept; run the item again.")
-    for one in scorers:
-        if one.config["type"] != EXTERNAL:
-            yield one.scorer_id, one.version_id, Outcome(error=problem), {}
+    for scorer in scorers:
+        if scorer.config["type"] != EXTERNAL:
+            yield scorer.scorer_id, scorer.version_id, Outcome(error=problem), {}

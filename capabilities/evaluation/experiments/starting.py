@@ -210,8 +210,8 @@ def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
 def _copies(scorers: Sequence[ExperimentScorer], experiment: Experiment) -> list[ExperimentScorer]:
     names = ("scorer_id", "version_id", "config_json", "instructions", "is_primary", "position")
     return [
-        ExperimentScorer(experiment=experiment, **{name: getattr(one, name) for name in names})
-        for one in scorers
+        ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
+        for scorer in scorers
     ]
 
 

@@ -127,9 +127,9 @@ def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
 
 def published_among(scorers: Sequence[ExperimentScorer]) -> set[str]:
     """Return the ids of the scorers whose version is the published one."""
-    rows = Scorer.objects.filter(pk__in=[one.scorer_id for one in scorers]).order_by()
+    rows = Scorer.objects.filter(pk__in=[scorer.scorer_id for scorer in scorers]).order_by()
     active = {pk: str(version_id) for pk, version_id in rows.values_list("pk", "active_version_id")}
-    return {one.scorer_id for one in scorers if active.get(one.scorer_id) == one.version_id}
+    return {scorer.scorer_id for scorer in scorers if active.get(scorer.scorer_id) == scorer.version_id}
 
 
 @retry_on_conflict
@@ -151,17 +151,21 @@ def score_again(
     caller = caller_of(by)
     with changing(experiment_id, dataset_id, caller) as found:
         scorers = pinned_scorers_named(experiments.editor, scorer_ids, "scorerIds", caller)
-        ids = [one.scorer_id for one in scorers]
-        before = {one.scorer_id: one for one in found.scorers.all()}
+        ids = [scorer.scorer_id for scorer in scorers]
+        before = {scorer.scorer_id: scorer for scorer in found.scorers.all()}
         other = [
-            one for one in scorers if one.scorer_id in before and not _is_same(one, before[one.scorer_id])
+            scorer
+            for scorer in scorers
+            if scorer.scorer_id in before and not _is_same(scorer, before[scorer.scorer_id])
         ]
         drafts = {one.scorer_id for one in other} - published_among(other)
         if drafts:
             refuse_to_drop_scores(found, drafts)
         found.set({RESCORED: sorted({*found.rescored_by, *(one.scorer_id for one in other)}) or None})
         refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
-        changed = [one.scorer_id for one in scorers if not _is_same(one, before.get(one.scorer_id))]
+        changed = [
+            scorer.scorer_id for scorer in scorers if not _is_same(scorer, before.get(scorer.scorer_id))
+        ]
         found.scorers.filter(scorer_id__in=ids).delete()
         for position, one in enumerate(scorers, len(before)):
             known = before.get(one.scorer_id)

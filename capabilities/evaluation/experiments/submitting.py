@@ -67,7 +67,7 @@ def submit(
         cell.state = State.ERROR if cell.error_code else State.DONE
         sent = list(_sent_scores(experiment, given.get("scores", ())))
         known = {scorer_id for scorer_id, *_ in sent}
-        others = [one for one in experiment.scorers.all() if one.scorer_id not in known]
+        others = [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
         Score.objects.filter(cell=cell).delete()
         if cell.state == State.DONE:
             sent += scored(cell, given.get("output"), others, asks_models=False)

@@ -46,7 +46,7 @@ def summed_up(experiment: Experiment) -> list[Summary]:
     scores = Score.objects.filter(run_id=experiment.pk, cell__isnull=False).order_by()
     pinned = list(experiment.scorers.values_list("scorer_id", flat=True))
     others = scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
-    return [_of_scorer(one, scores.filter(scorer_id=one)) for one in [*pinned, *sorted(others)]]
+    return [_of_scorer(other, scores.filter(scorer_id=other)) for other in [*pinned, *sorted(others)]]
 
 
 def _of_scorer(scorer_id: str, scores: QuerySet[Score]) -> Summary:
@@ -118,7 +118,7 @@ class ShownExperiment:
     @property
     def not_scorable(self) -> int:
         """How many cells the primary scorer cannot score."""
-        primary = next((one.scorer_id for one in self.scorers if one.is_primary), None)
+        primary = next((scorer.scorer_id for scorer in self.scorers if scorer.is_primary), None)
         return sum(one["notScorable"] for one in self.summary if one["scorerId"] == primary)
 
 

@@ -355,9 +355,9 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
         for version_id in versions
     }
     overlaid_agents = {
-        one.version_id: agent_id
-        for (slug, agent_id), one in move.versions.items()
-        if slug == AGENT.slug and one.version_id is not None
+        version.version_id: agent_id
+        for (slug, agent_id), version in move.versions.items()
+        if slug == AGENT.slug and version.version_id is not None
     }
     found: dict[str, set[str]] = {}
     frontier: set[Key] = {(move.resource.kind.slug, move.resource.pk)}

@@ -44,7 +44,7 @@ class EvaluationRequired(Forbidden):
     def details(self) -> dict[str, Any]:
         """Return what each gate says that is not satisfied."""
         return {
-            "evaluation": [as_json(one) for one in self.judgements],
+            "evaluation": [as_json(judgement) for judgement in self.judgements],
             "hiddenGates": self.hidden_gates,
         }
 

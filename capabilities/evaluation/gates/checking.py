@@ -51,7 +51,7 @@ class Checked:
     @property
     def ok(self) -> bool:
         """Whether all are satisfied."""
-        return not self.hidden_gates and all(one.ok for one in self.gates)
+        return not self.hidden_gates and all(gate.ok for gate in self.gates)
 
 
 def check(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Checked:
@@ -116,10 +116,10 @@ def run(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
     asked = _requests(gates.editor, change, caller)
     for request in asked:
         caller.require(Right.SAVE, request.resource.workspace_id)
-    for one in _judgements(asked):
-        if not known_to(caller, one):
+    for judgement in _judgements(asked):
+        if not known_to(caller, judgement):
             continue
-        started += _start(experiments, one, caller)
+        started += _start(experiments, judgement, caller)
     return started
 
 

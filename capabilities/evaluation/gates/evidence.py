@@ -48,7 +48,9 @@ def scorers_that_decide(experiment: Experiment) -> set[str]:
     """
     gates = Gate.objects.filter(enabled=True, dataset=experiment.dataset_id).select_related("dataset")
     asking = [gate for gate in gates if gate.agent_id in {"", experiment.target_id}]
-    return {one for gate in asking if Present(gate).decides(experiment) for one in gate.scorer_ids}
+    return {
+        scorer_id for gate in asking if Present(gate).decides(experiment) for scorer_id in gate.scorer_ids
+    }
 
 
 def uses_of_dataset(dataset_id: UUID) -> set[Use]:
@@ -101,7 +103,11 @@ class Present:
     @cached_property
     def _published(self) -> Mapping[str, str]:
         """The published versions of the scorers that have one."""
-        return {pk: str(one.active_version_id) for pk, one in self._scorers.items() if one.active_version_id}
+        return {
+            pk: str(scorer.active_version_id)
+            for pk, scorer in self._scorers.items()
+            if scorer.active_version_id
+        }
 
     @cached_property
     def _is_purged(self) -> bool:
@@ -118,8 +124,8 @@ class Present:
         """Return the experiments that are evidence, by the agent and the digest of its configuration."""
         of_agent = {"target_id": self.gate.agent_id} if self.gate.agent_id else {}
         found: dict[tuple[str, str], list[Experiment]] = {}
-        for one in self._experiments(created_at__gte=self._oldest, **of_agent):
-            found.setdefault((one.target_id, one.target_digest), []).append(one)
+        for experiment in self._experiments(created_at__gte=self._oldest, **of_agent):
+            found.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
         return {key: self._gathered(of_one).counting for key, of_one in found.items()}
 
     def decides(self, experiment: Experiment) -> bool:
@@ -192,7 +198,7 @@ class Present:
             found = Experiment.objects.filter(dataset=dataset_id, target_type=TargetType.AGENT, **narrowed)
             rows = found.annotate(is_mixed=Exists(otherwise)).exclude(Exists(otherwise) & ~Exists(as_wanted))
             rows = rows.prefetch_related("scorers").order_by("-created_at", "pk")
-            return [one for one in rows if (context_digest(one.request_context), one.tool_policy) == wanted]
+            return [row for row in rows if (context_digest(row.request_context), row.tool_policy) == wanted]
 
         key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
         remembered: Sequence[Experiment] = self._remembered(key, read)
@@ -265,8 +271,12 @@ class Present:
 
     def _is_whole(self, experiment: Experiment) -> bool:
         """Return whether every cell has a result and a score, without an error."""
-        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
-        external = [one for one in self.gate.scorer_ids if one in pinned and _is_sent(pinned[one])]
+        pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
+        external = [
+            scorer_id
+            for scorer_id in self.gate.scorer_ids
+            if scorer_id in pinned and _is_sent(pinned[scorer_id])
+        ]
         return (
             experiment.outcome == Outcome.COMPLETE
             and experiment.done_count == experiment.cells_count

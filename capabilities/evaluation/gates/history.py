@@ -74,7 +74,7 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
     visibilities = dict(outside.values_list("uuid", "visibility"))
     changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()
     changed = changes.filter(resource_uuid__in=visibilities).values_list("detail", flat=True)
-    return all(one == Visibility.PUBLIC for one in visibilities.values()) and not any(
+    return all(visibility == Visibility.PUBLIC for visibility in visibilities.values()) and not any(
         "visibility" in detail["fields"] for detail in (changed if visibilities else ())
     )
 
@@ -182,7 +182,9 @@ class _History:
         fitting = {str(pk) for pk in versions.order_by().values_list("pk", flat=True)} if ids else set()
         spans = [one for one in own if one[0] in fitting]
         strangers = [
-            one for one in blocks if self._workspaces.get((PROMPT_BLOCK.slug, one)) != self._workspaces[key]
+            block
+            for block in blocks
+            if self._workspaces.get((PROMPT_BLOCK.slug, block)) != self._workspaces[key]
         ]
         if slug == AGENT.slug and strangers:
             spans = self._granted(spans, strangers)
@@ -202,7 +204,7 @@ class _History:
             naming.add(str(version_id))
             if identity != self._identities[PROMPT_BLOCK.slug, block]:
                 last.pop(str(version_id), None)
-        return [one for one in spans if one[0] not in naming or last.get(one[0]) == one]
+        return [span for span in spans if span[0] not in naming or last.get(span[0]) == span]
 
     def any_live(self, key: Key) -> Spans:
         """Return when any resource with an id was live."""

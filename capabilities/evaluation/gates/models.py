@@ -101,8 +101,8 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
     def asking(self, agents: Sequence[AgentLike]) -> Self:
         """Filter by the gates that are not off and may be about one of these agents."""
-        workspaces = {one.workspace_id for one in agents}
-        own = Q(agent_id__in=[one.id for one in agents]) | Q(agent_id="")
+        workspaces = {agent.workspace_id for agent in agents}
+        own = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
         return self.enabled().filter(own, workspace__in=workspaces)
 
     def naming_scorer(self, scorer_id: str) -> Self:

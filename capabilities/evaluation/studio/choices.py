@@ -81,7 +81,7 @@ def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -
     Those that are `held` are there in any case.
     """
     rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
-    named = {one.pk: str(one.latest.config["name"]) for one in rows.select_related("latest_version")}
+    named = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
     offered = {**{one: one for one in held}, **named}
     return sorted(offered.items(), key=lambda one: collation_key(one[1]))
 

@@ -127,7 +127,7 @@ def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem])
     is_single = here.attempts == baseline.attempts == 1
     ids, budget = [one.item_id for one in items], PageBudget()
     rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
-    found = {(one.experiment_id, str(one.item_id)): Result(one) for one in rows.with_revisions()}
+    found = {(row.experiment_id, str(row.item_id)): Result(row) for row in rows.with_revisions()}
     for item in items:
         sides = [found.get((one.pk, item.item_id)) for one in (baseline, here)]
         before, after = [side.output if side else "" for side in sides]

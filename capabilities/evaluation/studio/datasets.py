@@ -114,7 +114,7 @@ class SettingsPage(DatasetPage):
             "name": self.dataset.name,
             "description": held.get("description", ""),
             "scorers": self.held,
-            **{name: canonical.file_text(one) if one else "" for name, one in schemas.items()},
+            **{name: canonical.file_text(schema) if schema else "" for name, schema in schemas.items()},
         }
         return self.show(self._form(initial=initial))
 

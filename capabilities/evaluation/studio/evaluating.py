@@ -101,7 +101,7 @@ def request_of(last: Experiment, resource: VersionedResource, version_id: str) -
 
     Its baseline is the live version, unless that is what is evaluated.
     """
-    named = [(one.scorer_id, one.is_primary) for one in last.scorers.all()]
+    named = [(scorer.scorer_id, scorer.is_primary) for scorer in last.scorers.all()]
     left = set(Scorer.objects.filter(pk__in=[name for name, _ in named]).values_list("pk", flat=True))
     scorers = [name for name, _ in named if name in left]
     more = {
@@ -192,7 +192,7 @@ class Result:
 
     def _passed(self, names: Mapping[str, str]) -> str:
         [about] = summed_up([self.row])
-        primary = next((one.scorer_id for one in about.scorers if one.is_primary), None)
+        primary = next((scorer.scorer_id for scorer in about.scorers if scorer.is_primary), None)
         found = next((one for one in about.summary if one["scorerId"] == primary), None)
         if found is None or found["passRate"] is None:
             return _("Evaluated on “%(dataset)s”, without a score.") % names
@@ -278,7 +278,7 @@ class EvaluatePage(ResourcePage):
         return self.page(
             "evaluation/evaluate.html",
             title=_("Evaluate %(version)s") % {"version": reference_to(version)},
-            datasets=[(one, self._form(one, version)) for one in datasets],
+            datasets=[(dataset, self._form(dataset, version)) for dataset in datasets],
             last_id=None if last is None else last.dataset_id,
             datasets_address=address("datasets", self.workspace_id),
         )

@@ -83,7 +83,7 @@ class Line:
 
     @property
     def _words(self) -> tuple[Promise, str]:
-        passes_nothing = any(one["passRate"] == 0 for one in self.summaries)
+        passes_nothing = any(summary["passRate"] == 0 for summary in self.summaries)
         return _NO_PASS if passes_nothing else STATES[self.judgement.state]
 
     @property
@@ -103,15 +103,15 @@ class Line:
             ngettext(
                 "%(scorer)s: %(rate)s%% of %(count)s item passed",
                 "%(scorer)s: %(rate)s%% of %(count)s items passed",
-                one["n"],
+                summary["n"],
             )
             % {
-                "scorer": resource_name(SCORER.slug, one["scorerId"]),
-                "rate": round(100 * one["passRate"]),
-                "count": one["n"],
+                "scorer": resource_name(SCORER.slug, summary["scorerId"]),
+                "rate": round(100 * summary["passRate"]),
+                "count": summary["n"],
             }
-            for one in self.summaries
-            if one["passRate"] is not None
+            for summary in self.summaries
+            if summary["passRate"] is not None
         ]
 
     @property
@@ -139,7 +139,7 @@ class Line:
         """The scorers whose scores an application sends, as one text."""
         pins = self.judgement.gate.scorer_pins
         names = [resource_name(SCORER.slug, key) for key, pin in pins.items() if pin.is_external]
-        return format_html_join(", ", "{}", ((one,) for one in names))
+        return format_html_join(", ", "{}", ((name,) for name in names))
 
     @property
     def address(self) -> str:
@@ -202,7 +202,7 @@ def _panel(
     context = {
         **context,
         "lines": lines,
-        "can_run": any(one.cost for one in lines),
+        "can_run": any(line.cost for line in lines),
         "csrf_token": get_token(shown.request),
         "run_address": address("run_gates", workspace_id),
     }
@@ -232,7 +232,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     except VersioningError as error:
         problems = [translated(error.summary)]
     else:
-        problems = [one.message for one in cost.problems]
+        problems = [problem.message for problem in cost.problems]
         return Line(judgement=judgement, experiment=experiment, cost=cost_in_words(cost), problems=problems)
     return Line(judgement=judgement, experiment=experiment, problems=problems)
 
@@ -265,14 +265,14 @@ def notes(
         type="gate.bypassed",
         resource_id=target.id,
         resource_uuid=target.identity,
-        version_id__in=[one.version_id for one in versions],
+        version_id__in=[version.version_id for version in versions],
     )
     found: dict[str, list[SafeString]] = {}
-    for one in events.order_by("position"):
+    for event in events.order_by("position"):
         said = format_html(
             _("{who} published it without evidence: “{reason}”"),
-            who=person(one.actor, Place.BEGINNING),
-            reason=str(one.detail.get("reason") or ""),
+            who=person(event.actor, Place.BEGINNING),
+            reason=str(event.detail.get("reason") or ""),
         )
-        found.setdefault(one.version_id, []).append(format_html("<strong>{}</strong>", said))
+        found.setdefault(event.version_id, []).append(format_html("<strong>{}</strong>", said))
     return {version_id: list(dict.fromkeys(said)) for version_id, said in found.items()}

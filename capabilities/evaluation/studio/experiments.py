@@ -42,7 +42,7 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     finished = {(event.position, event.ordinal) for event in events if event.type == "experiment.finished"}
     rows = Experiment.objects.readable_by(caller).filter(pk__in={*ids.values()})
     rows = rows.select_related("dataset", "pair_of")
-    found = {one.public_id: one for one in rows}
+    found = {row.public_id: row for row in rows}
     names = ExperimentNames.of(found.values(), caller)
     return {
         key: NamedInEvent(
@@ -158,7 +158,7 @@ class Line:
     @property
     def primary(self) -> str | None:
         """The id of the scorer that decides."""
-        return next((one.scorer_id for one in self.shown.scorers if one.is_primary), None)
+        return next((scorer.scorer_id for scorer in self.shown.scorers if scorer.is_primary), None)
 
 
 class ExperimentsPage(DatasetPage):

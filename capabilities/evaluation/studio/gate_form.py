@@ -149,7 +149,7 @@ class GateForm(forms.Form):
     @property
     def has_errors_in_conditions(self) -> bool:
         """Whether one of these has to be corrected."""
-        return any(one.errors for one in self.conditions)
+        return any(condition.errors for condition in self.conditions)
 
     def clean_context(self) -> dict[str, Any]:
         """Return the request context; raises `ValidationError` unless it is a JSON object."""

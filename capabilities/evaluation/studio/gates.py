@@ -63,12 +63,12 @@ class Line:
     @property
     def rules(self) -> list[str]:
         """Its rules in words, with their numbers."""
-        return [in_words(one) for one in self.gate.rules]
+        return [in_words(rule) for rule in self.gate.rules]
 
     @property
     def few(self) -> FewItems | None:
         """How badly the pass rate is known that it asks for; None if well."""
-        rates = [of_rate(one["min"], self.items) for one in self.gate.rules if one["rule"] == "passRate"]
+        rates = [of_rate(rule["min"], self.items) for rule in self.gate.rules if rule["rule"] == "passRate"]
         return next(filter(None, rates), None)
 
     @property
@@ -88,7 +88,7 @@ class GatesPage(WorkspacePage):
         found = Gates.list(workspace=self.workspace.pk, by=self.caller)
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         may_write = self.may(Right.PUBLISH)
-        published = published_scorers({one for gate in page for one in gate.scorer_ids})
+        published = published_scorers({scorer_id for gate in page for scorer_id in gate.scorer_ids})
         lines = [
             Line(
                 one,
@@ -185,7 +185,8 @@ class NewGatePage(WorkspacePage):
         offer(
             form,
             dataset=[
-                (str(one.pk), items % {"name": one.name, "count": one.items_count}) for one in self.datasets
+                (str(dataset.pk), items % {"name": dataset.name, "count": dataset.items_count})
+                for dataset in self.datasets
             ],
             scorers=scorers,
             primary=[("", _("the first one")), *scorers],
@@ -272,7 +273,7 @@ class GatePage(NewGatePage):
         form = super().form(data, **more)
         del form.fields["agent"]
         if not self._is_simple:
-            rules = " + ".join(in_words(one) for one in self.gate.rules)
+            rules = " + ".join(in_words(rule) for rule in self.gate.rules)
             offer(form, rule=[(KEPT, rules), *RULES.items()])
         return form
 

@@ -110,7 +110,7 @@ class StartForm(forms.Form):
     @property
     def has_errors_in_limits(self) -> bool:
         """Whether one of these has to be corrected."""
-        return any(one.errors for one in self.limits)
+        return any(limit.errors for limit in self.limits)
 
     _LIMITS: Final = ("tokens", "minutes", "item_seconds", "errors_at_most", "tools")
 

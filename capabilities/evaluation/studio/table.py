@@ -171,7 +171,7 @@ class TablePage(DatasetPage):
 
     def _revisions(self, ids: Sequence[str]) -> dict[str, Revision]:
         rows = Revision.objects.of_version(self.dataset).filter(item__in=list(uuids(ids)))
-        return {str(one.item_id): one for one in rows}
+        return {str(row.item_id): row for row in rows}
 
     def _row(self, revision: Revision) -> Row:
         key = str(revision.item_id)
@@ -212,7 +212,7 @@ class _Given:
                 changes[name] = written.typed_cell(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
             others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
-            changes["metadata"] = {name: one for name, one in others.items() if one != []} or None
+            changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
         return changes
 
     def _item(self, key: str) -> dict[str, Any]:

@@ -110,8 +110,8 @@ class TryScorerPage(ResourcePage):
 
     def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
-        for one in rows:
-            yield str(one.item_id), clipped(written.shown(one.payload.get("input")), 80)
+        for row in rows:
+            yield str(row.item_id), clipped(written.shown(row.payload.get("input")), 80)
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")

@@ -188,7 +188,7 @@ class ReleasePage(WorkspacePage):
                 return [refused.code]
             return [one.code for one in left]
 
-        first = [one.code for one in problems]
+        first = [problem.code for problem in problems]
         refusals = overruled_by_reason(first, self.workspace.pk, self.caller, refusals_with)
         hidden = {"tag": etag_of(self.release), "do": "publish"}
         return ReasonForm(refusals=refusals, action="", hidden=hidden, error=error) if refusals else None
@@ -209,7 +209,7 @@ class ReleasePage(WorkspacePage):
     def _revert(self) -> HttpResponse:
         title = _("Revert: %(title)s") % {"title": self.release.title}
         made = Releases.current().revert(self._id, title=title, by=self.caller)
-        for message in first_of([_left_alone(one) for one in made.conflicts], MAX_MESSAGES):
+        for message in first_of([_left_alone(conflict) for conflict in made.conflicts], MAX_MESSAGES):
             self.tell(message)
         message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")
         return self.go(of_release(made.release), message)

@@ -147,7 +147,7 @@ def _versions_before(items: Sequence[ItemNow]) -> dict[str, Version]:
     """Return the versions that are replaced, by id; one query for each kind."""
     found: dict[str, Version] = {}
     for kind in KINDS:
-        ids = [one.active_before for one in items if one.kind == kind.slug and one.active_before]
+        ids = [item.active_before for item in items if item.kind == kind.slug and item.active_before]
         if ids:
             rows = kind.model.version_model.objects.defer("search_text", "excerpt").filter(pk__in=ids)
             found |= {str(row.pk): row for row in rows}

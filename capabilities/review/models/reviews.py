@@ -29,7 +29,7 @@ class ReviewQuerySet(AboutResourceQuerySet["Review"]):
 
     def open_about(self, resources: Iterable[Target]) -> Mapping[tuple[str, str, UUID], UUID]:
         """Return the ids of the open reviews of resources, by kind, id and identity; in one statement."""
-        wanted = {(one.kind, one.id, one.identity) for one in resources}
+        wanted = {(resource.kind, resource.id, resource.identity) for resource in resources}
         rows = self.open().filter(
             resource_id__in={resource_id for _, resource_id, _ in wanted},
             identity__in={identity for _, _, identity in wanted},

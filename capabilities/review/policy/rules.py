@@ -87,7 +87,9 @@ def outcome(
 ) -> Outcome:
     """Return whether a version may go live; `verdicts` are on its configuration, oldest first."""
     own = frozenset(authors)
-    latest = sorted({one.account: one for one in sorted(verdicts, key=lambda one: one.id)}.values())
+    latest = sorted(
+        {verdict.account: verdict for verdict in sorted(verdicts, key=lambda one: one.id)}.values()
+    )
     ignored = {one.id: why for one in latest if (why := _why_not(one, own)) is not None}
     counted = [one for one in latest if one.id not in ignored]
     approvals = [one for one in counted if one.verdict == APPROVE]
@@ -96,9 +98,9 @@ def outcome(
         required=required,
         was_live=was_live,
         authors=own,
-        approved_by=tuple(one.person for one in approvals),
-        changes_requested_by=tuple(one.person for one in requests),
-        counting=frozenset(one.id for one in (*approvals, *requests)),
+        approved_by=tuple(approval.person for approval in approvals),
+        changes_requested_by=tuple(request.person for request in requests),
+        counting=frozenset(approval.id for approval in (*approvals, *requests)),
         ignored=ignored,
     )
 
@@ -121,5 +123,5 @@ def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
     the pointer lets no author judge another. Deleted versions whose numbers were used again come before all
     others.
     """
-    before = max((one for one in live_numbers if one < number), default=0)
+    before = max((other for other in live_numbers if other < number), default=0)
     return (before + 1 if before else 0), number

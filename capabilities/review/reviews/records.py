@@ -241,10 +241,10 @@ def _verdicts(rows: Sequence[Review]) -> Mapping[Any, list[Verdict]]:
     by_configuration = {(*_about(row), row.digest): row.pk for row in going}
     found: defaultdict[Any, list[Verdict]] = defaultdict(list)
     known = {row.pk for row in rows}
-    for one in Verdict.objects.filter(Q(review__in=known) | on_configurations).order_by("pk"):
-        shown_in = {one.review_id, by_configuration.get((*_about(one), one.digest))}
+    for verdict in Verdict.objects.filter(Q(review__in=known) | on_configurations).order_by("pk"):
+        shown_in = {verdict.review_id, by_configuration.get((*_about(verdict), verdict.digest))}
         for review_id in shown_in & known:
-            found[review_id].append(one)
+            found[review_id].append(verdict)
     return found
 
 

@@ -25,7 +25,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     address = f"{reverse('studio:reviews')}?{QUERY}"
 
     def shown_of(records: Sequence[ReviewRecord]) -> list[ReviewLine]:
-        return [lines[one.id] for one in records[:SHOWN]]
+        return [lines[record.id] for record in records[:SHOWN]]
 
     yield TaskGroup(
         key="returned",
@@ -48,7 +48,9 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
 def _returned(line: ReviewLine) -> Task:
     """Return a review in which a reviewer requested changes, with the comment."""
     requests = [
-        one for one in line.record.verdicts if one.counts and one.verdict == VerdictValue.REQUEST_CHANGES
+        verdict
+        for verdict in line.record.verdicts
+        if verdict.counts and verdict.verdict == VerdictValue.REQUEST_CHANGES
     ]
     who = people(line.record.outcome.changes_requested_by, Place.BEGINNING)
     about = _("{who} asked for changes to version {number}")

@@ -51,7 +51,11 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
 
     Workspaces whose drafts the caller may not read are left out.
     """
-    waiting = [one for one in resources if one.waits and caller.may(Right.READ_DRAFTS, one.workspace_id)]
+    waiting = [
+        resource
+        for resource in resources
+        if resource.waits and caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    ]
     if not waiting:
         return {}
     strict = set(

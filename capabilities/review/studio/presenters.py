@@ -105,8 +105,8 @@ def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine
 def people_of(record: ReviewRecord, caller: Caller) -> list[Person]:
     """Return the people of a review: first the requested reviewers, then others who gave verdicts."""
     latest: dict[str, VerdictRecord] = {}
-    for one in record.verdicts:
-        latest[one.by] = one
+    for verdict in record.verdicts:
+        latest[verdict.by] = verdict
     names = dict.fromkeys([*record.reviewers, *latest])
     return [
         Person(
@@ -157,7 +157,7 @@ def may_decide(record: ReviewRecord, caller: Caller) -> bool:
 
 def has_decided(record: ReviewRecord, caller: Caller) -> bool:
     """Return whether a verdict of the caller counts."""
-    return any(one.account_id == caller.user_id and one.counts for one in record.verdicts)
+    return any(verdict.account_id == caller.user_id and verdict.counts for verdict in record.verdicts)
 
 
 def stuck(record: ReviewRecord) -> str:

@@ -69,7 +69,7 @@ class AskForManyPage(BulkPage):
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
         """Return the drafts with what would change; all are ticked, because nothing goes live."""
-        return [replace(one, is_chosen=True) for one in with_changes(offered, self.caller)]
+        return [replace(offer, is_chosen=True) for offer in with_changes(offered, self.caller)]
 
     def about_form(self, form: AskForm) -> dict[str, Any]:
         """Return the members who can be asked."""

@@ -39,9 +39,9 @@ def news_of(record: ReviewRecord, resource: Target, user_id: Any) -> Since | Non
 
     Returns None at their first visit, if there is no news, and while the disk is full.
     """
-    verdicts = [one for one in record.verdicts if one.account_id != user_id]
+    verdicts = [verdict for verdict in record.verdicts if verdict.account_id != user_id]
     comments = Comment.objects.about(resource).exclude(author=user_id).order_by()
-    times = [*(one.created_at for one in verdicts), comments.aggregate(at=Max("created_at"))["at"]]
+    times = [*(verdict.created_at for verdict in verdicts), comments.aggregate(at=Max("created_at"))["at"]]
     latest = max((at for at in times if at is not None), default=None)
     look = Look()
     with storage.optional():
@@ -51,7 +51,11 @@ def news_of(record: ReviewRecord, resource: Target, user_id: Any) -> Since | Non
     since = Since(
         at=look.before,
         version_id=look.version_before if look.version_before != record.version_id else "",
-        verdicts=[Person(name=one.by, verdict=one) for one in verdicts if one.created_at > look.before],
+        verdicts=[
+            Person(name=verdict.by, verdict=verdict)
+            for verdict in verdicts
+            if verdict.created_at > look.before
+        ],
         comments=comments.filter(created_at__gt=look.before).count(),
     )
     return since or None

@@ -82,7 +82,7 @@ def _is_returned(row: Review, record: ReviewRecord, caller: Caller) -> bool:
 def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
     if caller.user_id in record.outcome.authors:
         return False
-    if any(one.account_id == caller.user_id and one.counts for one in record.verdicts):
+    if any(verdict.account_id == caller.user_id and verdict.counts for verdict in record.verdicts):
         return False
     may_decide = caller.may(Right.PUBLISH, record.workspace_id)
     if caller.username in record.reviewers:

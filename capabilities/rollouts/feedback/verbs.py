@@ -128,7 +128,7 @@ def list_readable(
     by.require(Right.READ_DRAFTS, resource.workspace_id)
     narrowed = {"version_id": version_id, "name": name}
     found = Feedback.objects.filter(kind=found_kind.slug, resource_id=resource.pk)
-    return found.filter(**{field: one for field, one in narrowed.items() if one is not None})
+    return found.filter(**{field: value for field, value in narrowed.items() if value is not None})
 
 
 def summed(

@@ -80,7 +80,7 @@ class OneRollout(ResourcePage):
         is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
         arms = rollout.placed_arms
         steps = list(rollout.steps.all()) if self.may(Right.PUBLISH) else []
-        may_cancel = is_running and any(one.state == StepState.WAITING for one in steps)
+        may_cancel = is_running and any(step.state == StepState.WAITING for step in steps)
         numbers = with_versions(numbers_of(rollout, self.found.active_id, self.caller), self.found)
         return self.page(
             "experiments/rollout.html",
@@ -91,13 +91,15 @@ class OneRollout(ResourcePage):
                 "is_running": is_running,
                 "state": STATES[rollout.state],
                 **({} if is_running else self.ending(rollout)),
-                "steps": [(one, percent(one.weight), STEP_STATES[one.state]) for one in steps],
+                "steps": [(step, percent(step.weight), STEP_STATES[step.state]) for step in steps],
                 "silence": WorkerHeartbeat.objects.silence() if may_cancel else None,
                 "cancel_steps_address": of_rollout(rollout, "rollout_steps") if may_cancel else "",
-                "numbers": [(one, self.address("version", one.version_id)) for one in numbers],
-                "compared": [said for one in numbers[:-1] if (said := compared_in_words(one, numbers[-1]))],
+                "numbers": [(number, self.address("version", number.version_id)) for number in numbers],
+                "compared": [
+                    said for number in numbers[:-1] if (said := compared_in_words(number, numbers[-1]))
+                ],
                 "runs_without_key": runs_without_key(rollout) if is_running else 0,
-                "has_intervals": any(one.has_intervals for one in numbers),
+                "has_intervals": any(number.has_intervals for number in numbers),
                 "arms_in_words": arms_in_words(arms),
                 "may_change": is_running and may_publish,
                 "weights_form": WeightsForm(arms=arms) if is_running and may_publish else None,
@@ -231,7 +233,9 @@ class CompletePage(OneRollout, DifferencesPage):
     @cached_property
     def arm(self) -> Arm:
         """The arm; raises `NotFound` for an unknown name."""
-        found = next((one for one in self.rollout.placed_arms if one.name == self.arm_name), None)
+        found = next(
+            (placed_arm for placed_arm in self.rollout.placed_arms if placed_arm.name == self.arm_name), None
+        )
         if found is None:
             raise NotFound
         return found

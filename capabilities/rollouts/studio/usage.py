@@ -62,9 +62,9 @@ class UsagePage(ResourcePage):
         days = Usages.current().daily(*about, since=since, by=self.caller)
         whole: dict[datetime.date, int] = {}
         last: dict[tuple[str, str], Mapping[str, Any]] = {}
-        for one in days:
-            whole[one["day"]] = whole.get(one["day"], 0) + one["runs"]
-            last[one["version_id"], one["arm"]] = one  # the days are in order
+        for day in days:
+            whole[day["day"]] = whole.get(day["day"], 0) + day["runs"]
+            last[day["version_id"], day["arm"]] = day  # the days are in order
         names = self._key_names(one["last_key_prefix"] for one in last.values())
         active_id = (self.resource.active_id if self.resource else None) or ""
         return self.page(
@@ -92,7 +92,7 @@ class UsagePage(ResourcePage):
 
     def _key_names(self, prefixes: Iterable[str]) -> Mapping[str, str]:
         """Return the names of API keys by prefix, for their owners and the admins of the workspace."""
-        wanted = {one for one in prefixes if one}
+        wanted = {prefix for prefix in prefixes if prefix}
         if not wanted:
             return {}
         found = ApiKey.objects.filter(prefix__in=wanted)

@@ -125,7 +125,7 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
     for kind in KINDS:
         ids: dict[Counted, UUID] = {}
         rows = model_of(kind).version_model.objects.order_by()
-        of_kind = [one for one in counts if one.kind == kind.slug]
+        of_kind = [count for count in counts if count.kind == kind.slug]
         for one in of_kind:
             try:
                 ids[one] = uuid_of(one.version_id)

@@ -193,7 +193,10 @@ def _in_arm_until(resource: VersionedResource, version_id: str, arm: str) -> dat
     ends = [
         rollout.ended_at or timezone.now()
         for rollout in rollouts
-        if any((one.name, one.version_id) == (arm, version_id) for one in rollout.placed_arms)
+        if any(
+            (placed_arm.name, placed_arm.version_id) == (arm, version_id)
+            for placed_arm in rollout.placed_arms
+        )
     ]
     return max(ends, default=None)
 
@@ -205,7 +208,7 @@ def _active_until(
     if version_id == resource.active_id:
         return timezone.now()
     periods = live_periods(log, resource, by=by).by_version.get(version_id, ())
-    return max((one.until for one in periods if one.until is not None), default=None)
+    return max((period.until for period in periods if period.until is not None), default=None)
 
 
 def is_defined_in_code(kind: str, resource_id: str) -> bool:

@@ -128,7 +128,7 @@ def _events(workspace_id: str | None, period: Period, caller: Caller) -> list[Ev
 
 def _without(events: Iterable[Event], schedules: Iterable[Schedule]) -> list[Event]:
     """Leave out events that a schedule's entry already shows."""
-    done = [one for one in schedules if one.state == State.DONE]
+    done = [schedule for schedule in schedules if schedule.state == State.DONE]
     ids, releases = {str(one.pk) for one in done}, {str(one.release_id) for one in done if one.release_id}
     return [
         event
@@ -214,8 +214,8 @@ def _what(event: Event) -> str:
 def by_day(entries: Iterable[Entry]) -> dict[datetime.date, list[Entry]]:
     """Return entries by day, in their order."""
     found: dict[datetime.date, list[Entry]] = {}
-    for one in entries:
-        found.setdefault(one.day, []).append(one)
+    for entry in entries:
+        found.setdefault(entry.day, []).append(entry)
     return found
 
 

@@ -93,17 +93,21 @@ class _Subjects:
         """Return the subjects of schedules."""
         resources = {}
         for slug, kind in KINDS_BY_SLUG.items():
-            ids = sorted({one.resource_id for one in schedules if one.kind == slug})
+            ids = sorted({schedule.resource_id for schedule in schedules if schedule.kind == slug})
             for resource, entry in kind.catalog(caller).some(ids) if ids else ():
                 resources[slug, resource.pk] = resource, shortened(entry.name or resource.pk)
-        named = {one.release_id for one in schedules if one.release_id is not None}
+        named = {schedule.release_id for schedule in schedules if schedule.release_id is not None}
         releases = Release.objects.readable_by(caller).in_bulk(named) if named else {}
         return cls(schedules=schedules, resources=resources, releases=releases)
 
     @property
     def unresolved(self) -> list[Schedule]:
         """The failed schedules whose subject is still not as they were to make it."""
-        return [one for one in self.schedules if one.executed_at is not None and not self._is_resolved(one)]
+        return [
+            schedule
+            for schedule in self.schedules
+            if schedule.executed_at is not None and not self._is_resolved(schedule)
+        ]
 
     def _is_resolved(self, schedule: Schedule) -> bool:
         if schedule.release_id is not None:

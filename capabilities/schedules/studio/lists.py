@@ -27,7 +27,7 @@ def list_notes(
         first = found.get(resource_id, schedule)
         if resources[resource_id] == schedule.workspace_id and schedule.run_at <= first.run_at:
             found[resource_id] = schedule
-    return {resource_id: [_chip(kind, resource_id, one)] for resource_id, one in found.items()}
+    return {resource_id: [_chip(kind, resource_id, value)] for resource_id, value in found.items()}
 
 
 def _of_resources(
@@ -37,7 +37,7 @@ def _of_resources(
     own = waiting.filter(kind=kind.slug, resource_id__in=list(ids))
     items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(ids)).order_by()
     of_releases = waiting.of_releases().filter(release_id__in=items.values("release"))
-    together = {one.release_id: one for one in of_releases.order_by("-run_at")}
+    together = {release.release_id: release for release in of_releases.order_by("-run_at")}
     pairs = items.filter(release__in=together).values_list("resource_id", "release") if together else ()
     return [
         *((one.resource_id, one) for one in own),

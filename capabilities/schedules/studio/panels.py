@@ -134,17 +134,17 @@ def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     """Return the schedules of items of a draft release on their own, which fail once it is published."""
     found = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
     rows = list(found[:MAX_SHOWN])
-    names = names_of([(one.kind, one.resource_id) for one in rows], shown.caller)
+    names = names_of([(row.kind, row.resource_id) for row in rows], shown.caller)
     return [
         Line(
-            schedule=one,
+            schedule=row,
             sentence=format_html(
-                "{}: {}", names.get((one.kind, one.resource_id), one.resource_id), will_happen(one)
+                "{}: {}", names.get((row.kind, row.resource_id), row.resource_id), will_happen(row)
             ),
             warnings=[_("If this release goes live first, this schedule fails.")],
             can_change=may_publish,
         )
-        for one in rows
+        for row in rows
     ]
 
 
@@ -174,7 +174,7 @@ def notes_of(schedule: Schedule) -> list[str]:
         notes.append(_("This ends what goes live at the time above."))
     if schedule.force:
         notes.append(_("It happens even if another version is live by then."))
-    return [one for one in notes if one]
+    return [note for note in notes if note]
 
 
 def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:

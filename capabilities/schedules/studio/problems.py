@@ -50,7 +50,7 @@ def reasons_against(schedule: Schedule) -> list[SafeString]:
     Sentences about unexpected live versions contain what to do; the others have a link. If there are too
     many, the rest is on the page of the release.
     """
-    sentences = [_sentence(schedule, one) for one in schedule.problems[:MAX_SHOWN]]
+    sentences = [_sentence(schedule, problem) for problem in schedule.problems[:MAX_SHOWN]]
     more = len(schedule.problems) - len(sentences)
     if more:
         message = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
@@ -105,7 +105,7 @@ def _something_else(schedule: Schedule) -> str:
 
 
 def _blocks(blocks: Sequence[str]) -> str:
-    names = [resource_name(PROMPT_BLOCK.slug, one) for one in blocks[:MAX_NAMED]]
+    names = [resource_name(PROMPT_BLOCK.slug, block) for block in blocks[:MAX_NAMED]]
     named = ", ".join(names) + (", …" if len(blocks) > MAX_NAMED else "")
     message = ngettext(
         "The prompt block %(blocks)s is not published.",

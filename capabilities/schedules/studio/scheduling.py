@@ -216,4 +216,4 @@ def _confirmation(schedule: Schedule) -> tuple[str, int]:
     judged([schedule])
     level = messages.WARNING if schedule.problems else messages.SUCCESS
     sentences = [will_happen(schedule), twice(schedule), *warnings_of(schedule)]
-    return format_html_join(" ", "{}", ([one] for one in sentences if one)), level
+    return format_html_join(" ", "{}", ([sentence] for sentence in sentences if sentence)), level

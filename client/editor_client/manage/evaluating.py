@@ -102,9 +102,9 @@ def _dataset(name: str) -> Steps:
     page = 0
     while True:
         found: DatasetPage = yield listing("/datasets", DatasetPage, {"page": page, "per_page": AT_ONCE})
-        for one in found.datasets:
-            if name in {one.name, one.id}:
-                return one
+        for dataset in found.datasets:
+            if name in {dataset.name, dataset.id}:
+                return dataset
         if not found.has_more:
             raise NotFound(f"There is no dataset {name!r} that the key may read.")
         page += 1
@@ -114,9 +114,9 @@ def _newest(dataset_id: str, name: str) -> Steps:
     path = f"/datasets/{dataset_id}/experiments"
     found: ExperimentPage = yield listing(path, ExperimentPage, {"per_page": AT_ONCE})
     same = (
-        one.id
-        for one in found.experiments
-        if one.name == name and one.target_type is None and one.outcome == "complete"
+        experiment.id
+        for experiment in found.experiments
+        if experiment.name == name and experiment.target_type is None and experiment.outcome == "complete"
     )
     return next(same, None)
 

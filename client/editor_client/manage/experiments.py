@@ -127,7 +127,7 @@ class Comparison(Result):
     @property
     def primary(self) -> ComparedScorer | None:
         """What the primary scorer says."""
-        return next((one for one in self.scorers if one.primary), None)
+        return next((scorer for scorer in self.scorers if scorer.primary), None)
 
 
 class NewExperiment(TypedDict, total=False):

@@ -99,4 +99,4 @@ class GateMethods(Driver):
 def _body(fields: GateChanges) -> dict[str, Any]:
     given: Mapping[str, Any] = fields
     lists = {"scorer_ids", "rules"}
-    return with_json_names({name: list(one) if name in lists else one for name, one in given.items()})
+    return with_json_names({name: list(value) if name in lists else value for name, value in given.items()})

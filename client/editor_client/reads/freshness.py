@@ -71,7 +71,7 @@ class Freshness:
         now, asked = self._clock(), entry.ticket.number
         if now >= self._until or asked <= self._all or now - entry.ticket.time >= TRUSTED_SECONDS:
             return False
-        return all(changed.get(one, -1) < asked for one in entry.concerns)
+        return all(changed.get(concern, -1) < asked for concern in entry.concerns)
 
     def _outdate_all(self) -> None:
         self._all = self._number()

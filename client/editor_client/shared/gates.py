@@ -75,7 +75,7 @@ def gathered_evidence(
     the `wanted` attempts together: running it again adds attempts, and replaces none. The results of those
     that were stopped count beside them, so that stopping one in time drops no failure either.
     """
-    fitting = [one for one in experiments if is_present(one)]
+    fitting = [experiment for experiment in experiments if is_present(experiment)]
     whole = [one for one in fitting if is_whole(one)]
     if whole and sum(map(attempts, whole)) >= wanted:
         return Evidence(whole[0], None, [one for one in fitting if one in whole or not is_running(one)])
@@ -159,7 +159,7 @@ def _all_pass(rule: Rule, here: Run) -> Answer:
     """Return whether every item, or every one with the tag, passes in every attempt."""
     scored = here.scores.get(rule.get("scorerId") or here.primary or "", {})
     tag = rule.get("tag")
-    asked = [one for item_id, one in scored.items() if tag is None or tag in here.tags.get(item_id, ())]
+    asked = [value for item_id, value in scored.items() if tag is None or tag in here.tags.get(item_id, ())]
     if not asked or not all(one.passed for one in asked):
         return Answer.UNDECIDABLE
     return _answer(found=all(all(one.passed) for one in asked))

@@ -102,7 +102,7 @@ class Run:
     @property
     def primary(self) -> str | None:
         """The id of the primary scorer; None without scorers."""
-        primary = (one.scorer_id for one in self.yardsticks.values() if one.is_primary)
+        primary = (yardstick.scorer_id for yardstick in self.yardsticks.values() if yardstick.is_primary)
         return next(primary, next(iter(self.yardsticks), None))
 
 
@@ -206,7 +206,7 @@ class Comparison:
     @property
     def primary(self) -> ComparedScorer | None:
         """What the primary scorer says."""
-        return next((one for one in self.scorers if one.primary), None)
+        return next((scorer for scorer in self.scorers if scorer.primary), None)
 
     @property
     def items(self) -> Sequence[ComparedItem]:
@@ -228,7 +228,7 @@ def compare(here: Run, baseline: Run) -> Comparison:
     if primary is not None and primary not in baseline.yardsticks:
         left_out.not_scorable = len(common)
     return Comparison(
-        pairs=next((one.pairs for one in scorers if one.primary), 0),
+        pairs=next((scorer.pairs for scorer in scorers if scorer.primary), 0),
         left_out=left_out,
         not_contemporary=_are_apart(here, baseline),
         scorers=scorers,

@@ -35,9 +35,9 @@ def expanded(test: Any) -> Iterator[Any]:
     given = test.get("vars") if isinstance(test, dict) else None
     lists = (
         {
-            name: one
-            for name, one in given.items()
-            if isinstance(one, list) and one and isinstance(one[0], str)
+            name: value
+            for name, value in given.items()
+            if isinstance(value, list) and value and isinstance(value[0], str)
         }
         if isinstance(given, dict)
         else {}

@@ -108,7 +108,7 @@ def sign_flips(differences: Sequence[float], seed: str) -> float:
 
 @lru_cache(maxsize=16)
 def _sign_flips(differences: Sequence[float], seed: str) -> float:
-    sizes = [abs(one) for one in differences if one]
+    sizes = [abs(difference) for difference in differences if difference]
     total = fsum(sizes)
     # Sums of the same numbers in another order differ in their last digits.
     extreme = abs(fsum(differences)) - 1e-9 * total

@@ -48,5 +48,5 @@ def tags_of(metadata: Mapping[str, Any]) -> list[str]:
     if not isinstance(listed, list):
         return []
     texts = (unicodedata.normalize("NFC", one) for one in listed if isinstance(one, str))
-    found = (one for one in texts if problem(one) is None)
+    found = (text for text in texts if problem(text) is None)
     return list(dict.fromkeys(found))[:MAX_TAGS]

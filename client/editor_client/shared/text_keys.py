@@ -59,6 +59,6 @@ def _sorted_first(letters: str) -> str:
     if letters.isalnum():
         return letters
     return "".join(
-        one if one.isalnum() or unicodedata.category(one)[0] == "M" else _BEFORE_LETTERS + one
-        for one in letters
+        letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else _BEFORE_LETTERS + letter
+        for letter in letters
     )

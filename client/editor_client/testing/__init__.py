@@ -66,7 +66,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def _response(self, request: httpx2.Request, content: bytes) -> httpx2.Response:
         # That of the application's client, which may be httpx.
-        library = next(one for one in http_libraries() if isinstance(request, one.Request))
+        library = next(library for library in http_libraries() if isinstance(request, library.Request))
         if self.is_down:
             raise library.ConnectError("the editor is down", request=request)
         response: type[httpx2.Response] = library.Response

@@ -236,7 +236,7 @@ def _select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, J
 def _arms_of(rollout: Body) -> list[Arm]:
     """Return the arms of a rollout; raises `Invalid` for invalid names and weights."""
     arms = rollout["arms"]
-    return placed([Arm(name=one["name"], version_id=one["versionId"], weight=one["weight"]) for one in arms])
+    return placed([Arm(name=arm["name"], version_id=arm["versionId"], weight=arm["weight"]) for arm in arms])
 
 
 def _parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
@@ -320,8 +320,10 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
     arms: Json = {}
     served = editor.served[run_id] = dict[tuple[str, str], tuple[str | None, str | None]]()
     for kind, resources in {**own, "promptBlock": agent["blocks"]}.items():
-        arms[f"{kind}s"] = {one["id"]: one["rollout"] for one in resources if one["rollout"]}
-        for one in (one for one in resources if one["shown"]):
+        arms[f"{kind}s"] = {
+            resource["id"]: resource["rollout"] for resource in resources if resource["rollout"]
+        }
+        for one in (resource for resource in resources if resource["shown"]):
             version_id, arm = one["versionId"], (one["rollout"] or {}).get("arm")
             served[kind, one["id"]] = (version_id, arm)
             editor.count(editor.find(kind, one["id"]), version_id, arm, {"runs": 1})
@@ -358,7 +360,9 @@ def _messages(body: Body) -> list[Json]:
     messages = [messages] if isinstance(messages, str | dict) else messages
     if not isinstance(messages, list) or not messages:
         raise Invalid.field("messages", "is required" if messages is None else "must not be empty")
-    return [{"role": "user", "content": one} if isinstance(one, str) else one for one in messages]
+    return [
+        {"role": "user", "content": message} if isinstance(message, str) else message for message in messages
+    ]
 
 
 # Rollouts, usage and feedback

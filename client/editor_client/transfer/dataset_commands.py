@@ -100,7 +100,9 @@ def named(client: Client, name: str, workspace: str | None = None) -> DatasetRec
     if workspace is not None:
         filters["workspace_id"] = workspace
     found = [
-        one for one in client.iter_datasets(**filters) if one.name == composed_name(name) or one.id == name
+        dataset
+        for dataset in client.iter_datasets(**filters)
+        if dataset.name == composed_name(name) or dataset.id == name
     ]
     if len(found) > 1:
         ids = ", ".join(f"{one.id} in {one.workspace_id}" for one in found)

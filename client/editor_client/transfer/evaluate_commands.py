@@ -96,7 +96,7 @@ def _attempts(text: str) -> int:
 
 def _rules(text: str) -> Sequence[str]:
     rules = [one for one in text.split(",") if one]
-    unknown = [one for one in rules if one not in RULES]
+    unknown = [rule for rule in rules if rule not in RULES]
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown rule {unknown[0]!r}; there are {', '.join(RULES)}")
     return rules
@@ -235,7 +235,7 @@ def judge(
             failed.append(f"It is worse: {_said(primary.wins, primary.losses, primary.difference)}.")
         elif primary.verdict == "tooFew":
             unjudged.append("There are too few items to compare.")
-    must = [(_asked(one), _passes(one, primary)) for one in results if _is_must(one)]
+    must = [(_asked(result), _passes(result, primary)) for result in results if _is_must(result)]
     if "must" in fail_on:
         lost = sorted({asked for asked, passes in must if passes is False})
         unknown = sorted({asked for asked, passes in must if passes is None})
@@ -272,8 +272,8 @@ def _passes(result: ResultRecord, primary: Any) -> bool | None:
     """Return whether an answer passes by the primary scorer, or without one by all; None without a score."""
     if result.error is not None:
         return False
-    scores = [one for one in result.scores if primary is None or one["scorerId"] == primary.scorer_id]
-    said = [one.get("passed") for one in scores]
+    scores = [score for score in result.scores if primary is None or score["scorerId"] == primary.scorer_id]
+    said = [score.get("passed") for score in scores]
     return False if False in said else None if not said or None in said else True
 
 
@@ -295,15 +295,15 @@ def markdown(
     if comparison is not None:
         lines += ["", "| scorer | won | lost | tied | difference | verdict |", "|---|---|---|---|---|---|"]
         lines += [
-            f"| {one.scorer_id} | {one.wins} | {one.losses} | {one.ties} |"
-            f" {100 * one.difference:+.1f} points | {one.verdict} |"
-            for one in comparison.scorers
+            f"| {scorer.scorer_id} | {scorer.wins} | {scorer.losses} | {scorer.ties} |"
+            f" {100 * scorer.difference:+.1f} points | {scorer.verdict} |"
+            for scorer in comparison.scorers
         ]
         primary = comparison.primary
         if primary is not None and primary.detectable is not None:
             lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
-        asked = {one.item_id: _asked(one) for one in results}
-        lost = [one.item_id for one in comparison.items_ if one.outcome == "loss"]
+        asked = {result.item_id: _asked(result) for result in results}
+        lost = [item.item_id for item in comparison.items_ if item.outcome == "loss"]
         if lost:
             lines += ["", "Lost, worst first:", "", *(f"- {asked.get(one, one)}" for one in lost[:MAX_LOST])]
         if len(lost) > MAX_LOST:

@@ -69,7 +69,7 @@ class Folder:
         try:
             state = json.loads((root / STATE).read_text(encoding="utf-8-sig"))
             if state["server"] == server:
-                folder.agreed = {_place(name): Agreement(**one) for name, one in state["files"].items()}
+                folder.agreed = {_place(name): Agreement(**file) for name, file in state["files"].items()}
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, KeyError) as error:

@@ -139,8 +139,11 @@ def _apply(client: Client, given: argparse.Namespace) -> int:
 
 def _print_plan(plan: Mapping[str, Any]) -> None:
     """Print what would be made, a line for each resource and dataset, and every loss."""
-    named = [(one, f"{one['kind']} {shown(one['id'])}") for one in plan["resources"]]
-    named += [(one, f"dataset {shown(one['name'])}, {len(one['items'])} items") for one in plan["datasets"]]
+    named = [(resource, f"{resource['kind']} {shown(resource['id'])}") for resource in plan["resources"]]
+    named += [
+        (dataset, f"dataset {shown(dataset['name'])}, {len(dataset['items'])} items")
+        for dataset in plan["datasets"]
+    ]
     for action, name in named:
         reason = f": {action['reason']}" if "reason" in action else ""
         sys.stdout.write(f"{action['action']}: {name}{reason}\n")

@@ -198,7 +198,7 @@ class EditorSchema(AutoSchema):
         success = 201 if self.action in view.created else 202 if self.action in view.accepted else 200
         if self.action in self.editor_view.answers:
             media_types = self.editor_view.answers[self.action]
-            return {(200, one): str for one in media_types} | self._error_responses()
+            return {(200, media_type): str for media_type in media_types} | self._error_responses()
         answer = self.editor_view.responses.get(self.action)
         if answer is None:
             return self._error_responses()

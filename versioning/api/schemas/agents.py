@@ -77,9 +77,11 @@ class _StoredBlock(NamedTuple):
 
 def _stored_blocks(agent: ResolvedAgent) -> list[_StoredBlock]:
     return [
-        _StoredBlock(one.id, one.version_id, one.shown, one.reason, agent.block_outcomes.get(one.id))
-        for one in agent.blocks
-        if one.id is not None
+        _StoredBlock(
+            block.id, block.version_id, block.shown, block.reason, agent.block_outcomes.get(block.id)
+        )
+        for block in agent.blocks
+        if block.id is not None
     ]
 
 

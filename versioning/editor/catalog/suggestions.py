@@ -72,7 +72,7 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
 def _stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
     rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
     entries = [entry_of(row, None, catalog.caller) for row in rows[:limit]]
-    return [_of(one) for one in entries]
+    return [_of(entry) for entry in entries]
 
 
 def _in_code(catalog: Catalog, is_wanted: Callable[[CodeAgent], bool]) -> list[Suggestion]:

@@ -29,12 +29,12 @@ class TextSearch:
         self._catalogs = list(catalogs)
         behind = missing() if self.query.terms else None
         self._parts: list[Results] = [
-            WordResults(one, self.query, behind) for one in self._catalogs if behind is not None
+            WordResults(catalog, self.query, behind) for catalog in self._catalogs if behind is not None
         ]
         self.is_inside = not any(part.count for part in self._parts)
         """Whether the search looked inside words."""
         if self.is_inside:
-            self._parts = [InsideResults(one, self.query) for one in self._catalogs]
+            self._parts = [InsideResults(catalog, self.query) for catalog in self._catalogs]
 
     @property
     def counts(self) -> Mapping[str, int]:

@@ -62,15 +62,15 @@ def _state() -> dict[str, Any]:
             "silentSince": silence.since.isoformat() if silence and silence.since else None,
         },
         "queues": {
-            one.kind: {
-                "due": one.due,
-                "leased": one.leased,
-                "later": one.later,
-                "oldestSeconds": round(one.oldest_seconds),
+            backlog.kind: {
+                "due": backlog.due,
+                "leased": backlog.leased,
+                "later": backlog.later,
+                "oldestSeconds": round(backlog.oldest_seconds),
             }
-            for one in backlogs()
+            for backlog in backlogs()
         },
-        "fallbacks": len([one for one in settings.SECRET_KEY_FALLBACKS if one]),
+        "fallbacks": len([fallback for fallback in settings.SECRET_KEY_FALLBACKS if fallback]),
         "keys": {model._meta.label: _key(model) for model in sealed_keys.sealed_keys()},
     }
 

@@ -154,7 +154,7 @@ def _changed(after: int, until: int) -> Missing | None:
 def _bytes_of(changed: Missing) -> int:
     """Return the length of the resources' texts, in both versions that a pointer may refer to."""
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
-    total = sum((Coalesce(Sum(one), 0) for one in lengths), start=Value(0))
+    total = sum((Coalesce(Sum(length), 0) for length in lengths), start=Value(0))
     found = (
         MODELS_BY_SLUG[slug]._default_manager.filter(pk__in=ids).aggregate(found=total)["found"]
         for slug, ids in changed.items()

@@ -82,7 +82,7 @@ class SecondFactorPage(StudioPage):
             problem=problem,
             codes=codes,
             factors=factors,
-            has_app=any(one.kind == Kind.TOTP for one in factors),
+            has_app=any(factor.kind == Kind.TOTP for factor in factors),
             left=recovery_codes_left(user),
             signs_in_with_password=takes_password_of(user),
             **webauthn.for_page(

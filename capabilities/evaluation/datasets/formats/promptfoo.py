@@ -161,7 +161,7 @@ def _test(item: IdentifiedItem) -> Json:
     truth = item.get("groundTruth")
     test: Json = {name: value for name, value in kept.items() if name in _DATA and is_plain_within(value)}
     if isinstance(test.get("options"), dict):
-        test["options"] = {name: one for name, one in test["options"].items() if name in _OPTIONS}
+        test["options"] = {name: option for name, option in test["options"].items() if name in _OPTIONS}
     if is_plain_within(given):
         test["vars"] = given
     else:

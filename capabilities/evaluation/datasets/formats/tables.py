@@ -131,8 +131,10 @@ def rows_in(text: str, layout: Layout) -> Iterator[Row]:
 
 def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
     """Yield the rows of a table with these columns; raises `Invalid` for two of the same."""
-    counts = Counter(one.place for one in columns if one.member != LEFT_OUT and one.place != _UNNAMED.place)
-    twice = next((one for one in columns if counts[one.place] > 1), None)
+    counts = Counter(
+        column.place for column in columns if column.member != LEFT_OUT and column.place != _UNNAMED.place
+    )
+    twice = next((column for column in columns if counts[column.place] > 1), None)
     if twice is not None:
         raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(twice.name)))
     for number, line in enumerate(table.rows, start=1):

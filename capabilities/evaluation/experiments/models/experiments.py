@@ -258,7 +258,9 @@ class Experiment(models.Model):
     def set(self, changes: Mapping[str, Any]) -> None:
         """Set members that callers set; None clears one."""
         changed = {**self.settings, **changes}
-        self.settings_json = canonical.dump({name: one for name, one in changed.items() if one is not None})
+        self.settings_json = canonical.dump(
+            {name: value for name, value in changed.items() if value is not None}
+        )
         self.__dict__.pop("settings", None)
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:

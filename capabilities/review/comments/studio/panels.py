@@ -126,7 +126,7 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
     pointers = shown.resource.pointers
     found = {one: version.config for one in wanted if pointers and (version := pointers.find(one))}
     in_rows = wanted - found.keys() if shown.resource.is_stored else ()
-    ids = [UUID(one) for one in in_rows if not one.startswith(NOT_IN_A_ROW)]
+    ids = [UUID(row) for row in in_rows if not row.startswith(NOT_IN_A_ROW)]
     rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
     return found | {version.version_id: version.config for version in rows}
 

@@ -81,7 +81,14 @@ class ShownComment:
         pieces: list[SafeString] = []
         text, end = composed(self.text), 0
         for match in MENTION.finditer(text):
-            name = next((one for one in possible_names(match[1]) if one in self.mentioned), None)
+            name = next(
+                (
+                    possible_name
+                    for possible_name in possible_names(match[1])
+                    if possible_name in self.mentioned
+                ),
+                None,
+            )
             if name is not None:
                 before, end = text[end : match.start()], match.start() + len(name) + 1
                 shown = person_name(name, Place.NAMED)
@@ -199,7 +206,7 @@ class Viewpoint:
         rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
         pointers = self.resource.pointers
         kept = {one for one in wanted if one.startswith(NOT_IN_A_ROW) and pointers and pointers.find(one)}
-        return {str(one) for one in rows} | kept
+        return {str(row) for row in rows} | kept
 
     def _thread(
         self,

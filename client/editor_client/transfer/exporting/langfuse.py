@@ -70,7 +70,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
-    config |= {SETTINGS.get(name, name): one for name, one in agent.settings.items()}
+    config |= {SETTINGS.get(name, name): setting for name, setting in agent.settings.items()}
     if agent.description:
         reader.lose("left_out", agent.id, "Left out: description.")
     if agent.cases or agent.scorers:

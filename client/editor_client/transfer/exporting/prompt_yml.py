@@ -24,7 +24,7 @@ def write(agent: Published, reader: Reader) -> str:
         value["model"] = f"{agent.model['provider']}/{agent.model['name']}"
         if more := sorted(set(agent.model) - {"provider", "name"}):
             reader.lose("model", agent.id, f"Left out of the model: {', '.join(map(shown, more))}.")
-    parameters = {_SETTINGS[name]: one for name, one in agent.settings.items() if name in _SETTINGS}
+    parameters = {_SETTINGS[name]: setting for name, setting in agent.settings.items() if name in _SETTINGS}
     if parameters:
         value["modelParameters"] = parameters
     if more := sorted(set(agent.settings) - set(_SETTINGS)):
@@ -39,7 +39,7 @@ def write(agent: Published, reader: Reader) -> str:
     value["messages"] = messages
     if rows := [row for case in agent.cases if (row := _row(case.item, reader, agent.id))]:
         value["testData"] = rows
-    found = (_evaluator(name, one, reader) for name, one in agent.scorers.items())
+    found = (_evaluator(name, scorer, reader) for name, scorer in agent.scorers.items())
     if evaluators := [one for one in found if one is not None]:
         value["evaluators"] = evaluators
     return str(yaml_files().dump(value))
@@ -48,7 +48,9 @@ def write(agent: Published, reader: Reader) -> str:
 def _row(item: Any, reader: Reader, where: str) -> dict[str, Any]:
     """Return an item as test data: its context, its input, and what is expected."""
     row = {
-        name: one for name, one in (item.request_context or {}).items() if name not in {"input", "expected"}
+        name: value
+        for name, value in (item.request_context or {}).items()
+        if name not in {"input", "expected"}
     }
     if isinstance(item.input, dict) and "messages" in item.input:
         reader.lose("input", where, "An input of several messages is left out.")
@@ -70,7 +72,7 @@ def _evaluator(scorer_id: str, scorer: Mapping[str, Any], reader: Reader) -> dic
             return {"name": name, "string": {kind: text}}
     if kind == "llm-judge" and scorer.get("model") and config.get("choices"):
         model = scorer["model"]
-        choices = [{"choice": one["label"], "score": one["score"]} for one in config["choices"]]
+        choices = [{"choice": choice["label"], "score": choice["score"]} for choice in config["choices"]]
         prompt = scorer.get("instructions") or ""
         judge = {"modelId": f"{model['provider']}/{model['name']}", "prompt": prompt, "choices": choices}
         return {"name": name, "llm": judge}

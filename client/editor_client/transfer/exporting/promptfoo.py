@@ -180,7 +180,7 @@ def _messages(agent: Published, variables: Variables, reader: Reader) -> list[di
 
 
 def _paths(agent: Published) -> set[str]:
-    contents = [one.content for one in agent.texts if not one.is_literal]
+    contents = [text.content for text in agent.texts if not text.is_literal]
     contents += [content for _, _, content in agent.messages]
     return {path for content in contents for path, _ in placeholders(content)}
 
@@ -211,8 +211,8 @@ def _provider(agent: Published, label: str, reader: Reader) -> dict[str, Any] | 
         return None
     provider = PROVIDERS.get(model["provider"], model["provider"])
     found: dict[str, Any] = {"id": f"{provider}:{model['name']}", "prompts": [label]}
-    config = {SETTINGS.get(name, name): one for name, one in agent.settings.items()}
-    for name in [name for name, one in config.items() if not is_plain_within(one)]:
+    config = {SETTINGS.get(name, name): setting for name, setting in agent.settings.items()}
+    for name in [name for name, value in config.items() if not is_plain_within(value)]:
         reader.lose("setting", agent.id, f"Left out, because promptfoo would run it: {shown(name)}.")
         del config[name]
     if config:
@@ -246,7 +246,9 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
     if metadata and (not is_plain_within(metadata) or WRITTEN in metadata):
         own[METADATA] = data_text(metadata)
         metadata = {}
-    scorers = [(one, agent.scorers[one]) for one in case.scorer_ids if one in agent.scorers]
+    scorers = [
+        (scorer_id, agent.scorers[scorer_id]) for scorer_id in case.scorer_ids if scorer_id in agent.scorers
+    ]
     found = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
     if asserts := [one for one in found if one is not None]:
         test["assert"] = asserts

@@ -101,7 +101,7 @@ class Reader:
         metadata = parts["metadata"] or {}
         cases = list(self._cases(agent_id))
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
-        named = dict.fromkeys([*own, *(one for case in cases for one in case.scorer_ids)])
+        named = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
         scorers = {one: found for one in named if (found := self._scorer(one, agent_id)) is not None}
         return Published(
             id=agent_id,

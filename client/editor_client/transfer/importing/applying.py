@@ -164,7 +164,7 @@ class Application:
         """Return the scorers of a dataset that could not be made, and note that it does without them."""
         named = {
             *planned["settings"].get("scorerIds", ()),
-            *(one for item in planned["items"] for one in item.get("scorerIds", ())),
+            *(scorer_id for item in planned["items"] for scorer_id in item.get("scorerIds", ())),
         }
         for one in sorted(unmade := self._unmade & named):
             about = {"kind": "dataset", "id": planned["name"]}
@@ -179,7 +179,11 @@ class Application:
         mark = f"Plan {self.plan['planDigest']}"
         workspace = self.plan["workspaceId"]
         made = next(
-            (one for one in self.client.iter_releases(workspace_id=workspace) if mark in one.description),
+            (
+                release
+                for release in self.client.iter_releases(workspace_id=workspace)
+                if mark in release.description
+            ),
             None,
         )
         if made is None:

@@ -143,7 +143,7 @@ class Collection:
             one = self.datasets[datasets]
             self.datasets[datasets] = replace(one, extra=self.fitting({**extra, **one.extra}, where))
             return
-        kinds = {one.kind for one in self.resources[resources:]}
+        kinds = {resource.kind for resource in self.resources[resources:]}
         for place in range(resources, len(self.resources)):
             made = self.resources[place]
             if made.kind == "agent" or "agent" not in kinds:

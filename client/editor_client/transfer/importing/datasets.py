@@ -85,7 +85,9 @@ def apply_dataset(
     there = find_dataset(client, planned["name"], workspace_id)
     settings: dict[str, Any] = dict(planned["settings"])
     if "scorerIds" in settings:
-        settings["scorerIds"] = [one for one in settings["scorerIds"] if one not in unmade] or None
+        settings["scorerIds"] = [
+            scorer_id for scorer_id in settings["scorerIds"] if scorer_id not in unmade
+        ] or None
     metadata = {**planned.get("metadata", {}), "origin": planned["origin"]}
     is_new = there is None
     if there is None:
@@ -172,7 +174,7 @@ def _without(item: Mapping[str, Any], unmade: Container[str] | None) -> Mapping[
     if "scorerIds" not in item:
         return item
     rest = {name: value for name, value in item.items() if name != "scorerIds"}
-    kept = [] if unmade is None else [one for one in item["scorerIds"] if one not in unmade]
+    kept = [] if unmade is None else [scorer_id for scorer_id in item["scorerIds"] if scorer_id not in unmade]
     return {**rest, "scorerIds": kept} if kept else rest
 
 

@@ -101,10 +101,12 @@ class Prompts:
     def _version(self, match: re.Match[str]) -> Mapping[str, Any] | None:
         versions = self.versions.get(match["name"], ())
         if match["by"] == "version":
-            return next((one for one in versions if str(one.get("version")) == match["which"]), None)
+            return next(
+                (version for version in versions if str(version.get("version")) == match["which"]), None
+            )
         if match["which"] == "latest":
             return versions[-1] if versions else None
-        return next((one for one in reversed(versions) if match["which"] in labels_of(one)), None)
+        return next((version for version in reversed(versions) if match["which"] in labels_of(version)), None)
 
     def _all_references(self) -> list[re.Match[str]]:
         texts = [text for found in self.versions.values() for one in found for text in _texts(one["prompt"])]
@@ -113,9 +115,9 @@ class Prompts:
     def _can_be_block(self, name: str) -> bool:
         """Return whether every version is a text without references, and one of them is published."""
         versions = self.versions.get(name, ())
-        texts = [one["prompt"] for one in versions]
+        texts = [version["prompt"] for version in versions]
         plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
-        return plain and any(PRODUCTION in labels_of(one) for one in versions)
+        return plain and any(PRODUCTION in labels_of(version) for version in versions)
 
 
 def labels_of(version: Mapping[str, Any]) -> list[str]:
@@ -126,5 +128,5 @@ def labels_of(version: Mapping[str, Any]) -> list[str]:
 
 def _texts(prompt: Any) -> list[str]:
     messages = prompt if isinstance(prompt, list) else [{"content": prompt}]
-    contents = [one.get("content") for one in messages if isinstance(one, dict)]
-    return [one for one in contents if isinstance(one, str)]
+    contents = [message.get("content") for message in messages if isinstance(message, dict)]
+    return [content for content in contents if isinstance(content, str)]

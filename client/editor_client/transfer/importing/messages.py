@@ -103,13 +103,13 @@ def _message(members: Members) -> Message:
 
 def left_of(messages: Sequence[Message]) -> dict[str, Any]:
     """Return what is left of messages, by their numbers."""
-    return {str(number): dict(one.left) for number, one in enumerate(messages, 1) if one.left}
+    return {str(number): dict(message.left) for number, message in enumerate(messages, 1) if message.left}
 
 
 def texts_of(messages: Sequence[Message]) -> list[str]:
     """Return the texts of the messages, with those that they refer to."""
-    texts = [one.text for one in messages if one.text is not None]
-    return [*texts, *(part.text for one in messages for part in one.parts)]
+    texts = [message.text for message in messages if message.text is not None]
+    return [*texts, *(part.text for message in messages for part in message.parts)]
 
 
 def chat_prompt(messages: Sequence[Message], translator: Translator, where: str) -> ChatPrompt | None:

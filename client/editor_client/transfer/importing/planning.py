@@ -52,8 +52,8 @@ def make_plan(
     judge = Judge(client, collection, workspace_id)
     resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
     actions: list[Action] = []
-    for one in resources:
-        action = _plan_resource(client, one, judge)
+    for resource in resources:
+        action = _plan_resource(client, resource, judge)
         named = {
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
@@ -63,12 +63,12 @@ def make_plan(
     datasets = [
         plan_dataset(
             client,
-            _dataset(one, prefix, collection, unmade, judge.filled_in),
+            _dataset(dataset, prefix, collection, unmade, judge.filled_in),
             collection,
             workspace_id,
             source,
         )
-        for one in collection.datasets
+        for dataset in collection.datasets
     ]
     plan = {
         "format": FORMAT,
@@ -111,15 +111,15 @@ def origin_of(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, 
 
 
 def _refuse_namesakes(collection: Collection) -> None:
-    named = Counter(f"{one.kind} {one.id}" for one in collection.resources)
-    named.update(f"dataset {one.name}" for one in collection.datasets)
+    named = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
+    named.update(f"dataset {dataset.name}" for dataset in collection.datasets)
     twice = next((name for name, count in named.items() if count > 1), None)
     if twice is not None:
         raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
 
 
 def _only_workspace(client: Client) -> str:
-    found = [one.id for one in client.me().workspaces]
+    found = [workspace.id for workspace in client.me().workspaces]
     if len(found) != 1:
         names = ", ".join(found) or "none by membership"
         raise Unreadable(f"--workspace is required: the key reaches {names}.")
@@ -127,16 +127,21 @@ def _only_workspace(client: Client) -> str:
 
 
 def _prefixed(collection: Collection, prefix: str) -> Iterable[Resource]:
-    for one in collection.resources:
-        resource_id = prefix + one.id
+    for resource in collection.resources:
+        resource_id = prefix + resource.id
         if problem := id_problem(resource_id):
             raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
-        yield Resource(**{**vars(one), "id": resource_id, "snapshots": _with_prefix(one.snapshots, prefix)})
+        yield Resource(
+            **{**vars(resource), "id": resource_id, "snapshots": _with_prefix(resource.snapshots, prefix)}
+        )
 
 
 def _with_prefix(snapshots: Sequence[Snapshot], prefix: str) -> list[Snapshot]:
     """Return the versions with the prefix in their references, too."""
-    return [Snapshot(**{**vars(one), "config": _referring(one.config, prefix)}) for one in snapshots]
+    return [
+        Snapshot(**{**vars(snapshot), "config": _referring(snapshot.config, prefix)})
+        for snapshot in snapshots
+    ]
 
 
 def _referring(config: Config, prefix: str) -> Config:
@@ -162,27 +167,30 @@ def _dataset(
         name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
         message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
         collection.lose("name", dataset.name, message)
-    for one in sorted(unmade & {prefix + one for one in _scorers_of(dataset)}):
+    for one in sorted(unmade & {prefix + scorer for scorer in _scorers_of(dataset)}):
         message = f"The scorer {shown(one)} is not made: the dataset does without it."
         collection.lose("scorer", dataset.name, message)
-    scorers = [prefix + one for one in dataset.scorer_ids]
+    scorers = [prefix + scorer_id for scorer_id in dataset.scorer_ids]
     return replace(
         dataset,
         stored_name=name,
-        scorer_ids=[one for one in scorers if one not in unmade | filled_in],
-        agent_ids=[prefix + one for one in dataset.agent_ids],
+        scorer_ids=[scorer for scorer in scorers if scorer not in unmade | filled_in],
+        agent_ids=[prefix + agent_id for agent_id in dataset.agent_ids],
         items=[_scored_with(item, prefix, unmade) for item in dataset.items],
     )
 
 
 def _scorers_of(dataset: Dataset) -> set[str]:
-    return {*dataset.scorer_ids, *(one for item in dataset.items for one in item.get("scorerIds", ()))}
+    return {
+        *dataset.scorer_ids,
+        *(scorer_id for item in dataset.items for scorer_id in item.get("scorerIds", ())),
+    }
 
 
 def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapping[str, Any]:
     if "scorerIds" not in item:
         return item
-    named = [prefix + one for one in item["scorerIds"] if prefix + one not in unmade]
+    named = [prefix + scorer_id for scorer_id in item["scorerIds"] if prefix + scorer_id not in unmade]
     rest = {name: value for name, value in item.items() if name != "scorerIds"}
     return {**rest, "scorerIds": named} if named else rest
 

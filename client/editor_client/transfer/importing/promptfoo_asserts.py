@@ -87,7 +87,9 @@ class Assertions:
                 message = f"The provider {shown(one)} is left out: no rubric uses it. metadata.import has it."
                 self.scorers.collection.lose("judge", where, message)
         return [
-            credentials.without(one, self.scorers.collection, where) for one in self._judges.values() if one
+            credentials.without(judge, self.scorers.collection, where)
+            for judge in self._judges.values()
+            if judge
         ]
 
     def _one(self, one: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:

@@ -96,24 +96,24 @@ class Scorers:
         source: Any,
     ) -> str | None:
         """Return the id of a judge; None, which is noted, if its verdicts cannot be those of one."""
-        labels = [one["label"] for one in choices]
+        labels = [choice["label"] for choice in choices]
         where = f"{self.folder}/{name}"
         if len(labels) not in CHOICES or len(set(labels)) < len(labels):
             message = "It is left out: a judge needs two to ten different verdicts."
             self.collection.lose(LEFT_OUT, where, message)
             return None
-        scores = [one["score"] for one in choices]
+        scores = [choice["score"] for choice in choices]
         low, high = min(0, *scores), max(1, *scores)
         more: Config = {} if model is None else {"model": dict(model)}
         if (low, high) != (0, 1):
             more["scoreRange"] = {"min": low, "max": high}
         text = credentials.without(instructions, self.collection, where)
-        if variables(text, "jinja2") or any(one.kind == "logic" for one in pieces(text, "jinja2")):
+        if variables(text, "jinja2") or any(piece.kind == "logic" for piece in pieces(text, "jinja2")):
             message = (
                 "A judge is shown input, answer and reference as data; its instructions are not filled in."
             )
             self.collection.lose("judge_template", where, message)
-        config: Config = {"choices": [dict(one) for one in choices]}
+        config: Config = {"choices": [dict(choice) for choice in choices]}
         return self.add(name, "llm-judge", config, source=source, instructions=text, **more)
 
 

@@ -232,7 +232,7 @@ def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
     if language == "mustache" and inside.startswith("&"):
         inside = inside[1:].strip()
     first, *others = inside.split(".")
-    is_path_there = is_name(first) and all(one and all(map(is_word, one)) for one in others)
+    is_path_there = is_name(first) and all(other and all(map(is_word, other)) for other in others)
     if is_path_there and first not in _WORDS:
         return Piece("variable", source, line, inside)
     return Piece("logic", source, line)

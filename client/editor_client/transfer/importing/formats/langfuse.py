@@ -149,7 +149,7 @@ def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
             messages = [Message(role="system", text=prompt)]
         else:
             messages = messages_from(prompt, collection, where)
-        expanded = [prompts.expanded(one, where) for one in messages]
+        expanded = [prompts.expanded(message, where) for message in messages]
         reader.add(expanded, **_about(version, where, collection))
     reader.finish(tags=_tags(prompts.versions[name]))
 
@@ -191,7 +191,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
 
 
 def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
-    found = [tag for one in versions if isinstance(one.get("tags"), list) for tag in one["tags"]]
+    found = [tag for version in versions if isinstance(version.get("tags"), list) for tag in version["tags"]]
     return tags.tags_of({tags.MEMBER: found})
 
 

@@ -211,7 +211,7 @@ class _Manifest:
         named = next((ours for theirs, ours in _ROLES.items() if kind.startswith(theirs)), None)
         self.messages.append(Message(role=named or role or "system", text=text))
         form = arguments.peek("template_format")
-        known: Language = next((one for one in _LANGUAGES if one == form), "f-string")
+        known: Language = next((language for language in _LANGUAGES if language == form), "f-string")
         if form is None or form == known:
             arguments.skip("template_format")
         languages.add(known if is_template else "none")

@@ -190,7 +190,7 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
 
 def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     labels, passing = grader.peek("labels"), grader.peek("passing_labels")
-    listed = [one for one in labels if isinstance(one, str)] if isinstance(labels, list) else []
+    listed = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
     passes = {one for one in passing if isinstance(one, str)} if isinstance(passing, list) else set()
     choices = [{"label": one, "score": int(one in passes), "passes": one in passes} for one in listed]
     where = f"{scorers.folder}/{name}"
@@ -200,6 +200,6 @@ def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     scorer_id = scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
     if scorer_id is not None:
         grader.skip("type", "name", "model", "labels", "passing_labels")
-        if not any(one.left for one in messages):
+        if not any(message.left for message in messages):
             grader.skip("input")
     return scorer_id

@@ -70,9 +70,9 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     reader.finish()
     scorers = Scorers(collection, f"{name}/scorers")
     left: dict[str, Any] = {}
-    found = [_scorer(one, scorers, left) for one in evaluators]
+    found = [_scorer(evaluator, scorers, left) for evaluator in evaluators]
     if rows:
-        used = {one for text in texts_of(messages) for one in variables(text, "curly")}
+        used = {variable for text in texts_of(messages) for variable in variables(text, "curly")}
         cases = Cases(
             collection,
             name,
@@ -91,7 +91,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
 
 
 def _without_expected(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in row.items() if key != "expected"}
+    return {key: value for key, value in row.items() if key != "expected"}
 
 
 def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
@@ -119,7 +119,7 @@ def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]
 
 
 def _string_scorer(name: str, given: Members, scorers: Scorers, where: str) -> str | None:
-    kind = next((one for one in _STRINGS if given.peek(one)), None)
+    kind = next((string for string in _STRINGS if given.peek(string)), None)
     value = None if kind is None else given.peek(kind)
     text = "{{groundTruth}}" if value == "{{expected}}" else literal(value, "curly")
     if kind is None or text is None:

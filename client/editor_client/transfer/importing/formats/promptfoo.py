@@ -76,7 +76,9 @@ class _Configuration:
         metadata = self.members.members("metadata")
         written = metadata.members(WRITTEN)
         joined = [name for name in written.listed(JOINED) if isinstance(name, str)]
-        self.titles = {name: one for name, one in written.mapping(NAMES).items() if isinstance(one, str)}
+        self.titles = {
+            name: value for name, value in written.mapping(NAMES).items() if isinstance(value, str)
+        }
         self.source = written.text(SOURCE) or self.name
         source = Tests(self.documents, self.collection, templates)
         tests = [_with_joined(test, joined) for test in source.read(self.members)]
@@ -85,7 +87,7 @@ class _Configuration:
         if tests:
             self._read_tests(tests, source, readers, given)
         unused = Members(
-            {name: one for name, one in templates.items() if name not in source.used_templates},
+            {name: template for name, template in templates.items() if name not in source.used_templates},
             self.collection,
             f"{self.name}, assertionTemplates",
         )
@@ -224,9 +226,9 @@ class _Configuration:
 
     def _running_scorers(self, items: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the scorers that items name, but for those to be filled in; the first is the primary one."""
-        scorers = (one for one in self.collection.resources if one.kind == "scorer")
-        types = {one.id: one.snapshots[-1].config["type"] for one in scorers}
-        named = dict.fromkeys(one for item in items for one in item.get("scorerIds") or ())
+        scorers = (resource for resource in self.collection.resources if resource.kind == "scorer")
+        types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
+        named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())
         running = (one for one in named if types[one] != "code")
         return sorted(running, key=lambda one: types[one] == "maxMilliseconds")
 
