@@ -37,7 +37,6 @@ class JsonLines(logging.Formatter):
     _encode = json.JSONEncoder(default=repr).encode
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         if isinstance(record, RequestRecord):
             extra = record.extra
         else:

@@ -71,7 +71,6 @@ class OpenTelemetryTracer:
     def span(
         self, name: str, attributes: Attributes, *, kind: str, caller: Headers | None
     ) -> Iterator[telemetry.Span]:
-        """Open a span."""
         # What an error says may hold a text, so only its kind is reported.
         with self._tracer.start_as_current_span(
             name,

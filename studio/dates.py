@@ -51,7 +51,6 @@ def zone_note() -> str:
 
 
 def day_of(moment: datetime.datetime) -> datetime.date:
-    """Return the day of a moment."""
     return local(moment).date()
 
 

@@ -33,7 +33,6 @@ class StudioKind(ResourceKind):
 
     @cached_property
     def model(self) -> type[VersionedResource]:
-        """The model of its resources."""
         return model_of(self)
 
     @property

@@ -33,8 +33,6 @@ class Density(models.TextChoices):
 
 
 class PreferencesQuerySet(models.QuerySet["Preferences"]):
-    """Queries for preferences."""
-
     def of(self, user_id: Any) -> Preferences:
         """Return a person's preferences; unsaved defaults if there are none."""
         found = self.filter(user_id=user_id).first()
@@ -72,8 +70,6 @@ class Preferences(models.Model):
 
 
 class SavedFilterQuerySet(models.QuerySet["SavedFilter"]):
-    """Queries for saved filters."""
-
     def of(self, user_id: Any, kind: str) -> Self:
         """Filter by person and by the slug of a kind (`agent`, `promptBlock`), ordered by name."""
         return self.filter(user_id=user_id, kind=kind).order_by(ByName("name"), "pk")
@@ -101,8 +97,6 @@ class SavedFilter(models.Model):
 
 
 class ExampleQuerySet(models.QuerySet["Example"]):
-    """Queries for examples."""
-
     def about(self, kind: str, resource_id: str, identity: UUID) -> Self:
         """Filter by resource, ordered by name."""
         found = self.filter(kind=kind, resource_id=resource_id, identity=identity)

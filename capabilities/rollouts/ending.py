@@ -42,7 +42,6 @@ def target(resource: VersionedResource) -> Target:
 
 
 def running_of(resource: VersionedResource) -> Rollout | None:
-    """Return the running rollout of a resource, if any."""
     return Rollout.objects.running().about(target(resource)).first()
 
 

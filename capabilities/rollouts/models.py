@@ -45,8 +45,6 @@ class State(models.TextChoices):
 
 
 class RolloutQuerySet(models.QuerySet["Rollout"]):
-    """Queries for rollouts."""
-
     def running(self) -> Self:
         """Filter running rollouts."""
         return self.filter(state=State.RUNNING)
@@ -127,7 +125,6 @@ class Rollout(models.Model):
 
     @property
     def placed_arms(self) -> list[Arm]:
-        """The arms."""
         return [Arm.stored(arm) for arm in self.arms]
 
     @property
@@ -175,8 +172,6 @@ class Rollout(models.Model):
 
 
 class StepState(models.TextChoices):
-    """The state of a step."""
-
     WAITING = "waiting"
     DONE = "done"
     FAILED = "failed"
@@ -185,8 +180,6 @@ class StepState(models.TextChoices):
 
 
 class StepQuerySet(models.QuerySet["RolloutStep"]):
-    """Queries for steps."""
-
     def of(self, rollout: Rollout, arms: Collection[str] | None = None) -> Self:
         """Filter by rollout, and by the names of its arms if they are given."""
         return self.filter(rollout=rollout, **({} if arms is None else {"arm__in": arms}))

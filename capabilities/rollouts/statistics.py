@@ -40,7 +40,6 @@ class Rate:
 
     @property
     def share(self) -> float:
-        """The share, from 0 to 1."""
         return self.count / self.total
 
     @property

@@ -107,5 +107,4 @@ class NamePage(StudioPage):
         return self.go(request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
 
     def show(self, form: NameForm, *, status: int = 200) -> HttpResponse:
-        """Return the page with the form."""
         return self.page("studio/accounts/name.html", title=_("Your name"), form=form, status=status)

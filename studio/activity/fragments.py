@@ -32,7 +32,6 @@ class Fragment:
 
 
 def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:
-    """Return people as a fragment."""
     return Fragment(
         ", ".join(person_name(username, place) for username in usernames), html=people(usernames, place)
     )

@@ -114,7 +114,6 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        """The workspace."""
         return {"workspace_id": self.workspace.pk}
 
     def administers(self) -> bool:
@@ -135,7 +134,6 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
 
     @property
     def scope(self) -> Mapping[str, Any]:
-        """The resource."""
         return {"resource_kind": self.kind.slug, "resource_id": self.summary.resource_id}
 
     def types(self) -> list[str]:

@@ -38,7 +38,6 @@ class LabelChosenPage(BulkPage):
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Set the label."""
         return label_chosen(
             self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
         )

@@ -69,7 +69,6 @@ class PublishChosenPage(BulkPage):
         return Wanted(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
-        """Publish them."""
         return publish_chosen(self.editor.collection, choices, by=self.caller)
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:

@@ -29,7 +29,6 @@ def show_variants(show: Callable[[Any], Shown], variants: Sequence[dict[str, Any
 def read_variants(
     read: Callable[[Input, str, Reading], Any], rows: Input, path: str, reading: Reading
 ) -> list[dict[str, Any]] | None:
-    """Return the variants, or None; `read` reads the value of each."""
     found = []
     for position, row in enumerate(rows.rows):
         below = f"{path}.{position}"

@@ -48,7 +48,6 @@ class VersionLinksPage(ResourcePage):
         return f"{self.address('compare')}?{query}"
 
     def publish_address(self, version: Snapshot) -> str:
-        """Return the address of the page that publishes a version."""
         return f"{self.address('publish')}?{urlencode({'version': version.version_id})}"
 
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:

@@ -143,7 +143,6 @@ class PreviewPage(SavedInstructionsPage):
         return self.context_form(self._shown, drafts=self.with_drafts)
 
     def preview_page(self, form: ContextForm, *, status: int = 200) -> HttpResponse:
-        """Return the page with this context."""
         preview, errors = _previewed(form, self._of_saved)
         which = {
             "wanted": self._wanted.value,

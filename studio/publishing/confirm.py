@@ -172,7 +172,6 @@ class UnpublishPage(ConfirmPage):
         )
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Unpublish."""
         self.collection.unpublish(self.resource_id, by=self.caller, expect=expect)
         return self.back("change", _("Unpublished. Nothing was deleted."))
 
@@ -184,7 +183,6 @@ class DeletePage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The title, with what is deleted."""
         if self.code_agent is not None:
             return _("Delete the override")
         return str(self.kind.words.delete)

@@ -178,7 +178,6 @@ class ResourcePage(StudioPage):
 
     @cached_property
     def workspace_id(self) -> str:
-        """The workspace of the resource."""
         return self.resource.workspace_id if self.resource else self.editor.code.workspace_id
 
     @cached_property

@@ -134,7 +134,6 @@ class FilterForm(forms.Form):
 
     @property
     def order_name(self) -> str:
-        """The name of the order."""
         return self.cleaned_data.get("order") or USUAL_ORDER
 
     @property

@@ -42,8 +42,6 @@ class InviteForm(forms.Form):
 
 
 class NewWorkspaceForm(forms.Form):
-    """A new workspace."""
-
     name = forms.CharField(label=_("Name"), help_text=_("Shown to people."))
     id = forms.CharField(
         label=_("Id"),

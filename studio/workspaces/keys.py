@@ -37,8 +37,6 @@ ACTIONS: Final = {
 
 
 class KeyForm(forms.Form):
-    """A new key."""
-
     name = forms.CharField(
         label=gettext_lazy("Name"),
         help_text=gettext_lazy("What it is for, such as the program that uses it."),

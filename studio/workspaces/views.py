@@ -81,8 +81,6 @@ class CreateWorkspacePage(AdministrationPage):
 
 
 class RenamePage(WorkspacePage):
-    """Renames the workspace."""
-
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:

@@ -147,11 +147,9 @@ class Caller:
         return self.everywhere is not None or bool(self.roles)
 
     def may(self, right: Right, workspace_id: str) -> bool:
-        """Return whether the caller has the right in the workspace."""
         return right in self.rights_in(workspace_id)
 
     def rights_in(self, workspace_id: str) -> frozenset[Right]:
-        """Return all rights that the caller has in the workspace."""
         everywhere, here = self.everywhere, self.roles.get(workspace_id)
         return _RIGHTS_WITH[everywhere] | _RIGHTS_WITH[here]
 

@@ -29,7 +29,6 @@ class BoundedCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K) -> V | None:
-        """Return the value, or None."""
         with self._lock:
             held = self._values.get(key)
             if held is None:

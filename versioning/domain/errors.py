@@ -76,7 +76,6 @@ class ResourceId(str):
     """Of its kind."""
 
     def __new__(cls, slug: str, resource_id: str) -> Self:
-        """Return the id."""
         made = super().__new__(cls, resource_id)
         made.slug = slug
         return made

@@ -93,8 +93,6 @@ _OF_KINDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventType:
-    """A type of event."""
-
     name: str
     """The second half of the type, such as `published`."""
     title: object = ""

@@ -109,8 +109,6 @@ class Agent(VersionedResource):
 
 
 class AgentLabel(VersionLabel):
-    """A label on a version of an agent."""
-
     resource = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="labels", editable=False)
     version = models.ForeignKey(
         AgentVersion, on_delete=models.DO_NOTHING, related_name="labels", db_constraint=False
@@ -124,8 +122,6 @@ class AgentLabel(VersionLabel):
 
 
 class AgentTag(Tag):
-    """A tag of an agent."""
-
     resource = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="tags", editable=False)
 
     class Meta(Tag.Meta):

@@ -25,8 +25,6 @@ class Favorited:
 
 
 class FavoriteQuerySet(models.QuerySet["Favorite"]):
-    """Queries for favorites."""
-
     def of(self, user_id: Any, kind: ResourceKind) -> Self:
         """Filter by person and kind; the application has no favorites."""
         return self.filter(user_id=user_id, kind=kind.slug) if user_id is not None else self.none()

@@ -36,7 +36,6 @@ class Follower:
 
 
 def register(follower: Follower) -> None:
-    """Register the follower."""
     require_instance(follower, Follower, by="follows")
     require_callable(follower.call, by="Follower(call=…)")
     for kind in KINDS:

@@ -92,7 +92,6 @@ def unguarded(rows: models.QuerySet[R]) -> UnguardedQuerySet[R]:
 
 
 def save_row(row: Guarded) -> None:
-    """Save a row."""
     models.Model.save(row)
 
 

@@ -28,8 +28,6 @@ _MAILED: Final = re.compile(r"ei_([0-9]{1,18})-[A-Za-z0-9_-]{43}")
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
-    """Queries for invitations."""
-
     def pending(self) -> InvitationQuerySet:
         """Return the invitations that are not accepted, expired ones included."""
         return self.filter(accepted_at=None)

@@ -35,8 +35,6 @@ class PromptBlockQuerySet(PrivateQuerySet["PromptBlock"]):
 
 
 class PromptBlock(VersionedResource):
-    """A prompt block."""
-
     # Plain foreign keys would accept a version of another block; the constraints below do not.
     active_version = models.ForeignKey(
         PromptBlockVersion,
@@ -64,8 +62,6 @@ class PromptBlock(VersionedResource):
 
 
 class PromptBlockLabel(VersionLabel):
-    """A label on a version of a prompt block."""
-
     resource = models.ForeignKey(PromptBlock, on_delete=models.CASCADE, related_name="labels", editable=False)
     version = models.ForeignKey(
         PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="labels", db_constraint=False
@@ -79,8 +75,6 @@ class PromptBlockLabel(VersionLabel):
 
 
 class PromptBlockTag(Tag):
-    """A tag of a prompt block."""
-
     resource = models.ForeignKey(PromptBlock, on_delete=models.CASCADE, related_name="tags", editable=False)
 
     class Meta(Tag.Meta):

@@ -110,17 +110,14 @@ class VersionedResource(Guarded, TwoPointers):
 
     @classproperty
     def version_model(cls) -> type[Any]:  # noqa: N805  as are the next three
-        """The model of its versions."""
         return _related(cls, "versions")
 
     @classproperty
     def label_model(cls) -> type[Any]:  # noqa: N805
-        """The model of its labels."""
         return _related(cls, "labels")
 
     @classproperty
     def tag_model(cls) -> type[Any]:  # noqa: N805
-        """The model of its tags."""
         return _related(cls, "tags")
 
     @classproperty

@@ -34,8 +34,6 @@ class Silence:
 
 
 class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
-    """The heartbeats of the workers."""
-
     def beat(self, worker: str) -> None:
         """Record that a worker is running."""
         if not self.filter(pk=worker).update(seen_at=Now()):

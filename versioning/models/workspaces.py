@@ -49,7 +49,6 @@ class WorkspaceManager(models.Manager["Workspace"]):
 
     @events.transaction()
     def rename(self, workspace: Workspace, name: str, *, by: Caller = APPLICATION) -> None:
-        """Rename a workspace."""
         before = workspace.name
         if name == before:
             return

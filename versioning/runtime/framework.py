@@ -77,7 +77,6 @@ class Framework:
 
     @property
     def editor(self) -> AgentStore | None:
-        """The editor, or None."""
         return self._catalogue.store if self._catalogue.has_editor else None
 
     def get_agent_by_id(

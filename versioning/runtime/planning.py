@@ -126,7 +126,6 @@ class _Planner:
         return frozenset(self.agents) | {agent_id for agent_id, *_ in self._found}
 
     def called(self, agent_id: str, choice: Choice | None, default: Selector | None) -> ResolvedAgent:
-        """Return the called agent."""
         if choice is not None:
             return self._serve(agent_id, choice)
         if default is not None:

@@ -117,7 +117,6 @@ class CodeOnly:
     def register(
         self, agents: Sequence[CodeAgent], tools: Collection[str], providers: Mapping[str, Any]
     ) -> None:
-        """Register the agents; there are no others."""
         self._agents = {agent.id: agent for agent in agents}
         self._providers = ProviderCatalog(own=providers)
 

@@ -224,7 +224,6 @@ class FollowedValue(Generic[T]):
         self._held: tuple[Moment, T] | None = None
 
     def get(self) -> T:
-        """Return the value."""
         if connection.in_atomic_block:
             return self._read_now()
         now, held = self._log.reached, self._held

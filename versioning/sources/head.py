@@ -55,7 +55,6 @@ class _Files:
         self.seen: dict[str, Identity | None] = {}
 
     def look_at(self, path: str) -> Identity | None:
-        """Return the identity of a file; None if there is none."""
         self.seen[path] = found = identity_of(path)
         return found
 

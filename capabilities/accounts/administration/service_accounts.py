@@ -26,8 +26,6 @@ PER_PAGE: Final = 50
 
 
 class ServiceAccountForm(forms.Form):
-    """A new service account."""
-
     username = forms.CharField(
         label=gettext_lazy("User name"),
         max_length=150,

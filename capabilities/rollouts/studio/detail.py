@@ -69,7 +69,6 @@ class OneRollout(ResourcePage):
 
     @property
     def found(self) -> VersionedResource:
-        """The resource of the rollout."""
         if self.resource is None:
             raise NotFound
         return self.resource
@@ -210,7 +209,6 @@ class StopPage(Target):
     """Stops a rollout: everyone gets the live version."""
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Stop it."""
         form = StopForm(request.POST)
         if not form.is_valid():
             return self.show(status=400, stop_form=form)

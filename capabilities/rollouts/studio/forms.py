@@ -157,7 +157,6 @@ class ShareForm(forms.Form):
         ]
 
     def arm(self, version_id: str) -> Arm:
-        """Return the arm of the form, with this version."""
         weight = int(self.cleaned_data["share"] * PER_CENT)
         return Arm(name=self.cleaned_data["name"], version_id=version_id, weight=weight)
 

@@ -72,7 +72,6 @@ class Count:
         return {name: getattr(self, name) for name in LAST}
 
     def add(self, more: Count) -> None:
-        """Add another count."""
         self.first_used_at = min(self.first_used_at, more.first_used_at)
         if more.last_used_at >= self.last_used_at:
             self.last_used_at = more.last_used_at
@@ -86,7 +85,6 @@ class Counts(dict[Counted, Count]):
     """Counts by their keys."""
 
     def add(self, more: Mapping[Counted, Count]) -> None:
-        """Add another count."""
         for counted, count in more.items():
             known = self.get(counted)
             if known is None:
