@@ -36,14 +36,12 @@ from studio.history.detail import DeleteVersionPage, DownloadPage, LabelsPage, R
 from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin, caller_of
-from studio.preview.try_page import TryPage
-from studio.preview.views import ContextPage, PreviewPage
+from studio.preview.views import ContextPage, PreviewPage, TryPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
-from studio.publishing.usage import UsagePage
-from studio.publishing.views import PublishPage
+from studio.publishing.views import PublishPage, UsagePage
 from studio.resources.create import CreatePage
 from studio.resources.duplicate import DuplicatePage
-from studio.resources.saved_filters import FiltersPage
+from studio.resources.filters import FiltersPage
 from studio.resources.views import ListPage, StarPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
@@ -133,7 +131,7 @@ class ResourceAdmin(EditorAdmin):
     def _try_run(self) -> URLPattern:
         """Return the route that streams a run: an API view, which always answers in JSON."""
         # Imported late: the API's parameters are complete only when every application is ready.
-        from studio.preview.answers import TryRun  # noqa: PLC0415
+        from studio.preview.views import TryRun  # noqa: PLC0415
 
         view = TryRun.as_view({"post": "stream"})
         return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))

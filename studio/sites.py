@@ -27,8 +27,8 @@ from django.views.decorators.cache import never_cache
 
 from studio import additions
 from studio.accounts.forms import ChangePasswordForm, with_retry_after
-from studio.accounts.login_page import LoginPage
-from studio.activity.notifications import MOST, unread
+from studio.accounts.views import LoginPage
+from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
 from studio.navigation import MAX_MAIN, Link, MainPage, Row
 from studio.permissions import EditorAdmin, caller_of, may_enter

@@ -8,21 +8,18 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from studio import extensions, site
-from studio.accounts.names import NamePage
-from studio.accounts.views import SessionPage
-from studio.activity.live import LivePage
-from studio.activity.notifications import NotificationsPage
+from studio.accounts.views import NamePage, SessionPage
+from studio.activity.live import LivePage, NotificationsPage
 from studio.activity.views import ActivityPage
 from studio.bulk.label import LabelChosenPage, TagChosenPage
 from studio.bulk.publish import PublishChosenPage
 from studio.home.views import HomePage
 from studio.preferences.stored import ScriptCatalog, translated_apps
 from studio.preferences.views import DensityPage, PreferencesPage, TourPage
-from studio.preview.answers import AnswersPage
-from studio.publishing.waiting import WaitingPage
+from studio.preview.views import AnswersPage
+from studio.publishing.drafts import WaitingPage
 from studio.search.views import SearchPage, SuggestionsPage
-from studio.workspaces.access import AccessPage
-from studio.workspaces.people import PeoplePage
+from studio.workspaces.members import AccessPage, PeoplePage
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", HomePage.as_view(), name="index"),

@@ -28,8 +28,7 @@ from capabilities.mail import conf
 from capabilities.mail.models import Mail, MailKind
 from capabilities.mail.recipients import address_field
 from studio import sign_in, site
-from studio.accounts.attempts import client_address
-from studio.accounts.forms import PasswordAlone, sentence_about_waiting
+from studio.accounts.forms import PasswordAlone, client_address, sentence_about_waiting
 from studio.error_pages import framed
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts

@@ -19,8 +19,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from studio import sign_in
-from studio.accounts.erasing import PAGE, ErasePage
 from studio.accounts.forms import PasswordAlone
+from studio.accounts.views import PAGE, ErasePage
 from studio.dates import moment_in_words, time_element
 from studio.permissions import caller_of
 from versioning.domain.access import Role

@@ -2,24 +2,146 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import math
+import secrets
 from typing import TYPE_CHECKING, Any, Final
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, SetPasswordForm
+from django.core import signing
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from studio.accounts.attempts import client_address, subjects_of
-from studio.accounts.new_passwords import ErrorsAtPassword
-from studio.accounts.views import is_invited
 from studio.permissions import may_enter
+from versioning.conf import get_editor
+from versioning.domain.errors import NotFound
+from versioning.editor import Invitations
 from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
+
+BROWSER_COOKIE: Final = "editor_browser"
+OPENED_INVITATION: Final = "studio.invitation"
+"""The session key for the digest of the invitation link that was opened last."""
+_SALT: Final = "studio.signing_in"  # never changed: existing cookies would become invalid
+_COOKIE_AGE: Final = 180 * 24 * 60 * 60
+_IPV6_NETWORK: Final = 64  # bits; the smallest network that a provider gives a customer
+
+
+def invitations() -> Invitations:
+    return get_editor().invitation
+
+
+def is_invited(request: HttpRequest, user: Any) -> bool:
+    """Return whether an invitation of this user was opened in this browser and can be accepted."""
+    try:
+        invitation = invitations().find(request.session.get(OPENED_INVITATION, ""))
+    except NotFound:
+        return False
+    return bool(invitation.username == user.get_username())
+
+
+def remember_browser(request: HttpRequest, response: HttpResponse, user: AbstractBaseUser) -> None:
+    """Set the cookie that identifies this browser for the account next time."""
+    response.set_cookie(
+        BROWSER_COOKIE,
+        signing.dumps([_account_subject(user.get_username()), secrets.token_hex(8)], salt=_SALT),
+        max_age=_COOKIE_AGE,
+        path=reverse("studio:login"),
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
+    )
+
+
+def client_address(request: HttpRequest) -> str | None:
+    """Return the address of the client (for IPv6 the network); None if it is uncertain.
+
+    Clients can send any headers, so only the header named by `EDITOR_CLIENT_ADDRESS_HEADER` is used, and of
+    several addresses in it the last one, which the proxy itself added. Behind a proxy without such a header
+    all clients would have the proxy's address, so None is returned.
+    """
+    header = settings.EDITOR_CLIENT_ADDRESS_HEADER
+    if header:
+        text = request.headers.get(header, "").rpartition(",")[2].strip()
+    elif settings.EDITOR_HTTPS:
+        return None
+    else:
+        text = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ipaddress.ip_network((address, _IPV6_NETWORK), strict=False))
+        address = address.ipv4_mapped
+    return str(address)
+
+
+def subjects_of(request: HttpRequest, name: str) -> list[str]:
+    """Return the subjects of an attempt; the first one is reset when the password is right."""
+    own = _account_subject(name)
+    browser = _known_browser(request, own)
+    if browser is not None:
+        return [browser]
+    address = client_address(request)
+    return [own, subject("address", address)] if address else [own]
+
+
+def _known_browser(request: HttpRequest, account_subject: str) -> str | None:
+    """Return the subject for the browser if it has signed in to this account before."""
+    try:
+        known, browser = signing.loads(
+            request.COOKIES.get(BROWSER_COOKIE, ""), salt=_SALT, max_age=_COOKIE_AGE
+        )
+    except (signing.BadSignature, ValueError, TypeError):
+        return None
+    return subject("browser", f"{known} {browser}") if known == account_subject else None
+
+
+def _account_subject(name: str) -> str:
+    return subject("account", get_user_model().normalize_username(name))
+
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
+
+class ErrorsAtPassword:
+    """A form of Django's with a password and its confirmation; Django shows all errors at the second one.
+
+    The first field with an error has the focus, wherever it was before.
+    """
+
+    fields: dict[str, Any]
+    errors: Any
+
+    def validate_password_for_user(self, user: User, password_field_name: str = "password2") -> None:  # noqa: S107  a field
+        """Check the password; the confirmation only has to be the same."""
+        first = password_field_name.removesuffix("2") + "1"
+        super().validate_password_for_user(user, password_field_name=first)  # type: ignore[misc]
+
+    def full_clean(self) -> None:
+        """Check the form, and let its first field with an error have the focus."""
+        super().full_clean()  # type: ignore[misc]  # of Django's forms
+        first = next((name for name in self.fields if name in self.errors), None)
+        if first is not None:
+            for field in self.fields.values():
+                field.widget.attrs.pop("autofocus", None)
+            self.fields[first].widget.attrs["autofocus"] = True
+
+
+class NewPasswordForm(ErrorsAtPassword, SetPasswordForm):  # type: ignore[type-arg]  # Django's class takes none at runtime
+    """Chooses a password for a new account."""
+
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -159,3 +281,47 @@ def sentence_about_waiting(seconds: int) -> str:
         "There were too many wrong attempts. Wait %(count)s minutes, then try again.",
         minutes,
     ) % {"count": minutes}
+
+
+TEXTS: Final = (
+    gettext_noop("Reset password"),
+    gettext_noop("Set password"),
+    gettext_noop("Set password: %s"),
+    gettext_noop("Enabled"),
+    gettext_noop("Disabled"),
+    gettext_noop("Password-based authentication"),
+    gettext_noop("Password-based authentication was disabled."),
+    gettext_noop("Disable password-based authentication"),
+    gettext_noop("Enable password-based authentication"),
+    gettext_noop("Enable password-based authentication for this user by setting a password."),
+    gettext_noop("This action will <strong>enable</strong> password-based authentication for this user."),
+    gettext_noop(
+        "Whether the user will be able to authenticate using a password or not. If disabled, they may still "
+        "be able to authenticate using other backends, such as Single Sign-On or LDAP."
+    ),
+    gettext_noop("Raw passwords are not stored, so there is no way to see the user’s password."),
+    gettext_noop("Conflicting form data submitted. Please try again."),
+    gettext_noop("In case you’ve forgotten, you are:"),
+    # Words: “Konto” for a user, “Superuser”, “Speichern”.
+    gettext_noop("Authentication and Authorization"),
+    gettext_noop("user"),
+    gettext_noop("users"),
+    gettext_noop("User"),
+    gettext_noop("superuser status"),
+    gettext_noop("Designates that this user has all permissions without explicitly assigning them."),
+    gettext_noop(
+        "Designates whether this user should be treated as active. "
+        "Unselect this instead of deleting accounts."
+    ),
+    gettext_noop("This account is inactive."),
+    gettext_noop("Enter a new password for the user <strong>%(username)s</strong>."),
+    gettext_noop("Enter the same password as before, for verification."),
+    gettext_noop("The two password fields didn’t match."),
+    gettext_noop("This password is entirely numeric."),
+    gettext_noop("Save and continue editing"),
+    gettext_noop("Save and add another"),
+    gettext_noop("Save as new"),
+    gettext_noop("Save and view"),
+    gettext_noop("Change history: %s"),
+    gettext_noop("This object doesn’t have a change history. It probably wasn’t added via this admin site."),
+)

@@ -2,37 +2,55 @@
 
 from __future__ import annotations
 
+import unicodedata
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from django.contrib.auth import authenticate
+from django import forms
+from django.contrib.admin.utils import unquote
+from django.contrib.auth import REDIRECT_FIELD_NAME, authenticate, get_user_model
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http.response import HttpResponseBase
 from django.middleware.csrf import get_token
 from django.urls import reverse
+from django.utils import translation
 from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views import View
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
+from editor_client.shared.text_keys import caseless
 
-from studio import sign_in
-from studio.accounts.new_passwords import NewPasswordForm
+from studio import sign_in, site
+from studio.accounts.forms import (
+    OPENED_INVITATION,
+    NewPasswordForm,
+    SignInForm,
+    SuperuserSignInForm,
+    invitations,
+    remember_browser,
+    with_retry_after,
+)
 from studio.error_pages import framed
+from studio.people import display_name, reserved_names
+from studio.preferences.stored import LANGUAGES
 from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import role_name
-from versioning.conf import get_editor
-from versioning.domain.access import Via
+from versioning.domain.access import Role, Via
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
-from versioning.editor import Invitations
 from versioning.models import Invitation
-from versioning.models.accounts import account, unsaved_account
+from versioning.models.accounts import account, accounts, mixes_alphabets, name_fields, unsaved_account
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-OPENED: Final = "studio.invitation"
-"""The session key for the digest of the invitation link that was opened last."""
 _TEMPLATE: Final = "studio/accounts/invited.html"
 
 
@@ -44,20 +62,12 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
     """
     digest = Invitation.objects.digest_of(token.rstrip("/"))
     try:
-        _invitations().find(digest)
+        invitations().find(digest)
     except NotFound:
-        request.session.pop(OPENED, None)
+        request.session.pop(OPENED_INVITATION, None)
     else:
-        request.session[OPENED] = digest
+        request.session[OPENED_INVITATION] = digest
     return HttpResponseRedirect(reverse("studio:versioning_workspace_accept"))
-
-
-def is_invited(request: HttpRequest, user: User) -> bool:
-    """Return whether an invitation of this user was opened in this browser and can be accepted."""
-    try:
-        return _invitations().find(request.session.get(OPENED, "")).username == user.get_username()
-    except NotFound:
-        return False
 
 
 @method_decorator([never_cache, sensitive_post_parameters()], name="dispatch")
@@ -89,7 +99,7 @@ class AcceptPage(View):
 
     def _accept(self, invitation: Invitation, user: User) -> HttpResponse:
         try:
-            _invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
+            invitations().accept(invitation.digest, by=user, via=Via.STUDIO)
         except Forbidden:
             return self._show(invitation, status=403)
         return self._done()
@@ -101,21 +111,21 @@ class AcceptPage(View):
             return self._show(invitation, form, status=400)
         password = form.cleaned_data["new_password1"]
         try:
-            _invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
+            invitations().accept_with_new_account(invitation.digest, password, via=Via.STUDIO)
         except (IdTaken, Invalid) as error:
             form.add_error(None, translated(error.message))
             return self._show(invitation, form, status=409)
-        self.request.session.pop(OPENED, None)
+        self.request.session.pop(OPENED_INVITATION, None)
         user = authenticate(self.request, username=invitation.username, password=password)
         home = reverse("studio:index")
         return HttpResponseRedirect(home) if user is None else sign_in.with_password(self.request, user, home)
 
     def _done(self) -> HttpResponse:
-        self.request.session.pop(OPENED, None)
+        self.request.session.pop(OPENED_INVITATION, None)
         return HttpResponseRedirect(reverse("studio:index"))
 
     def _opened(self) -> Invitation:
-        return _invitations().find(self.request.session.get(OPENED, ""))
+        return invitations().find(self.request.session.get(OPENED_INVITATION, ""))
 
     def _show(
         self, invitation: Invitation, form: NewPasswordForm | None = None, *, status: int = 200
@@ -141,10 +151,6 @@ class AcceptPage(View):
         return framed(self.request, _TEMPLATE, title=title, status=status, **context)
 
 
-def _invitations() -> Invitations:
-    return get_editor().invitation
-
-
 class SessionPage(StudioPage):
     """The signed-in account, its name, and the CSRF token for its forms."""
 
@@ -154,3 +160,220 @@ class SessionPage(StudioPage):
         """Answer in JSON: `{"person": 7, "name": "…", "token": "…"}`; without a session, redirect."""
         person = {"person": request.user.pk, "name": request.user.get_username()}
         return JsonResponse({**person, "token": get_token(request)})
+
+
+class LoginPage(LoginView):
+    """The form for passwords, and links to other ways of signing in."""
+
+    authentication_form = SignInForm
+    template_name = "studio/accounts/login.html"
+    http_method_names = ["get", "post", "head"]
+    for_superusers = False
+    """Whether it is the door that stays open for superusers where passwords are not taken otherwise."""
+
+    @classmethod
+    def shown(
+        cls, request: HttpRequest, *, title: str, for_superusers: bool = False, **context: Any
+    ) -> HttpResponseBase:
+        """Return the page, or go home if the person is signed in."""
+        if request.method == "GET" and site.has_permission(request):
+            return HttpResponseRedirect(reverse("studio:index"))
+        context = {
+            **site.each_context(request),
+            "title": title,
+            "app_path": request.get_full_path(),
+            **context,
+        }
+        return cls.as_view(extra_context=context, for_superusers=for_superusers)(request)
+
+    @property
+    def _takes_passwords(self) -> bool:
+        return self.for_superusers or sign_in.takes_passwords()
+
+    def get_form_class(self) -> type[Any]:
+        """Return the form; behind the door for superusers, one that refuses others."""
+        return SuperuserSignInForm if self.for_superusers else self.authentication_form
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what the page shows."""
+        ways = [] if self.for_superusers else sign_in.ways(self._next)
+        forgotten = sign_in.forgotten_password() if self._takes_passwords else ""
+        shown = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
+        return super().get_context_data(**shown, **kwargs)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Sign in, or show the form again; where no passwords are taken, show the other ways."""
+        if not self._takes_passwords:
+            return self.render_to_response(self.get_context_data(), status=403)
+        response = super().post(request, *args, **kwargs)
+        return with_retry_after(getattr(response, "context_data", {}).get("form"), response)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        """Sign the person in, and remember the browser."""
+        response = sign_in.with_password(self.request, form.get_user(), self._next)
+        remember_browser(self.request, response, form.get_user())
+        return response
+
+    @property
+    def _next(self) -> str:
+        asked = self.request.POST.get(REDIRECT_FIELD_NAME) or self.request.GET.get(REDIRECT_FIELD_NAME, "")
+        return asked or reverse("studio:index")
+
+
+_FIELDS: Final = {
+    "first_name": (gettext_lazy("First name"), "given-name"),
+    "last_name": (gettext_lazy("Last name"), "family-name"),
+}
+"""The label of each field, and what browsers fill in."""
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""The categories of characters that are invisible, or that change the direction of the text behind them."""
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Those of them with which names in some scripts are spelt."""
+MAX_NAME: Final = 60
+"""The maximum length of a first or a last name, so that lines with names can be read."""
+_MARKS: Final = 3
+"""How many marks a letter carries at most: Vietnamese, Thai and Hebrew need so many."""
+
+
+class NameForm(forms.Form):
+    """A person's first and last name, as far as the user model has them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in name_fields():
+            label, autocomplete = _FIELDS[name]
+            field: Any = get_user_model()._meta.get_field(name)
+            attributes = {"autocomplete": autocomplete, "autocapitalize": "words"}
+            self.fields[name] = forms.CharField(
+                label=label,
+                required=False,
+                max_length=min(field.max_length, MAX_NAME),
+                widget=forms.TextInput(attributes),
+                validators=[_check_readable],
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse what the studio calls the reader or the application."""
+        cleaned = super().clean() or {}
+        whole = " ".join(" ".join(filter(None, cleaned.values())).split())
+        if caseless(unicodedata.normalize("NFKC", whole)) in _reserved_names():
+            self.add_error(name_fields()[0], _("The studio says this about someone else."))
+        return cleaned
+
+
+def _check_readable(name: str) -> None:
+    """Raise `ValidationError` for a name that is no text to read, or that imitates another.
+
+    Such are names without letters, with characters that are invisible or change the text around them, with
+    heaps of marks, and words that mix alphabets whose letters look alike.
+    """
+    is_readable = any(character.isalnum() for character in name)
+    is_invisible = any(unicodedata.category(one) in _INVISIBLE and one not in _JOINERS for one in name)
+    kinds = "".join(unicodedata.category(one)[0] for one in unicodedata.normalize("NFD", name))
+    is_heaped = "M" * (_MARKS + 1) in kinds
+    if not is_readable or is_invisible or is_heaped or any(map(mixes_alphabets, name.split())):
+        raise ValidationError(_("Use letters that everyone can read."))
+
+
+@lru_cache
+def _reserved_names() -> frozenset[str]:
+    """Return what the studio calls the reader and the application, in each of its languages."""
+    found: set[str] = set()
+    for language in LANGUAGES:
+        with translation.override(language):
+            found |= reserved_names()
+    return frozenset(found)
+
+
+class NamePage(StudioPage):
+    """Where a person sets the name under which others see them."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the form; raises `NotFound` if the user model has no names."""
+        if not name_fields():
+            raise NotFound
+        return self.show(NameForm(initial={name: getattr(request.user, name) for name in name_fields()}))
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store the name; a form with errors is shown again."""
+        form = NameForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        user: Any = request.user
+        for name in name_fields():
+            setattr(user, name, form.cleaned_data[name])
+        user.save(update_fields=name_fields())
+        return self.go(request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
+
+    def show(self, form: NameForm, *, status: int = 200) -> HttpResponse:
+        return self.page("studio/accounts/name.html", title=_("Your name"), form=form, status=status)
+
+
+_META: Final = accounts().model._meta
+LIST: Final = f"studio:{_META.app_label}_{_META.model_name}_changelist"
+PAGE: Final = f"{_META.app_label}_{_META.model_name}_erase"
+
+
+class EraseForm(forms.Form):
+    """The user name, typed once more, because this cannot be undone."""
+
+    username = forms.CharField(
+        label=gettext_lazy("The user name, to confirm"),
+        widget=forms.TextInput(attrs={"class": "input", "autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, username: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._username = username
+
+    def clean_username(self) -> str:
+        """Refuse another name."""
+        if self.cleaned_data["username"] != self._username:
+            raise ValidationError(_("This is not the user name of the account."))
+        return self._username
+
+
+class ErasePage(StudioPage):
+    """Asks for the user name, and erases the person."""
+
+    asks_password_again = True
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the id of the account from the address."""
+        super().setup(request, *args, **kwargs)
+        self._id = unquote(kwargs["object_id"])
+
+    def get(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Show what is erased and what stays."""
+        return self._show(EraseForm(username=self._username))
+
+    def post(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Erase the person, and show the list of accounts."""
+        form = EraseForm(request.POST, username=self._username)
+        if not form.is_valid():
+            return self._show(form, status=400)
+        erased = self.editor.person.erase(self._username, by=self.caller)
+        message = _("The person is erased. What they did remains under the name %(name)s.")
+        return self.go(reverse(LIST), message % {"name": erased.username})
+
+    @cached_property
+    def _username(self) -> str:
+        """The name of the account; raises `Forbidden` for others than superusers."""
+        if self.caller.everywhere is not Role.ADMIN:
+            raise Forbidden("Only superusers may erase people.")
+        try:
+            found = accounts().filter(pk=self._id).first()
+        except (ValueError, ValidationError):
+            found = None
+        if found is None:
+            raise NotFound
+        return found.get_username()
+
+    def _show(self, form: EraseForm, *, status: int = 200) -> HttpResponse:
+        return self.page(
+            "studio/accounts/erase.html",
+            title=_("Erase %(name)s?") % {"name": self._username},
+            status=status,
+            form=form,
+            back_address=reverse(LIST),
+        )

@@ -16,9 +16,8 @@ from django.utils.translation import gettext as _
 
 from studio import unsaved
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.publishing.changes import Changes
-from studio.publishing.drafts import Draft, drafts_by_id
-from studio.publishing.obstacles import reasons
+from studio.publishing.drafts import Changes, Draft, drafts_by_id
+from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
 from studio.resources.rows import chosen, value_of
 from studio.translation import translated

@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.bulk.base import BulkPage, ChosenResource
-from studio.publishing.changes import Texts, changes_of, refusals_of
-from studio.publishing.drafts import Draft
+from studio.publishing.drafts import Draft, Texts, changes_of, refusals_of
 from versioning.domain.access import Caller
 from versioning.domain.errors import EditConflict
 from versioning.editor.bulk import Choice, Outcome, publish_chosen

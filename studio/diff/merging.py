@@ -15,8 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from editor_client.shared import canonical
 
-from studio.diff.alignment import Run, common_runs
-from studio.diff.spans import words_of
+from studio.diff.texts import Run, common_runs, words_of
 from studio.limits import PageBudget
 from versioning.domain.config import Config
 

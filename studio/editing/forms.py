@@ -12,9 +12,8 @@ from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
 
 from studio.field_words import IN_CODE, WITHHELD, Words, words_of
-from studio.forms.fields import changes, control_of, rebased, shown, too_large
+from studio.forms.fields import changes, control_of, rebased, show_model, show_usages, shown, too_large
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
-from studio.forms.pickers import show_model, show_usages
 from studio.forms.rules import show_rules
 from studio.kind_words import FieldWords, Part
 from studio.limits import shortened

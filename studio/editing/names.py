@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 from editor_client.shared.instructions import referenced_blocks
 
 from studio.editing.base import EditablePage
-from studio.forms.context import declared_values
-from studio.forms.context_names import names_in
+from studio.forms.context import declared_values, names_in
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
 from studio.limits import MAX_NAME, shortened
 from versioning.domain.access import Caller, Right

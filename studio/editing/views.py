@@ -26,7 +26,7 @@ from studio.error_pages import wants_json
 from studio.field_words import OPERANDS, OPERATORS, words_of
 from studio.forms.inputs import Input, controls_of
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
-from studio.publishing.obstacles import obstacle_to
+from studio.publishing.views import obstacle_to
 from studio.translation import title_of, translated
 from versioning.domain import snapshots
 from versioning.domain.access import Right

@@ -8,15 +8,155 @@ from functools import cache
 from itertools import islice
 from typing import Any, Final
 
+from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
 from studio.field_words import fields_with_words
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
-from studio.forms.instructions import read_instructions, show_instructions
 from studio.forms.parts import read_parts, show_parts
-from studio.forms.pickers import read_model, read_usages, show_model, show_usages
 from studio.forms.rules import read_rules, show_rules
 from versioning.domain.config import Config
+
+
+def show_instructions(value: Any) -> Shown:
+    """Return the controls of the instructions; `as` says which of them apply, empty for no value."""
+    blocks = value if isinstance(value, list) else []
+    text = value if isinstance(value, str) else ""
+    used = "" if value is None else "text" if isinstance(value, str) else "blocks"
+    return {
+        "as": used,
+        "text": text,
+        "blocks": [_show_block(block) for block in blocks],
+        "json": json_text(value),
+    }
+
+
+def read_instructions(field: Input, path: str, reading: Reading) -> Any:
+    """Return the instructions as one text or as blocks; None if there are none."""
+    reading.note(path, field)
+    match field["as"].typed:
+        case "text":
+            reading.note(path, field["text"])
+            return field["text"].as_text
+        case "blocks":
+            return [
+                _read_block(row, f"{path}.{position}", reading)
+                for position, row in enumerate(field["blocks"].rows)
+            ]
+        case "json":
+            return read_json(field["json"], path, reading)
+    return None
+
+
+def control_of_text(path: str) -> str:
+    """Return the name of the control of a text, such as `instructions.2.content`."""
+    name, _dot, rest = path.partition(".")
+    if name != "instructions":
+        return path
+    return f"{name}.blocks.{rest}" if rest else f"{name}.text"
+
+
+def text_of_control(name: str) -> str:
+    """Return the path of the text that a control edits: `instructions.2.content`."""
+    field, _dot, rest = name.partition(".")
+    if field != "instructions":
+        return name
+    return f"{field}.{rest.removeprefix('blocks.')}" if rest.startswith("blocks.") else field
+
+
+def is_unchosen(row: Input) -> bool:
+    """Return whether a row is a reference to a prompt block that is not chosen yet."""
+    return row["type"].typed == "prompt_block_ref" and not row["id"].as_line.strip()
+
+
+def _show_block(block: dict[str, Any]) -> Shown:
+    match block["type"]:
+        case "prompt_block_ref":
+            return {"type": "prompt_block_ref", "id": block["id"]}
+        case "prompt_block":
+            rules = show_rules(block.get("rules"))
+            return {"type": "prompt_block", "content": block["content"], "rules": rules}
+    return {"type": "text", "content": block["content"], "rules": show_rules(None)}
+
+
+def _read_block(row: Input, path: str, reading: Reading) -> dict[str, Any]:
+    block_type = row["type"].typed
+    reading.note(path, row)
+    if block_type == "prompt_block_ref":
+        reading.note(f"{path}.id", row["id"])
+        if is_unchosen(row):
+            reading.add_error(f"{path}.id", _("needs a prompt block: choose one or remove this row"))
+        return {"type": block_type, "id": row["id"].as_line.strip()}
+    reading.note(f"{path}.content", row["content"])
+    block: dict[str, Any] = {"type": block_type, "content": row["content"].as_text}
+    rules = read_rules(row["rules"], f"{path}.rules", reading)
+    if rules is None:
+        return block
+    # The first condition is added to a text block like to any other block.
+    return {**block, "type": "prompt_block" if block_type == "text" else block_type, "rules": rules}
+
+
+def show_model(value: dict[str, Any] | None) -> Shown:
+    """Return the controls of a model: provider, name, and the provider's own settings as JSON."""
+    model = value or {}
+    more = {key: member for key, member in model.items() if key not in {"provider", "name"}}
+    return {
+        "provider": model.get("provider", ""),
+        "name": model.get("name", ""),
+        "more": json_text(more or None),
+    }
+
+
+def read_model(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
+    """Return the model, or None if the controls are empty."""
+    for part in ("provider", "name"):
+        reading.note(f"{path}.{part}", field[part])
+    more = read_json(field["more"], f"{path}.more", reading)
+    if more is not None and not isinstance(more, dict):
+        reading.add_error(f"{path}.more", _("must be an object"))
+        more = None
+    named = {part: field[part].as_line for part in ("provider", "name")}
+    return {**(more or {}), **named} if more or any(named.values()) else None
+
+
+def show_usages(value: dict[str, Any] | None) -> Shown:
+    """Return a row for each tool or sub-agent: its name, a description override, and its rules."""
+    return {
+        "offered": [
+            {
+                "key": key,
+                "description": usage.get("description") or "",
+                "rules": show_rules(usage.get("rules")),
+            }
+            for key, usage in (value or {}).items()
+        ]
+    }
+
+
+def read_usages(field: Input, path: str, reading: Reading) -> dict[str, Any] | None:
+    """Return tools or sub-agents by name, or None; a row without a name must be empty."""
+    usages: dict[str, Any] = {}
+    for row in field["offered"].rows:
+        key = row["key"].as_line
+        below = f"{path}.{key}"
+        usage = _read_usage(row, below, reading)
+        reading.note(below, row["key"])
+        if key in usages or (not key and usage):
+            message = _("is listed twice") if key else _("needs a name")
+            reading.note(path, row["key"])
+            reading.add_error(path, message)
+        elif key:
+            usages[key] = usage
+    return usages or None
+
+
+def _read_usage(row: Input, path: str, reading: Reading) -> dict[str, Any]:
+    reading.note(f"{path}.description", row["description"])
+    members = {
+        "description": row["description"].as_text or None,
+        "rules": read_rules(row["rules"], f"{path}.rules", reading),
+    }
+    return {name: value for name, value in members.items() if value is not None}
 
 
 def show_variants(show: Callable[[Any], Shown], variants: Sequence[dict[str, Any]]) -> list[Shown]:

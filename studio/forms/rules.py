@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final
 
+from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
+from editor_client.shared.words import is_name
 
+from studio.field_words import CONDITIONS
 from studio.forms.inputs import Input, Reading, Shown, read_json
 from versioning.domain.errors import Invalid
 
@@ -129,3 +135,122 @@ def _listable(item: Any) -> bool:
 
 def _on_one_line(text: str) -> bool:
     return "\n" not in text and "\r" not in text
+
+
+WHEN: Final = {
+    "shown": (gettext_lazy("Shown when %(conditions)s."), gettext_lazy("Always shown.")),
+    "used": (gettext_lazy("Used when %(conditions)s."), gettext_lazy("Always used.")),
+    "offered": (gettext_lazy("Offered when %(conditions)s."), gettext_lazy("Always offered.")),
+}
+"""The decisions of conditions as sentences: with conditions, and without any."""
+LONG: Final = 160
+"""Longer conditions are shown on separate lines."""
+_JUNCTIONS: Final = frozenset({"AND", "OR"})
+_IN_WORDS: Final = "./:@#+-"
+"""Signs within a text that can only be a text: a word."""
+_LIKE_JSON: Final = frozenset({"true", "false", "null"})
+
+
+def is_rules(value: Any) -> bool:
+    """Return whether a JSON value has the shape of display rules: a group of conditions and of groups."""
+    return (
+        isinstance(value, dict)
+        and value.keys() == {"operator", "conditions"}
+        and value["operator"] in list(_JUNCTIONS)
+        and isinstance(value["conditions"], list)
+        and all(is_rules(member) or _is_rule(member) for member in value["conditions"])
+    )
+
+
+def in_words(rules: dict[str, Any] | None) -> str:
+    """Return display rules as a condition in one line; empty if they always hold."""
+    if rules is None:
+        return ""
+    if rules["operator"] == "OR" or len(rules["conditions"]) == 1:
+        return get_text_list(list(_alternatives(rules["conditions"])), _("or"))
+    return get_text_list([_clause_of(member) for member in rules["conditions"]], _("and"))
+
+
+def sentence(rules: dict[str, Any] | None, what: str) -> str:
+    """Return when something is `shown`, `used` or `offered`; many conditions have a line each."""
+    when, always = WHEN[what]
+    words = in_words(rules)
+    if not words:
+        return str(always)
+    if len(words) <= LONG or rules is None:
+        return str(when) % {"conditions": words}
+    return (str(when) % {"conditions": in_lines(rules)}).removesuffix(".")
+
+
+def in_lines(rules: dict[str, Any], indent: str = "") -> str:
+    """Return display rules as a list with a line for each condition, for rules too long for one line."""
+    inner = f"{indent}  "
+    head = _("all of these:") if rules["operator"] == "AND" else _("any of these:")
+    lines = [
+        in_lines(member, inner) if is_rules(member) else f"{inner}{_rule_in_words(member)}"
+        for member in rules["conditions"]
+    ]
+    return "\n".join([f"{indent}{head}", *lines])
+
+
+def value_in_words(value: Any) -> str:
+    """Return the value of a comparison; a text that looks like something else is quoted."""
+    if isinstance(value, str) and is_name(value, _IN_WORDS) and value[0] != "_" and value not in _LIKE_JSON:
+        return value
+    if isinstance(value, list) and value:
+        return get_text_list([value_in_words(item) for item in value], _("or"))
+    return canonical.dump(value)
+
+
+def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
+    """Yield conditions of which one must hold; neighbours that compare the same value are combined."""
+    for field, members in groupby(conditions, _compared_field):
+        if field is None:
+            yield from map(_clause_of, members)
+        else:
+            values = [value_in_words(value) for member in members for value in _compared_values(member)]
+            yield _clause(field, "equals", get_text_list(values, _("or")))
+
+
+def _clause_of(member: Any) -> str:
+    """Return a condition, or a group of them, as part of a condition."""
+    if not is_rules(member):
+        return _rule_in_words(member)
+    words = in_words(member)
+    if not words:
+        return _("always")
+    return words if len(member["conditions"]) == 1 else f"({words})"
+
+
+def _compared_field(member: Any) -> str | None:
+    """Return the field that a condition compares for equality; None for other conditions."""
+    if is_rules(member) or "value" not in member or member["operator"] not in {"equals", "in"}:
+        return None
+    is_list = isinstance(member["value"], list)
+    if is_list is not (member["operator"] == "in") or (is_list and not member["value"]):
+        return None
+    field: str = member["field"]
+    return field
+
+
+def _compared_values(member: dict[str, Any]) -> list[Any]:
+    values: list[Any] = member["value"] if member["operator"] == "in" else [member["value"]]
+    return values
+
+
+def _rule_in_words(rule: dict[str, Any]) -> str:
+    value = value_in_words(rule["value"]) if "value" in rule else ""
+    return _clause(rule["field"], rule["operator"], value)
+
+
+def _clause(field: str, operator: str, value: str) -> str:
+    return (str(CONDITIONS[operator]) % {"field": field, "value": value}).rstrip()  # a value may be missing
+
+
+def _is_rule(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and {"field", "operator"} <= value.keys() <= {"field", "operator", "value"}
+        and isinstance(value["field"], str)
+        and value["operator"] in list(CONDITIONS)
+    )

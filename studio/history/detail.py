@@ -15,12 +15,11 @@ from django.utils.translation import gettext_lazy, ngettext
 from editor_client.shared import canonical, ids
 
 from studio import additions
-from studio.diff.readable import Condition, as_text, is_reference, readable
+from studio.diff.fields import Condition, as_text, is_reference, readable
 from studio.field_words import in_reading_order, titles, words_of
-from studio.history.live import LiveWords, live_in_words
-from studio.history.views import VersionLinksPage
+from studio.history.views import LiveWords, VersionLinksPage, live_in_words
 from studio.limits import PageBudget
-from studio.publishing.obstacles import obstacle_to, reasons
+from studio.publishing.views import obstacle_to, reasons
 from studio.resources.base import ResourcePage
 from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated

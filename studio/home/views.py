@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from studio import additions
 from studio.activity.lines import lines_of
-from studio.activity.notifications import latest_news
+from studio.activity.live import latest_news
 from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS

@@ -5,34 +5,358 @@ It has its own page for saved versions, and is shown on the edit page for unsave
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import groupby, islice
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urlencode
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.template.response import TemplateResponse
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy as _
 from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.instructions import Origin, Piece, placeholders, referenced_blocks
+from rest_framework.request import Request
 
+from studio import additions, extensions
+from studio.diff.texts import Op, spans
 from studio.editing.base import EditablePage
 from studio.editing.forms import Submission
 from studio.examples.changes import change_examples
 from studio.examples.form import ContextForm
 from studio.examples.stored import Examples
-from studio.forms.inputs import controls_of
-from studio.forms.instructions import is_unchosen
+from studio.field_words import REASONS
+from studio.forms.fields import is_unchosen
+from studio.forms.inputs import controls_of, typed_text
 from studio.forms.rules import drop_empty_conditions
-from studio.preview.columns import OverlayOnPage, named_overlay
-from studio.preview.explained import Preview
+from studio.kinds import AGENT, PROMPT_BLOCK
+from studio.limits import PageBudget, shortened
 from studio.resources.rows import BlockOnPage, blocks_on_page
-from versioning.domain.access import Right
+from studio.views import StudioPage
+from versioning.api import parameters
+from versioning.api.run_queue import waits_for_models
+from versioning.api.runs import RunViewSet
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid, Issue
-from versioning.domain.overrides import merged_config
-from versioning.domain.selectors import Selector, Status
-from versioning.domain.snapshots import Snapshot
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
+from versioning.domain.overrides import CodeAgent, code_config, merged_config
+from versioning.domain.selectors import DRAFT, PUBLISHED, OverlayName, Selector, Status, VersionsMap
+from versioning.domain.snapshots import Snapshot, title_of
 from versioning.editor import Explanation
+from versioning.models import VersionedResource
+from versioning.serving.dependents import Dependents
 from versioning.serving.overlays import read_overlay
+
+MAX_BLOCKS: Final = 300
+"""For how many blocks a preview shows the result."""
+MAX_MARKS: Final = 2_000
+"""The maximum number of marked placeholders; later ones are plain text."""
+MAX_NAMES: Final = 50
+"""The maximum number of names listed of each type."""
+_SORTS: Final = {
+    "text": _("Text"),
+    "prompt_block": _("Text with conditions"),
+    "prompt_block_ref": _("Prompt block"),
+}
+_ORIGINS: Final = (
+    (Origin.MISSING, _("Missing")),
+    (Origin.FALLBACK, _("Fallback")),
+    (Origin.CONTEXT, _("Filled in")),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreviewedBlock:
+    """A block as the page shows it."""
+
+    position: int
+    sort: str
+    id: str | None
+    why_not: str
+    """Why it was left out; empty if it is shown."""
+    used: BlockOnPage | None = None
+    """The versions of the prompt block that it refers to, if the caller may read that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filled:
+    """The placeholders with the same type of result."""
+
+    origin: str
+    title: str
+    names: Sequence[tuple[str, int]]
+    """(path, how often), in the order of the text."""
+    more: int
+    """How many names were left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preview:
+    """Assembled instructions as a page shows them."""
+
+    pieces: Sequence[Piece]
+    """The text in pieces that know their origin."""
+    blocks: Sequence[PreviewedBlock]
+    filled: Sequence[Filled]
+    more_characters: int
+    """How many characters were left out."""
+    more_blocks: int
+    has_unfilled: bool
+    """Whether there are placeholders in instructions without blocks, where none is filled in."""
+
+    @property
+    def hidden(self) -> list[PreviewedBlock]:
+        """The blocks that were left out."""
+        return [block for block in self.blocks if block.why_not]
+
+    @property
+    def shown(self) -> list[PreviewedBlock]:
+        """The blocks that are part of the text."""
+        return [block for block in self.blocks if not block.why_not]
+
+    @classmethod
+    def of(cls, explanation: Explanation, used: Sequence[BlockOnPage] = ()) -> Preview:
+        """Return the preview of assembled instructions, limited to what a page shows.
+
+        `used` are the prompt blocks that it refers to.
+        """
+        known = {block.id: block for block in used}
+        length = sum(len(piece.text) for piece in explanation.pieces)
+        pieces = list(_shown(explanation.pieces))
+        return cls(
+            pieces=pieces,
+            filled=list(_filled(explanation.pieces)),
+            more_characters=length - sum(len(piece.text) for piece in pieces),
+            more_blocks=len(explanation.blocks[MAX_BLOCKS:]),
+            has_unfilled=not explanation.blocks and any(map(_has_placeholder, explanation.pieces)),
+            blocks=[
+                PreviewedBlock(
+                    position=report.position + 1,
+                    sort=str(_SORTS[report.type]),
+                    id=report.id,
+                    why_not=str(REASONS[report.reason]) if report.reason else "",
+                    used=known.get(report.id or ""),
+                )
+                for report in explanation.blocks[:MAX_BLOCKS]
+            ],
+        )
+
+
+def _has_placeholder(piece: Piece) -> bool:
+    return next(placeholders(piece.text), None) is not None
+
+
+def _shown(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Yield the pieces that fit on a page; unmarked text becomes a single piece."""
+    budget = PageBudget()
+    marks = 0
+    plain: list[Piece] = []
+    for piece in pieces:
+        marks += piece.origin is not Origin.TEXT
+        is_marked = piece.origin is not Origin.TEXT and marks <= MAX_MARKS
+        plain.append(piece if is_marked else Piece(piece.text))
+    for is_text, some in groupby(plain, lambda piece: piece.origin is Origin.TEXT):
+        for piece in [Piece("".join(one.text for one in some))] if is_text else some:
+            text = budget.take(piece.text)
+            # An empty value is marked nevertheless.
+            if text or not piece.text:
+                yield Piece(text, piece.origin, piece.path)
+
+
+def _filled(pieces: Sequence[Piece]) -> Iterator[Filled]:
+    for origin, title in _ORIGINS:
+        counted = Counter(piece.path for piece in pieces if piece.origin is origin)
+        if counted:
+            names = list(islice(counted.items(), MAX_NAMES))
+            yield Filled(origin=origin.value, title=str(title), names=names, more=len(counted) - len(names))
+
+
+class OverlayOnPage(NamedTuple):
+    """An overlay, and the words about it."""
+
+    name: OverlayName
+    words: extensions.OverlayWords
+
+
+def named_overlay(parameters: Mapping[str, str]) -> OverlayOnPage | None:
+    """Return the overlay named by the parameters of a request, or None."""
+    named = ((name, words) for name, words in additions.overlays().items() if parameters.get(name))
+    return next((OverlayOnPage(OverlayName(name, parameters[name]), words) for name, words in named), None)
+
+
+MAX_AGENTS: Final = 200
+"""The maximum number of agents offered to run a prompt block in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A version that answers."""
+
+    title: str
+    version: str
+    agent: str
+    """The id of the agent that runs."""
+    version_id: str
+    """The expected version of the agent; empty for an agent as defined in code."""
+    status: Status
+    """Whether it is the live version or a draft."""
+    stream: str
+    """The address to post the messages to."""
+    blocks: Sequence[BlockOnPage] = ()
+    """The prompt blocks in it."""
+
+
+@dataclass(frozen=True)
+class BlockInAgent:
+    """An agent that uses a prompt block, and the version of it that does."""
+
+    id: str
+    name: str
+    config: Config
+    """The configuration served with this version."""
+    version: Snapshot | None
+    """None for an agent as defined in code."""
+    is_live: bool
+
+    @property
+    def selector(self) -> Selector:
+        """The selector that runs this version, with the published texts of its prompt blocks."""
+        if self.is_live or self.version is None:
+            return PUBLISHED
+        return Selector(version_id=self.version.version_id)
+
+    def column(self, block: VersionedResource, status: Status) -> Column:
+        """Return the column of the block's draft, or of its published version."""
+        is_draft = status is Status.DRAFT
+        shown = block.latest if is_draft else block.active
+        query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
+        return Column(
+            title=gettext("Draft") if is_draft else gettext("Live"),
+            version=title_of(shown) if shown else gettext("not live"),
+            agent=self.id,
+            version_id=self.version.version_id if self.version else "",
+            status=status,
+            stream=f"{AGENT.address('try_run', self.id)}?{urlencode(query)}",
+        )
+
+    def column_with_overlay(self, overlay: OverlayOnPage, block: Snapshot | None, caller: Caller) -> Column:
+        """Return the column of the agent and the block as if an overlay were live."""
+        version: Snapshot | None = self.version
+        if version is not None:
+            selector = Selector(overlay=overlay.name)
+            version = AGENT.collection.get(self.id, selector, by=caller).version
+        return column_with_overlay(
+            overlay, self.id, version, title_of(block) if block else gettext("not live")
+        )
+
+
+def column_with_overlay(
+    overlay: OverlayOnPage, agent_id: str, version: Snapshot | None, called: str
+) -> Column:
+    """Return the column of an agent as if an overlay were live; `called` names the version."""
+    query = urlencode(Selector(overlay=overlay.name).as_dict())
+    return Column(
+        title=str(overlay.words.column),
+        version=called,
+        agent=agent_id,
+        version_id=version.version_id if version else "",
+        status=Status.DRAFT,
+        stream=f"{AGENT.address('try_run', agent_id)}?{query}",
+    )
+
+
+@dataclass(frozen=True)
+class AgentsOfBlock:
+    """The agents that use a prompt block and that the caller may run."""
+
+    block_id: str
+    caller: Caller
+
+    @cached_property
+    def offered(self) -> list[tuple[str, str]]:
+        """The (id, name) of each, up to a limit; agents that show the block live come first."""
+        found = self._named(self.live, self.live.ids[:MAX_AGENTS])
+        if len(found) < MAX_AGENTS:
+            found += self._named(self._drafts, self._only_in_drafts[: MAX_AGENTS - len(found)])
+        return found
+
+    @cached_property
+    def live(self) -> Dependents:
+        """The agents that show the block live, and the number of others."""
+        return self._users(Status.PUBLISHED)
+
+    @cached_property
+    def _drafts(self) -> Dependents:
+        return self._users(Status.DRAFT)
+
+    @cached_property
+    def _only_in_drafts(self) -> list[str]:
+        live = set(self.live.ids)
+        return [agent_id for agent_id in self._drafts.ids if agent_id not in live]
+
+    def _named(self, users: Dependents, ids: Sequence[str]) -> list[tuple[str, str]]:
+        return [(agent_id, shortened(name or agent_id)) for agent_id, name in users.named(ids)]
+
+    def _users(self, status: Status) -> Dependents:
+        users: Dependents = PROMPT_BLOCK.collection.dependents(self.block_id, status=status, by=self.caller)
+        return users
+
+    def get(self, agent_id: str) -> BlockInAgent | None:
+        """Return an agent, by default the first, with its version that refers to the block.
+
+        That is the published version if it does, otherwise the latest one for callers who may read drafts.
+        None if neither does: only a labelled version may refer to it. Raises `NotFound` for other agents.
+        """
+        is_live = agent_id in self.live.ids if agent_id else bool(self.live.ids)
+        users, ids = (self.live, self.live.ids) if is_live else (self._drafts, self._only_in_drafts)
+        if not agent_id and ids:
+            agent_id = ids[0]
+        if agent_id not in ids:
+            raise NotFound
+        code = AGENT.catalog(self.caller).in_code.get(agent_id)
+        record = self._record(agent_id, code)
+        versions: list[tuple[Snapshot | None, bool]] = []
+        if record is None or record.active is not None or code is not None:
+            versions.append((record.active if record else None, True))
+        if record is not None and self.caller.may(Right.READ_DRAFTS, record.workspace_id):
+            versions.append((record.current, False))
+        for version, is_live in versions:
+            config = _served(code, version)
+            if any(target == self.block_id for _field, target in referenced_blocks(config)):
+                name = dict(self._named(users, [agent_id])).get(agent_id, agent_id)
+                return BlockInAgent(agent_id, name, config, version, is_live)
+        return None
+
+    def _record(self, agent_id: str, code: CodeAgent | None) -> VersionedResource | None:
+        try:
+            record: VersionedResource = AGENT.collection.find(agent_id, by=self.caller)
+        except NotFound:
+            if code is None:
+                raise
+            return None
+        return record
+
+
+def _served(code: CodeAgent | None, version: Snapshot | None) -> Config:
+    """Return the configuration served with a version, if any: an override is applied to the code."""
+    if code is None:
+        return version.config if version else {}
+    return merged_config(code, version.config) if version else code_config(code)
+
+
+SEVERAL: Final = "several"
+"""Stands in the address for several examples at once."""
+_TITLES: Final = {
+    (Status.DRAFT, False): gettext_lazy("Draft"),
+    (Status.PUBLISHED, False): gettext_lazy("Live"),
+    (Status.DRAFT, True): gettext_lazy("Draft, with drafts of blocks"),
+    (Status.PUBLISHED, True): gettext_lazy("Live, with drafts of blocks"),
+}
+"""The titles of columns, by status and whether they use the drafts of prompt blocks."""
 
 
 class InstructionsPage(EditablePage):
@@ -91,6 +415,182 @@ class SavedInstructionsPage(InstructionsPage):
         if self.resource is None:
             return self.effective(None)
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
+
+
+class TryPage(SavedInstructionsPage):
+    """A column for each version that can be run, and one message for all of them."""
+
+    tab = "try"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show an empty chat or table; its script sends the messages with the session."""
+        columns = self.columns
+        if self.agents is not None:
+            self.used_by = self.agents.live.count  # so that the head of the page need not query it again
+        form = self.form()
+        several = request.GET.get("mode") == SEVERAL and form.examples.may_read
+        return self.page(
+            "studio/preview/try_several.html" if several else "studio/preview/try.html",
+            title=gettext("Try"),
+            columns=columns,
+            context_form=form if several else form.take(request.GET),
+            may_save=self.may(Right.SAVE),
+            overlay=self.overlay,
+            with_drafts=self.with_drafts,
+            offers_drafts=self._offers_drafts(columns),
+            answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
+            agents=self.agents.offered if self.agents else (),
+            in_agent=self.user,
+            modes=self._modes() if form.examples.may_read else (),
+            addresses={name: self.address(name) for name in ("try", "context", "preview", "usage")},
+        )
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the filled-in context as JSON, or its fields: with an example, or with errors."""
+        form = self.form().take(request.POST)
+        wanted = request.POST.get("do", "")
+        if wanted != "read":
+            return self._fields(form, change_examples(form, wanted))
+        try:
+            return JsonResponse({"context": form.read()})
+        except Invalid:
+            return self._fields(form, 400)
+
+    def form(self) -> ContextForm:
+        """Return an empty form for the context of the running versions."""
+        own = self.effective(self.overlaid) if self.overlay else self.saved(self.statuses[0])
+        if not self.kind.is_shown:
+            return self.context_form(own, drafts=self.with_drafts)
+        return self.context_form(own, *([self.user.config] if self.user else []), drafts=False)
+
+    @cached_property
+    def agents(self) -> AgentsOfBlock | None:
+        """The agents to run a prompt block in; None for an agent, which runs itself."""
+        return AgentsOfBlock(self.resource_id, self.caller) if self.kind.is_shown else None
+
+    @cached_property
+    def user(self) -> BlockInAgent | None:
+        """The agent to run a prompt block in; None if there is none, and for agents."""
+        if self.agents is None or not self.agents.offered:
+            return None
+        return self.agents.get(self._parameters.get("agent", ""))
+
+    @property
+    def columns(self) -> Sequence[Column]:
+        """The versions that answer."""
+        if not self.kind.is_shown:
+            live = [status for status in self.statuses if status is Status.PUBLISHED]
+            shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
+            return [self._column_with_overlay(self.overlay), *shown] if self.overlay else shown
+        if self.user is None or self.resource is None:
+            return ()
+        if self.overlay:
+            live_column = self.user.column(self.resource, Status.PUBLISHED)
+            return [self.user.column_with_overlay(self.overlay, self.overlaid, self.caller), live_column]
+        has_draft = Status.DRAFT in self.statuses
+        # The live version is compared even if the block is not live: the agent runs without it.
+        statuses = (Status.DRAFT, Status.PUBLISHED) if has_draft else (Status.PUBLISHED,)
+        return [self.user.column(self.resource, status) for status in statuses]
+
+    @property
+    def _parameters(self) -> Any:
+        return self.request.POST if self.request.method == "POST" else self.request.GET
+
+    def _fields(self, form: ContextForm, status: int) -> HttpResponse:
+        template = "studio/editing/context_fields.html"
+        return TemplateResponse(self.request, template, {"context_form": form}, status=status)
+
+    def _modes(self) -> list[tuple[str, str, bool]]:
+        """Return the (title, query, is current) of both modes."""
+        chosen = {
+            name: self._parameters[name]
+            for name in ("agent", "blocks", *additions.overlays())
+            if self._parameters.get(name)
+        }
+        current = self._parameters.get("mode", "")
+        titles = {"": gettext("A conversation"), SEVERAL: gettext("Several examples")}
+        return [
+            (title, urlencode({**chosen, **({"mode": mode} if mode else {})}), mode == current)
+            for mode, title in titles.items()
+        ]
+
+    def _offers_drafts(self, columns: Sequence[Column]) -> bool:
+        has_version = self.resource is not None
+        has_blocks = has_version and any(column.blocks for column in columns)
+        return has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)
+
+    def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
+        called = title_of(self.overlaid) if self.overlaid else gettext("In code")
+        return column_with_overlay(overlay, self.resource_id, self.overlaid, called)
+
+    def _column(self, status: Status) -> Column:
+        version = None
+        if self.resource is not None:
+            version = self.resource.latest if status is Status.DRAFT else self.resource.active
+        # Without its own draft, the live version is what the drafts of blocks would change.
+        with_drafts = self.with_drafts and status is self.statuses[0] and self.resource is not None
+        selector = PUBLISHED
+        if with_drafts:
+            selector = DRAFT
+        elif status is Status.DRAFT and version is not None:
+            # By its id, a version runs with the published texts of its blocks.
+            selector = Selector(version_id=version.version_id)
+        return Column(
+            title=str(_TITLES[status, with_drafts]),
+            version=title_of(version) if version else gettext("In code"),
+            agent=self.resource_id,
+            version_id=version.version_id if version else "",
+            status=Status.DRAFT if with_drafts else status,
+            stream=f"{self.address('try_run')}?{urlencode(selector.as_dict())}",
+            blocks=self.used(self.saved(status)),
+        )
+
+
+DRAFT_BLOCK: Final = parameters.query("draftBlock", "The prompt block that is shown in its draft.")
+
+
+class TryRun(RunViewSet):
+    """Runs the version of a column and streams its events like the API, except for two things.
+
+    A draft delegates to the sub-agents that it would have once published, and one prompt block can be shown
+    as if its draft were published.
+    """
+
+    schema = None  # not part of the API
+    query = {"stream": (*RunViewSet.query["stream"], DRAFT_BLOCK)}
+
+    @waits_for_models
+    def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
+        """Run the version in the address on the messages."""
+        return super().stream(request, unquote(resource))
+
+    def _call(self, request: Request) -> dict[str, Any]:
+        shown = request.query_params.getlist(DRAFT_BLOCK.name)
+        get_editor().prompt.require_drafts(shown, by=self.caller)
+        drafts = VersionsMap(prompt_blocks=dict.fromkeys(shown, DRAFT))
+        return super()._call(request) | {"published_sub_agents": True, "versions": drafts}
+
+
+MAX_ANSWER: Final = 200_000
+"""The maximum length of an answer to compare."""
+
+
+class AnswersPage(StudioPage):
+    """The differences between the answers of the live version and a draft, for the table of the Try page."""
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Return both answers, marked; the posted texts are not stored."""
+        before, after = typed_text(request, "live"), typed_text(request, "draft")
+        if max(len(before), len(after)) > MAX_ANSWER:
+            raise Invalid.field(
+                "draft", Message("must not be longer than {limit} characters", limit=MAX_ANSWER)
+            )
+        pieces = spans(before, after, PageBudget())
+        sides = {
+            "live": [piece for piece in pieces if piece.op is not Op.ADDED],
+            "draft": [piece for piece in pieces if piece.op is not Op.REMOVED],
+        }
+        return TemplateResponse(request, "studio/preview/answers.html", {"sides": sides})
 
 
 class PreviewPage(SavedInstructionsPage):
@@ -154,7 +654,7 @@ class PreviewPage(SavedInstructionsPage):
             return self.parts_of_page(form, preview, errors, status=status, **which)
         return self.page(
             "studio/preview/preview.html",
-            title=_("Preview"),
+            title=gettext("Preview"),
             status=status,
             preview=preview,
             errors=errors,

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio import additions
-from studio.publishing.obstacles import Obstacle
-from studio.publishing.usage import DependentsPage
+from studio.publishing.views import DependentsPage, Obstacle
 from studio.translation import title_of, translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid, NotFound, VersioningError

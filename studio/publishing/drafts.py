@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
+from django.core.paginator import Page, Paginator
+from django.db.models.functions import Length
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
 
 from studio import additions
-from studio.extensions import Extension
+from studio.diff.fields import FieldDifference, differences
+from studio.extensions import ChosenOn, Extension
 from studio.field_words import in_reading_order, titles
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
-from studio.resources.rows import Row, Summary, etag_field, value_of
+from studio.limits import PageBudget
+from studio.publishing.views import reasons
+from studio.resources.rows import Row, Summary, blocks_on_page, etag_field, value_of
 from studio.translation import message_of
+from studio.views import StudioPage
+from studio.workspaces.listing import no_drafts
+from studio.workspaces.names import by_workspace, workspace_names
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config
 from versioning.domain.snapshots import Snapshot
+from versioning.editor import gate
 from versioning.editor.catalog import Entry, Waiting, Waits, Whose, changed_since_live
+from versioning.editor.publish_requests import ALONE, PublishRequest
 from versioning.models import VersionedResource
+from versioning.serving.overlays import OverlaidVersion, Versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,3 +171,183 @@ def _task(one: Waits) -> Task:
 
 
 STUDIO: Final = Extension(for_you=for_you)
+
+
+PER_PAGE: Final = 25
+
+
+class WaitingPage(StudioPage):
+    """The drafts in the caller's workspaces, newest first, to review and publish."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a page of all of them, of the caller's own, or of those by others."""
+        if self.caller.scope(Right.SAVE) == frozenset():
+            raise no_drafts(self.caller)
+        self.listen({})
+        given = request.GET.get("whose", "")
+        whose = Whose(given) if given in set(Whose) else Whose.ALL
+        waiting = Waiting([kind.catalog(self.caller) for kind in KINDS], whose, self.editor.cache)
+        counts = waiting.counts
+        page: Page[Waits] = Paginator(waiting, PER_PAGE).get_page(request.GET.get("page"))
+        query = {} if whose is Whose.ALL else {"whose": whose.value}
+        drafts = self._drafts(list(page.object_list))
+        names = workspace_names(self.caller)
+        return self.page(
+            "studio/publishing/waiting.html",
+            title=_("Waiting to be published · %(count)s") % {"count": counts[Whose.ALL]},
+            tabs=[
+                {
+                    "title": title,
+                    "address": f"?{urlencode({'whose': one.value})}" if one is not Whose.ALL else "?",
+                    "current": one is whose,
+                }
+                for one, title in _tabs(counts).items()
+            ],
+            whose=whose,
+            page=page,
+            query=urlencode(query),
+            groups=by_workspace(drafts, lambda draft: draft.resource.workspace_id, names),
+            names_workspaces=len(names) > 1,
+            may_publish=any(draft.may_publish for draft in drafts),
+            some_hindered=any(draft.hindrance for draft in drafts),
+            publish_address=reverse("studio:publish_chosen"),
+            further=additions.added(lambda one: one.chosen(self.caller, ChosenOn.WAITING)),
+        )
+
+    def _drafts(self, waits: list[Waits]) -> list[Draft]:
+        drafts: dict[tuple[str, str], Draft] = {}
+        for kind in KINDS:
+            found = [
+                (wait.resource, wait.entry)
+                for wait in waits
+                if wait.catalog.collection.kind.slug == kind.slug
+            ]
+            drafts |= {(kind.slug, draft.resource.pk): draft for draft in drafts_of(kind, found, self.caller)}
+        return [drafts[wait.catalog.collection.kind.slug, wait.resource.pk] for wait in waits]
+
+
+def _tabs(counts: dict[Whose, int]) -> dict[Whose, str]:
+    return {
+        Whose.ALL: _("All · %(count)s") % {"count": counts[Whose.ALL]},
+        Whose.MINE: _("Mine · %(count)s") % {"count": counts[Whose.MINE]},
+        Whose.OTHERS: _("Others · %(count)s") % {"count": counts[Whose.OTHERS]},
+    }
+
+
+MAX_READ: Final = 8_000_000
+"""The maximum total length of the configurations that are read for one page."""
+
+Key = tuple[str, str]
+"""The slug of a kind, and the id of a resource."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What publishing a draft would change."""
+
+    fields: Sequence[FieldDifference]
+    is_whole: bool
+    """Whether all of it is on the page; otherwise the page that compares the versions has it."""
+    prefix: str
+    """The prefix of the ids in its part of the page."""
+
+
+class Texts:
+    """The configurations of the newest and the live versions of drafts, read in two queries for each kind."""
+
+    def __init__(self, drafts: Iterable[Draft]) -> None:
+        self._configs: dict[str, Config | None] = {}
+        versions = [
+            (draft.kind, version) for draft in drafts for version in (draft.newest, draft.live) if version
+        ]
+        for kind in KINDS:
+            self._read(kind, [version for its_kind, version in versions if its_kind.slug == kind.slug])
+
+    def of(self, version: Snapshot | None) -> Config | None:
+        """Return the configuration of a version, empty without one; None if it is too long to be read."""
+        return {} if version is None else self._configs[version.version_id]
+
+    def _read(self, kind: StudioKind, versions: Sequence[Any]) -> None:
+        in_rows = [version for version in versions if version.source == "database"]
+        self._configs |= {
+            version.version_id: version.config for version in versions if version.source != "database"
+        }
+        if not in_rows:
+            return
+        rows: Any = kind.model.version_model.objects.filter(pk__in={row.pk for row in in_rows}).order_by()
+        fitting, left = [], MAX_READ
+        for version_id, size in rows.values_list("pk", Length("config_json")):
+            if size <= left:
+                left -= size
+                fitting.append(version_id)
+        read = rows.filter(pk__in=fitting).defer("search_text", "excerpt")
+        found = {row.pk: row.config for row in read}
+        self._configs |= {row.version_id: found.get(row.pk) for row in in_rows}
+        for row in in_rows:
+            if row.pk in found:
+                row.config = found[row.pk]  # so that it is not read again
+
+
+def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, Changes]:
+    """Return what publishing each would change; one query.
+
+    The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
+    but itself.
+    """
+    names = _block_names([texts.of(version) for one in drafts for version in (one.newest, one.live)], caller)
+    budget = PageBudget()
+    found = {}
+    sizes = [
+        sum(len(canonical.dump(texts.of(version) or {})) for version in (one.live, one.newest))
+        for one in drafts
+    ]
+    for place in sorted(range(len(drafts)), key=sizes.__getitem__):
+        draft = drafts[place]
+        old, new = texts.of(draft.live), texts.of(draft.newest)
+        fields: Sequence[FieldDifference] = ()
+        is_shown = old is not None and new is not None and not budget.is_spent
+        if old is not None and new is not None and is_shown:
+            fields = differences(old, new, draft.kind.schema, budget, names)
+        found[draft.kind.slug, draft.resource.pk] = Changes(
+            fields=fields,
+            is_whole=is_shown and all(field.is_whole for field in fields),
+            prefix=f"draft-{place}-",
+        )
+    return found
+
+
+def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Key, str]:
+    """Return why the gate would refuse drafts that are published one after the other, blocks first.
+
+    The number of queries does not depend on the number of drafts. Those with texts that are too long to be
+    read are not asked about.
+    """
+    judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
+    blocks = [one for one in judged if one.kind.is_shown]
+    refused = _refused(blocks, ALONE, caller)
+    moving = {
+        key: OverlaidVersion(identity=block.resource.uuid, version_id=block.newest.version_id)
+        for block in blocks
+        if (key := (block.kind.slug, block.resource.pk)) not in refused
+    }
+    return refused | _refused([one for one in judged if not one.kind.is_shown], moving, caller)
+
+
+def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
+    requests = [
+        PublishRequest(resource=draft.resource, version=draft.newest, caller=caller, together=moving)
+        for draft in drafts
+    ]
+    errors = gate.refusals(requests, get_editor().code) if requests else []
+    return {
+        (one.kind.slug, one.resource.pk): " ".join(reasons(error))
+        for one, error in zip(drafts, errors, strict=True)
+        if error is not None
+    }
+
+
+def _block_names(configs: Iterable[Config | None], caller: Caller) -> dict[str, str]:
+    """Return the names of the prompt blocks that configurations refer to, by id; one query."""
+    listed = [config.get("instructions") for config in configs if config is not None]
+    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
+    return {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}

@@ -2,44 +2,223 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from editor_client.shared.configurations import MAX_MESSAGE
 from editor_client.shared.instructions import referenced_blocks
 
+from studio import additions
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of
-from studio.publishing.obstacles import (
-    Obstacle,
-    ReasonForm,
-    given_reason,
-    options_of,
-    overruled_by_reason,
-    reasons,
-)
-from studio.publishing.usage import DependentsPage
+from studio.kinds import AGENT
+from studio.limits import MAX_MESSAGES, MAX_NOTES, first_of, shortened
+from studio.resources.base import ResourcePage
 from studio.translation import reference_to, title_of, translated
 from studio.views import with_undo
-from versioning.domain.access import Right
-from versioning.domain.errors import (
-    Conflict,
-    EditConflict,
-    Forbidden,
-    Invalid,
-    NotFound,
-)
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import Selector, Status
+from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.publish_requests import Options, PublishRequest
+from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.models import VersionedResource
+from versioning.serving.dependents import Dependents
 from versioning.serving.resolution import find_version, select
+
+MAX_SHOWN: Final = 50
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownDependents:
+    """A page of the agents that refer to a resource."""
+
+    shown: list[tuple[str, str, str]]
+    """(id, name, address)."""
+    total: int
+    """How many the caller may see."""
+    hidden: int
+    """How many the caller may not see."""
+    more: int = 0
+    """How many follow after this page."""
+    more_address: str = ""
+    """The address of the next page."""
+
+    @property
+    def count(self) -> int:
+        """The total number, including agents that the caller may not see."""
+        return self.total + self.hidden
+
+
+class DependentsPage(ResourcePage):
+    """A page with the agents that refer to the resource."""
+
+    def shown_dependents(self, status: Status, page: str | None = None) -> ShownDependents:
+        """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
+        if self.resource is None:
+            return ShownDependents(shown=[], total=0, hidden=0)
+        make = partial(self._dependents, status, page)
+        names, number, end, total, hidden = self.known_of_users(f"{status.value} {page}", make)
+        if status is Status.PUBLISHED:
+            self.used_by = total + hidden  # so that the head of the page need not query it again
+        return ShownDependents(
+            shown=[
+                (agent_id, shortened(name or agent_id), AGENT.address("change", agent_id))
+                for agent_id, name in names
+            ],
+            total=total,
+            hidden=hidden,
+            more=total - end,
+            more_address=f"{self.address('usage')}?page={number + 1}",
+        )
+
+    def _dependents(
+        self, status: Status, page: str | None
+    ) -> tuple[list[tuple[str, str]], int, int, int, int]:
+        """Return the ids and names on a page, its number and its end; how many there are, and hidden ones."""
+        found: Dependents = self.collection.dependents(self.resource_id, status=status, by=self.caller)
+        agents = Paginator(found.ids, MAX_SHOWN).get_page(page)
+        names = list(found.named(list(agents.object_list)))
+        return names, agents.number, agents.end_index(), len(found.ids), found.hidden_count
+
+
+class UsagePage(DependentsPage):
+    """The agents that refer to the resource, in their live versions and in their drafts."""
+
+    tab = "usage"
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show a page of each list that the caller may read."""
+        requested = request.GET.get("page")
+        # Everyone else sees only live versions.
+        reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
+        return self.page(
+            "studio/publishing/usage.html",
+            title=_("Used by"),
+            published=self.shown_dependents(Status.PUBLISHED, requested),
+            drafts=self.shown_dependents(Status.DRAFT, requested) if reads_some_drafts else None,
+            is_first=requested in {None, "", "1"},
+        )
+
+
+_ANY_REASON: Final = "…"
+"""A placeholder for a missing reason; the gate does not judge its text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReasonForm:
+    """The form for an admin's reason to publish versions that a check refuses."""
+
+    refusals: Sequence[str]
+    """The codes of the refusals that the reason overrules; the form sends them along."""
+    action: str
+    hidden: Mapping[str, str]
+    """The hidden fields."""
+    error: str = ""
+    """The error of the posted reason."""
+    max_length: int = MAX_MESSAGE
+
+    @property
+    def titles(self) -> Sequence[str | Promise]:
+        """What is done by sending the form, in the words of the applications whose checks refuse."""
+        return [additions.reasons()[code] for code in self.refusals]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Obstacle:
+    """The reasons why a version cannot be published."""
+
+    reasons: Sequence[str]
+    """A sentence each, up to the limit of a page."""
+    more: int = 0
+    """How many reasons were left out."""
+
+    @classmethod
+    def of(cls, *errors: VersioningError) -> Self:
+        """Return refusals of the gate as a page shows them."""
+        found = [reason for error in errors for reason in reasons(error)]
+        return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
+
+
+def reasons(error: VersioningError | None) -> list[str]:
+    """Return an error of the domain as sentences in the language of the page; none for None."""
+    if error is None:
+        return []
+    if isinstance(error, Invalid):
+        sentences = [translated(issue.message) for issue in error.issues]
+        return [f"{message[:1].upper()}{message[1:]}." for message in sentences]
+    return [translated(error.summary)]
+
+
+def obstacle_to(
+    resource: VersionedResource,
+    version: Snapshot | None,
+    caller: Caller,
+    options: Options = NO_OPTIONS,
+    at: datetime.datetime | None = None,
+) -> Obstacle | None:
+    """Return the gate's refusal of the version with these options; None if it would let it pass.
+
+    `at` is when it goes live, by default now.
+
+    The gate is not asked about live versions, nor for people who may not publish.
+    """
+    if version is None or version.version_id == resource.active_id:
+        return None
+    if not caller.may(Right.PUBLISH, resource.workspace_id):
+        return None
+    when = at or timezone.now()
+    request = PublishRequest(resource=resource, version=version, caller=caller, options=options, at=when)
+    error = gate.refusal(request, get_editor().code)
+    return None if error is None else Obstacle.of(error)
+
+
+def overruled_by_reason(
+    refusals: Iterable[str],
+    workspace_id: str,
+    caller: Caller,
+    refusals_with: Callable[[Options], Sequence[str]],
+) -> Sequence[str]:
+    """Return the codes of all refusals that an admin's reason has to overrule; none if no reason would help.
+
+    `refusals` are the codes of the gate's refusals, of which a check may say only its own. `refusals_with`
+    returns those that are left with options.
+    """
+    known = additions.reasons()
+    found = [code for code in dict.fromkeys(refusals) if code in known]
+    if not found or not caller.may(Right.ADMINISTER, workspace_id):
+        return []
+    while left := refusals_with(gate.with_reason(_ANY_REASON, found)):
+        more = [code for code in dict.fromkeys(left) if code in known and code not in found]
+        if not more:
+            return []
+        found += more
+    return found
+
+
+def given_reason(request: HttpRequest) -> str | None:
+    """Return the reason posted with a `ReasonForm`, empty if blank; None if none was posted."""
+    reason = request.POST.get("reason")
+    return None if reason is None else reason.strip()
+
+
+def options_of(request: HttpRequest, reason: str | None) -> Options:
+    """Return the options that overrule, with the reason, what the posted `ReasonForm` said it overrules."""
+    return gate.with_reason(reason, request.POST.getlist("overrules")) if reason else NO_OPTIONS
+
 
 CHANGED: Final = gettext_lazy(
     "Someone changed this since you looked, so nothing was published. This is how it stands now."

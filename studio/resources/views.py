@@ -17,6 +17,7 @@ from studio.kinds import AGENT, StudioKind
 from studio.models import SavedFilter
 from studio.resources.base import ResourcePage
 from studio.resources.filters import (
+    MAX_FILTERS,
     OLD_STATES,
     FilterForm,
     heads,
@@ -26,7 +27,6 @@ from studio.resources.filters import (
     value_of_matching,
 )
 from studio.resources.rows import Columns, Row, stars_of
-from studio.resources.saved_filters import MAX_FILTERS
 from studio.views import StudioPage
 from versioning.editor.bulk import MAX_CHOSEN
 from versioning.editor.catalog import Entry, overview

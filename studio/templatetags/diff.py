@@ -10,9 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studio.diff.lines import Row, Section
-from studio.diff.sides import Cell, side_by_side
-from studio.diff.spans import Op, Span
+from studio.diff.texts import Cell, Op, Row, Section, Span, side_by_side
 from versioning.domain.invisible import code_point, invisible_runs
 
 register = template.Library()

@@ -15,9 +15,9 @@ from django.utils.translation import get_language
 from editor_client.shared.instructions import split
 
 from studio.field_words import ROWS
-from studio.forms.conditions import in_words, sentence
+from studio.forms.fields import control_of_text
 from studio.forms.inputs import Input
-from studio.forms.instructions import control_of_text
+from studio.forms.rules import in_words, sentence
 from studio.panels import Panel
 from versioning.domain.invisible import script_pattern
 

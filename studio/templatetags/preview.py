@@ -9,7 +9,7 @@ from django import template
 from django.utils.safestring import SafeString
 from editor_client.shared.instructions import Origin, Piece
 
-from studio.diff.spans import Span
+from studio.diff.texts import Span
 from studio.templatetags.diff import marked, shown
 
 register = template.Library()

@@ -2,29 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
+from django.contrib.auth import get_user_model
 from django.core.paginator import Page, Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from studio import shown_once
+from studio.limits import shortened
 from studio.people import Place, person_name
-from studio.workspaces.base import ROUTE, WorkspacePage, invitation_address
+from studio.views import StudioPage
+from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address, invitation_address
 from studio.workspaces.forms import InviteForm, add_errors
+from studio.workspaces.keys import KeyRow, row_of
 from studio.workspaces.names import NAMES, role_name
-from studio.workspaces.people import people_address
-from versioning.domain.access import Role
-from versioning.domain.errors import Invalid
+from versioning.domain.access import Right, Role, roles_with
+from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.invitations import PendingInvitation
 from versioning.editor.workspaces import LastAdmin
 from versioning.models import Invitation, Membership
-from versioning.models.accounts import account
+from versioning.models.accounts import account, name_fields, name_of
+from versioning.models.querysets import within
+from versioning.models.text_keys import ByName, contains_words
+
+MAX_PEOPLE: Final = 20
+MAX_TEXT: Final = 150
+"""The maximum length of a text to search for: that of a user name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """A person to choose; the script gets it as JSON."""
+
+    id: str
+    """The user name."""
+    name: str
+    """The full name; empty without one."""
+    preview: str = ""
+    """Their role."""
+
+
+def people_address(workspace_id: str, *, invites: bool = False, persons: bool = False) -> str:
+    """Return the address that offers members of a workspace; with `invites`, people who are none yet.
+
+    With `persons` it offers no service accounts.
+    """
+    query = {"inviting" if invites else "workspace": workspace_id} | ({"persons": "1"} if persons else {})
+    return f"{reverse('studio:people')}?{urlencode(query)}"
+
+
+class PeoplePage(StudioPage):
+    """People, as JSON: `?workspace=acme&q=gr` for those who work there, `?inviting=acme` for others."""
+
+    def get(self, request: HttpRequest) -> JsonResponse:
+        """Return the first people whose user name or full name has the text, each once."""
+        given = {name: str(value).replace("\x00", "") for name, value in request.GET.items()}
+        text = given.get("q", "").strip()
+        if "inviting" in given:
+            people = self._to_invite(given["inviting"])
+        else:
+            people = self._working_in(given.get("workspace", ""))
+        if "persons" in given:
+            people = people.filter(is_service=False)
+        return JsonResponse({"choices": [asdict(one) for one in _first(people, text)]})
+
+    def _working_in(self, workspace_id: str) -> Any:
+        """Return the memberships of those who may read drafts, as the person must be able to."""
+        self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
+        return Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
+
+    def _to_invite(self, workspace_id: str) -> Any:
+        """Return the memberships elsewhere of people who are no members; only in workspaces in common."""
+        self.editor.workspace.find(workspace_id, right=Right.ADMINISTER, by=self.caller)
+        elsewhere = Membership.objects.filter(within("workspace", self.caller.scope(Right.READ_DRAFTS)))
+        members = Membership.objects.filter(workspace=workspace_id).values("user")
+        return elsewhere.exclude(user__in=members)
+
+
+def _first(memberships: Any, text: str) -> Iterable[Person]:
+    if len(text) > MAX_TEXT:
+        return []
+    names = [name_of("user"), *(f"user__{name}" for name in name_fields())]
+    rows = (
+        memberships.filter(contains_words(names, text), user__is_active=True)
+        .select_related("user")
+        .order_by(ByName(names[0]), names[0])
+    )
+    found: dict[str, Person] = {}
+    for row in rows[: 2 * MAX_PEOPLE]:
+        user = row.user
+        full: str = user.get_full_name() if hasattr(user, "get_full_name") else ""
+        person = Person(id=user.get_username(), name=shortened(full.strip()), preview=role_name(row.role))
+        found.setdefault(person.id, person)
+    return list(found.values())[:MAX_PEOPLE]
+
 
 PER_PAGE: Final = 50
 
@@ -221,3 +302,135 @@ class WithdrawPage(MemberPage):
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
         message = _("%(person)s is no longer invited.") % {"person": self.username}
         return self.go(self.address("members"), message)
+
+
+MAX_ROLES: Final = 6
+"""How many roles the list shows of a person."""
+MAX_KEYS: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleLine:
+    """A role of a person in a workspace."""
+
+    membership: Membership
+    role: str
+    address: str
+    """The address of the members of the workspace; empty for people who do not administer it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A person in the list of members."""
+
+    user: Any
+    roles: Sequence[RoleLine]
+    more: int
+    """How many roles were left out."""
+    address: str
+
+
+def access_address(username: str) -> str:
+    """Return the address of the page about what a person may do."""
+    return f"{reverse('studio:access')}?{urlencode({'person': username})}"
+
+
+class AccessPage(AdministrationPage):
+    """The members of the workspaces that the caller administers; with `?person=`, what one of them may do.
+
+    Everyone sees what they may do themselves. Roles and keys in workspaces that the caller does not
+    administer are missing from what admins see of others.
+    """
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the list, or the page about a person."""
+        username = request.GET.get("person", "").replace("\x00", "")
+        if username:
+            return self._person(username)
+        if self.caller.scope(Right.ADMINISTER) == frozenset():
+            return self._person(self.caller.username or "")
+        return self._list(request.GET.get("q", "").replace("\x00", "").strip()[:MAX_TEXT])
+
+    @property
+    def _visible(self) -> Q:
+        """The condition for memberships that the caller may see as an admin."""
+        return within("workspace", self.caller.scope(Right.ADMINISTER))
+
+    def _list(self, sought: str) -> HttpResponse:
+        members = Membership.objects.filter(self._visible)
+        people = Q(pk__in=members.values("user"))
+        if self.caller.everywhere is Role.ADMIN:
+            people |= Q(is_superuser=True)
+        model = get_user_model()
+        name = model.USERNAME_FIELD
+        found = model._default_manager.filter(people)
+        found = found.filter(contains_words([name, *name_fields()], sought))
+        page: Any = Paginator(found.order_by(ByName(name), name), PER_PAGE).get_page(
+            self.request.GET.get("page")
+        )
+        users = list(page.object_list)
+        roles = self._roles(members.filter(user__in=users))
+        lines = []
+        for user in users:
+            own = roles.get(user.pk, [])
+            more, there = max(len(own) - MAX_ROLES, 0), access_address(user.get_username())
+            lines.append(Line(user=user, roles=own[:MAX_ROLES], more=more, address=there))
+        return self.page(
+            "studio/workspaces/access_list.html",
+            title=_("Members and access"),
+            page=page,
+            query=urlencode({"q": sought}) if sought else "",
+            sought=sought,
+            lines=lines,
+            own_address=access_address(self.caller.username or ""),
+        )
+
+    def _roles(self, members: Any) -> Mapping[Any, list[RoleLine]]:
+        """Return the roles in these memberships, by the key of the person."""
+        found: dict[Any, list[RoleLine]] = {}
+        rows = members.select_related("workspace").order_by(ByName("workspace__name"), "workspace_id")
+        for member in rows:
+            may_change = self.caller.may(Right.ADMINISTER, member.workspace_id)
+            line = RoleLine(
+                membership=member,
+                role=role_name(member.role),
+                address=address("members", member.workspace_id) if may_change else "",
+            )
+            found.setdefault(member.user_id, []).append(line)
+        return found
+
+    def _person(self, username: str) -> HttpResponse:
+        user = account(username)
+        if user is None:
+            raise NotFound
+        is_own, is_root = user.pk == self.caller.user_id, self.caller.everywhere is Role.ADMIN
+        members = Membership.objects.filter(user=user)
+        if not is_own:
+            members = members.filter(self._visible)
+        roles = self._roles(members).get(user.pk, [])
+        if not (is_own or is_root or roles):
+            raise NotFound
+        keys = self._keys(user)
+        return self.page(
+            "studio/workspaces/access.html",
+            title=_("Access of %(person)s") % {"person": person_name(user.get_username(), Place.NAMED)},
+            person=user,
+            is_own=is_own,
+            sees_all=is_own or is_root,
+            roles=roles,
+            keys=keys,
+            list_address=reverse("studio:access"),
+        )
+
+    def _keys(self, user: Any) -> list[KeyRow]:
+        """Return the keys of a person that the caller may see; those that ended come last."""
+        mine = self.editor.key.listed(by=self.caller)
+        unlimited = self.editor.key.unlimited(by=self.caller)
+        own = {key.pk: key for found in (mine, unlimited) for key in found.filter(owner=user)[:MAX_KEYS]}
+        now, keys = timezone.now(), list(own.values())
+        reach = self.editor.key.reach(keys, by=self.caller)
+        rows = [
+            row_of(key, [key.workspace] if key.workspace is not None else reach[key.pk], "", now)
+            for key in keys
+        ]
+        return sorted(rows, key=lambda row: row.is_expired or row.key.revoked_at is not None)

@@ -18,7 +18,7 @@ from editor_client.shared.text_keys import caseless, collation_key
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from studio.diff.spans import Op, spans
+from studio.diff.texts import Op, spans
 from studio.limits import PageBudget, shortened
 from tests.support import unicode
 from versioning.domain import graphemes

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from capabilities.review.comments.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
 from capabilities.review.models import Comment
-from studio.diff.spans import moved
+from studio.diff.texts import moved
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.studio import Visitor, page_of

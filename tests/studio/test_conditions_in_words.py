@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import translation
 
-from studio.diff.readable import readable
-from studio.forms.conditions import in_words, is_rules
+from studio.diff.fields import readable
+from studio.forms.rules import in_words, is_rules
 
 
 def rule(field: str, operator: str, *value: Any) -> dict[str, Any]:

@@ -9,11 +9,8 @@ from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studio.diff.alignment import common_runs
-from studio.diff.json_changes import JsonChange, json_changes
-from studio.diff.lines import Row, Section, rows, sections
-from studio.diff.sides import Cell, Pair, side_by_side
-from studio.diff.spans import Op, spans
+from studio.diff.fields import JsonChange, json_changes
+from studio.diff.texts import Cell, Op, Pair, Row, Section, common_runs, rows, sections, side_by_side, spans
 from studio.limits import PageBudget
 from studio.templatetags.diff import marked
 from tests.support.configurations import texts

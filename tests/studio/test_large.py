@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from studio.diff.alignment import common_runs
+from studio.diff.texts import common_runs
 from studio.limits import PageBudget
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 import studio
-from studio.accounts.names import NameForm
+from studio.accounts.views import NameForm
 from studio.people import FACES, colour_of, initials
 from tests.conftest import Cast
 from tests.support.api import Kind

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from studio.activity import views as activity
 from studio.history import views as history
-from studio.publishing import waiting
+from studio.publishing import drafts
 from studio.resources import views as resources
 from studio.workspaces import keys, members
 from tests.conftest import Cast
@@ -35,7 +35,7 @@ the position of the log: within the transaction of a test nothing is cached."""
 @pytest.fixture(autouse=True)
 def short_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a list have several pages with a few rows."""
-    for module in (activity, history, resources, members, keys, waiting):
+    for module in (activity, history, resources, members, keys, drafts):
         monkeypatch.setattr(module, "PER_PAGE", PER_PAGE)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from django.contrib.auth.models import User
 
 from studio.models import SavedFilter
-from studio.resources.saved_filters import MAX_FILTERS
+from studio.resources.filters import MAX_FILTERS
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import KINDS, Seen, Window

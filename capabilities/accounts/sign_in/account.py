@@ -21,7 +21,7 @@ from capabilities.accounts.sign_in.oidc import SignInRefused
 from capabilities.accounts.sign_in.recency import MINUTES
 from capabilities.accounts.sign_in.refusals import refusal_page
 from studio import additions
-from studio.accounts.login_page import LoginPage
+from studio.accounts.views import LoginPage
 from studio.error_pages import own_address
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound

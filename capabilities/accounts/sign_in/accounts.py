@@ -15,7 +15,7 @@ from capabilities.accounts.directory.models import DirectoryAccount
 from capabilities.accounts.sign_in.models import Identity
 from capabilities.accounts.sign_in.oidc import SignInRefused
 from capabilities.accounts.sign_in.providers import Provider, provider_of_directory
-from studio.accounts.names import NameForm
+from studio.accounts.views import NameForm
 from versioning.domain.errors import Invalid
 from versioning.domain.graphemes import clipped
 from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account

@@ -16,7 +16,7 @@ from capabilities.accounts.sign_in.conf import idle
 from capabilities.accounts.sign_in.events import record
 from capabilities.accounts.sign_in.models import OpenSession
 from capabilities.accounts.sign_in.recency import CONFIRMED
-from studio.accounts.attempts import client_address
+from studio.accounts.forms import client_address
 from studio.sign_in import METHOD
 from versioning.capabilities import session_store
 from versioning.models import storage

@@ -24,8 +24,7 @@ from capabilities.accounts.sign_in.oidc import SignInRefused
 from capabilities.accounts.sign_in.providers import Provider, providers
 from capabilities.accounts.sign_in.refusals import refusal_page
 from studio import sign_in
-from studio.accounts.attempts import client_address
-from studio.accounts.views import is_invited
+from studio.accounts.forms import client_address, is_invited
 from studio.error_pages import own_address
 from studio.navigation import Link
 from studio.permissions import may_enter

@@ -13,8 +13,7 @@ from editor_client.shared.pairing import ComparedItem, Comparison, ItemOutcome
 from editor_client.shared.statistics import MIN_PAIRS, Verdict
 
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
-from studio.diff.lines import Section, sections
-from studio.diff.spans import spans
+from studio.diff.texts import Section, sections, spans
 from studio.limits import PageBudget
 from versioning.domain import written
 

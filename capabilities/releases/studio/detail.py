@@ -29,7 +29,7 @@ from studio.kinds import KINDS_BY_SLUG
 from studio.limits import MAX_MESSAGES, first_of
 from studio.named import resource_name
 from studio.panels import Panel, SubjectOnPage
-from studio.publishing.obstacles import (
+from studio.publishing.views import (
     ReasonForm,
     given_reason,
     options_of,

@@ -15,7 +15,7 @@ from capabilities.releases.models import Release
 from capabilities.releases.models.releases import MAX_TITLE, State
 from capabilities.releases.rules import Problem
 from studio.limits import shortened
-from studio.publishing.obstacles import reasons
+from studio.publishing.views import reasons
 
 
 @dataclass(frozen=True)

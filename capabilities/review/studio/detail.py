@@ -23,8 +23,8 @@ from capabilities.review.studio.wording import STATES, missing_in_words
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
 from studio.forms.inputs import typed_text
-from studio.preview.explained import Preview
-from studio.publishing.obstacles import obstacle_to
+from studio.preview.views import Preview
+from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.resources.rows import blocks_on_page
 from studio.translation import reference_to, title_of, translated

@@ -18,8 +18,8 @@ from studio.field_words import titles
 from studio.forms.inputs import typed_text
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to, translated
+from studio.workspaces.members import people_address
 from studio.workspaces.names import role_name
-from studio.workspaces.people import people_address
 from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot

@@ -24,7 +24,7 @@ from capabilities.rollouts.studio.numbers import (
 from capabilities.rollouts.verbs import RolloutEnded, Rollouts
 from studio.diff.fields import unchanged_titles
 from studio.diff.views import DifferencesPage
-from studio.publishing.obstacles import obstacle_to
+from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to, title_of, translated
 from versioning.domain.access import Right

@@ -13,7 +13,7 @@ from capabilities.rollouts.models import Rollout
 from capabilities.rollouts.studio.forms import PER_CENT, ShareForm, percent
 from capabilities.rollouts.studio.links import of_rollout, of_rollouts
 from capabilities.rollouts.verbs import Rollouts
-from studio.publishing.obstacles import obstacle_to
+from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to
 from versioning.domain.access import Right

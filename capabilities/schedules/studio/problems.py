@@ -20,7 +20,7 @@ from studio import additions
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
 from studio.named import resource_name
 from studio.people import Place, person
-from studio.publishing.obstacles import reasons
+from studio.publishing.views import reasons
 from studio.translation import translated
 from versioning.serving.reference_checks import UnpublishedBlocks
 

@@ -20,7 +20,7 @@ from capabilities.schedules.studio.problems import judged, warnings_of
 from capabilities.schedules.studio.wording import twice, will_happen
 from capabilities.schedules.verbs import Schedules
 from studio.dates import current_zone
-from studio.publishing.obstacles import obstacle_to
+from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.translation import message_of, reference_to, title_of
 from studio.workspaces.base import WorkspacePage

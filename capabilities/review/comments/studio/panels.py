@@ -24,7 +24,7 @@ from capabilities.review.models import Comment
 from capabilities.review.models.reviews import NOT_IN_A_ROW
 from studio.field_words import words_of
 from studio.panels import Mark, Panel, Slot, VersionOnPage
-from studio.workspaces.people import people_address
+from studio.workspaces.members import people_address
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.texts import MAX_QUOTE

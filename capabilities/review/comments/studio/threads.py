@@ -28,7 +28,7 @@ from capabilities.review.comments.suggestions import parts_of
 from capabilities.review.comments.verbs import is_own
 from capabilities.review.models import Comment
 from capabilities.review.models.reviews import NOT_IN_A_ROW
-from studio.diff.spans import moved
+from studio.diff.texts import moved
 from studio.field_words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened

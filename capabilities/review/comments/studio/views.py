@@ -18,12 +18,12 @@ from capabilities.review.comments.suggestions import parts_of, with_wording
 from capabilities.review.comments.verbs import MAX_BODY, Comments
 from capabilities.review.models import Comment
 from studio.field_words import words_of
+from studio.forms.fields import text_of_control
 from studio.forms.inputs import typed_text
-from studio.forms.instructions import text_of_control
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
 from studio.views import safe_next_url
-from studio.workspaces.people import people_address
+from studio.workspaces.members import people_address
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
