@@ -26,12 +26,9 @@ from studio.accounts.views import AcceptPage, open_link
 from studio.activity.live import SincePage
 from studio.activity.views import ResourceActivityPage, WorkspaceActivityPage
 from studio.diff.views import ComparePage
-from studio.editing.choices import ChoicesPage
-from studio.editing.convert import ConvertPage
-from studio.editing.names import NamesPage
+from studio.editing.choices import ChoicesPage, NamesPage, ReferencePage
 from studio.editing.presence import PresencePage
-from studio.editing.references import ReferencePage
-from studio.editing.views import EditPage
+from studio.editing.views import ConvertPage, EditPage
 from studio.history.detail import DeleteVersionPage, DownloadPage, LabelsPage, RestorePage, VersionPage
 from studio.history.views import HistoryPage
 from studio.kinds import KINDS, StudioKind
@@ -39,10 +36,8 @@ from studio.permissions import EditorAdmin, caller_of
 from studio.preview.views import ContextPage, PreviewPage, TryPage
 from studio.publishing.confirm import DeletePage, DiscardPage, UnpublishPage, VisibilityPage
 from studio.publishing.views import PublishPage, UsagePage
-from studio.resources.create import CreatePage
-from studio.resources.duplicate import DuplicatePage
 from studio.resources.filters import FiltersPage
-from studio.resources.views import ListPage, StarPage
+from studio.resources.views import CreatePage, DuplicatePage, ListPage, StarPage
 from studio.views import StudioPage
 from studio.workspaces.keys import KeysPage, RevokePage, UnlimitedKeysPage
 from studio.workspaces.members import InvitationLinkPage, MembersPage, RemovePage, RolePage, WithdrawPage

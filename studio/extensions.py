@@ -1,7 +1,7 @@
 """Extensions of the studio by other applications: pages, panels on its own pages, and notices.
 
 An application declares them with `EditorApp.studio`; the studio does not depend on it. Its pages subclass
-`studio.workspaces.base.WorkspacePage` or `studio.resources.base.ResourcePage`, which check the rights and
+`studio.workspaces.views.WorkspacePage` or `studio.resources.base.ResourcePage`, which check the rights and
 draw the frame.
 """
 

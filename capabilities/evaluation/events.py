@@ -9,11 +9,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.fragments import Fragment, Sentence
+from studio.activity.sentences import Fragment, Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
-    from studio.activity.names import Names
+    from studio.activity.sentences import Names
     from versioning.models import Event
 
 

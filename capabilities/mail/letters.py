@@ -20,8 +20,8 @@ from capabilities.mail.outbox import wanted_address
 from capabilities.mail.recipients import in_language_of
 from capabilities.mail.topics import FORGOTTEN_PASSWORD, INVITATION
 from studio.dates import moment_in_words
-from studio.workspaces.base import invitation_address
 from studio.workspaces.names import role_name
+from studio.workspaces.views import invitation_address
 from versioning.models import Invitation
 from versioning.models.accounts import account
 

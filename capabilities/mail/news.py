@@ -18,7 +18,7 @@ from capabilities.mail.models import Mail, MailPreferences
 from capabilities.mail.recipients import address_of, in_language_of
 from capabilities.mail.topics import types_sent, wanted_by
 from studio.activity import lines as activity
-from studio.activity.fragments import Fragment
+from studio.activity.sentences import Fragment
 from studio.dates import moment_in_words
 from studio.marks import as_text, writing
 from studio.named import workspace_name

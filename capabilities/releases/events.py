@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.fragments import Sentence
+from studio.activity.sentences import Sentence
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
-    from studio.activity.names import Names
+    from studio.activity.sentences import Names
     from versioning.models import Event
 
 _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {

@@ -13,11 +13,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
-from studio.activity.fragments import Fragment, Sentence, people_in
+from studio.activity.sentences import Fragment, Sentence, people_in
 from versioning.domain.events import Audience, EventSubject, EventType
 
 if TYPE_CHECKING:
-    from studio.activity.names import Names
+    from studio.activity.sentences import Names
     from versioning.models import Event
 
 

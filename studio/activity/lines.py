@@ -12,9 +12,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from studio import additions
-from studio.activity.fragments import Fragment
-from studio.activity.names import Names, resource_fragment, version_name
-from studio.activity.sentences import sentence_of
+from studio.activity.sentences import Fragment, Names, resource_fragment, sentence_of, version_name
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
 from studio.named import resource_name

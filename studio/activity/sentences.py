@@ -7,35 +7,356 @@ pilot ended, agent writer`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from django.utils.translation import gettext as _
-from django.utils.translation import pgettext
+from django.utils.functional import Promise
+from django.utils.safestring import SafeString
+from django.utils.text import capfirst
+from django.utils.translation import gettext, pgettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
-from studio.activity.fragments import Fragment, Sentence, as_fragments, people_in
-from studio.activity.names import Names
-from studio.activity.wording import name_of, noun_of
-from studio.activity.workspace_sentences import OF_WORKSPACES
 from studio.field_words import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
-from studio.people import Place
+from studio.named import workspace_name
+from studio.people import Place, people, person_name
 from studio.resources.rows import VISIBILITIES
+from studio.translation import translated
+from studio.workspaces.names import NAMES as ROLES
 from versioning.domain.access import Via
-from versioning.domain.events import declared
+from versioning.domain.events import EventSubject, declared, subject_of
+from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 
+@dataclass(frozen=True, kw_only=True)
+class SubjectWords:
+    """The subject of events, in words."""
+
+    noun: Promise
+    """For use in a sentence: `prompt block`."""
+    title: Promise
+    """The plural, as the head of a group: `Prompt blocks`."""
+    anything: Promise
+    """The choice for all events about the subject."""
+
+
+def _words(noun: Promise, title: Promise, anything: Promise) -> SubjectWords:
+    return SubjectWords(noun=noun, title=title, anything=anything)
+
+
+NOUNS: Final[Mapping[str, SubjectWords]] = {
+    "workspace": _words(_("workspace"), _("Workspaces"), _("Anything about workspaces")),
+    "member": _words(_("member"), _("Members"), _("Anything about members")),
+    "invitation": _words(_("invitation"), _("Invitations"), _("Anything about invitations")),
+    "key": _words(_("API key"), _("API keys"), _("Anything about API keys")),
+    "person": _words(_("person"), _("People"), _("Anything about people")),
+}
+"""The subjects of the core's types, besides the kinds; applications declare their own words."""
+_NAMES: Final[Mapping[str, Promise]] = {
+    "versionCreated": pgettext_lazy("event", "draft saved"),
+    "labelMoved": pgettext_lazy("event", "label set, moved or released"),
+    "labelRemoved": pgettext_lazy("event", "label removed"),
+    "versionDeleted": pgettext_lazy("event", "version deleted"),
+    "workspace.updated": pgettext_lazy("event", "name or policy changed"),
+    "updated": pgettext_lazy("event", "metadata or visibility changed"),
+    "created": pgettext_lazy("event", "created"),
+    "published": pgettext_lazy("event", "published"),
+    "unpublished": pgettext_lazy("event", "unpublished"),
+    "deleted": pgettext_lazy("event", "deleted"),
+    "added": pgettext_lazy("event", "added"),
+    "roleChanged": pgettext_lazy("event", "role changed"),
+    "removed": pgettext_lazy("event", "removed"),
+    "withdrawn": pgettext_lazy("event", "withdrawn"),
+    "revoked": pgettext_lazy("event", "revoked"),
+    "erased": pgettext_lazy("event", "erased"),
+    "changed": pgettext_lazy("event", "changed"),
+    "started": pgettext_lazy("event", "started"),
+    "stopped": pgettext_lazy("event", "stopped"),
+    "completed": pgettext_lazy("event", "completed"),
+}
+"""A type of the core, or its second half."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypeGroup:
+    """The types of events about one subject."""
+
+    subject: str
+    title: str
+    anything: str
+    """The name of the choice for all of them."""
+    types: list[tuple[str, str]]
+    """Each type with its name, such as `("agent.versionCreated", "Draft saved")`."""
+
+    @property
+    def pattern(self) -> str:
+        """The pattern that matches all of them, including types declared later."""
+        return f"{self.subject}.*"
+
+
+def noun_of(subject: str) -> str:
+    """Return the name of a type's subject: `prompt block`, `API key`."""
+    words = words_about(subject)
+    return str(words.noun) if words else spaced(subject)
+
+
+def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
+    """Return the words for the subject of a type; None if there are none."""
+    if kind := KINDS_BY_SLUG.get(subject):
+        return kind.words
+    declared = subject_of(subject)
+    return NOUNS.get(subject) or (declared if declared and declared.noun else None)
+
+
+def name_of(event_type: str) -> str:
+    """Return the name of a type next to its subject: `draft saved`."""
+    what = event_type.rpartition(".")[2]
+    own = declared(event_type)
+    return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
+
+
+def grouped(types: Iterable[str]) -> Iterator[TypeGroup]:
+    """Yield the types grouped by subject, in their original order."""
+    for subject, members in groupby(types, key=lambda one: one.rpartition(".")[0]):
+        words = words_about(subject)
+        yield TypeGroup(
+            subject=subject,
+            title=str(words.title) if words else f"{capfirst(spaced(subject))}s",
+            anything=str(words.anything) if words else gettext("Anything about this"),
+            types=[(member, capfirst(name_of(member))) for member in members],
+        )
+
+
+def spaced(name: str) -> str:
+    """Return a camelCase name as words: `changes requested`."""
+    return re.sub("([A-Z])", lambda letter: f" {letter[0].lower()}", name)
+
+
+_PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A fragment of a sentence."""
+
+    text: str
+    address: str = ""
+    """The address that it links to; empty for plain words."""
+    html: SafeString | None = None
+    """How a page shows it, if not as its text: people, with their faces."""
+    number: int | None = None
+    """The number of the version that it names, if that has a number."""
+    of: str = ""
+    """The name of a resource after what belongs to it, `of agent Writer`: languages decline it."""
+    as_object: str = ""
+    """The name of a resource as the object of a sentence; empty for its text."""
+
+
+def people_in(usernames: Sequence[str], place: Place = Place.WITHIN) -> Fragment:
+    return Fragment(
+        ", ".join(person_name(username, place) for username in usernames), html=people(usernames, place)
+    )
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence with placeholders (`{who} published {version}`), and their values."""
+
+    sentence: str
+    values: Mapping[str, Fragment | str] = field(default_factory=dict)
+
+
+def as_fragments(sentence: str, values: Mapping[str, Fragment | str], of: str = "of") -> list[Fragment]:
+    """Return a sentence as fragments; a placeholder without a value stays unchanged.
+
+    After the word `of`, a fragment with its own words for that place has them.
+    """
+    fragments: list[Fragment] = []
+    for place, text in enumerate(_PLACEHOLDER.split(sentence)):
+        value = values.get(text, f"{{{text}}}") if place % 2 else text
+        if isinstance(value, Fragment) and value.of and fragments and fragments[-1].text.endswith(f" {of} "):
+            before, (article, _space, name) = fragments.pop().text, value.of.partition(" ")
+            fragments.append(Fragment(f"{before.removesuffix(f'{of} ')}{article} "))
+            value = replace(value, text=name)
+        if value:
+            fragments.append(value if isinstance(value, Fragment) else Fragment(value))
+    return fragments
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names and addresses of the resources and versions of events."""
+
+    versions: Mapping[str, Fragment] = field(default_factory=dict)
+    """By id."""
+    resources: Mapping[tuple[str, str, Any], Fragment] = field(default_factory=dict)
+    """By kind, id and identity."""
+    subjects: Mapping[tuple[int, int], str] = field(default_factory=dict)
+    """The address of what an event is about besides its resource, such as a review; by position, ordinal."""
+    named: Mapping[tuple[int, int], Fragment] = field(default_factory=dict)
+    """Objects of other applications that events name, such as a release, by position and ordinal."""
+    of_one: bool = False
+    """Whether the page is about one resource, which its sentences need not name."""
+
+    def version(self, version_id: str) -> Fragment:
+        """Return the name of a version: `version 3`, `Git 2f7341a`."""
+        return self.versions.get(version_id) or Fragment(translated(reference_to_id(version_id)))
+
+    def draft(self, version_id: str) -> Fragment:
+        """Return the name of a version that was a draft when it was saved: `draft 3`."""
+        version = self.version(version_id)
+        if version.number is None:
+            return version
+        return Fragment(gettext("draft {number}").format(number=version.number), version.address)
+
+    def subject(self, event: Event) -> str:
+        """Return the address of what an event is about besides its resource; empty without a page."""
+        return self.subjects.get((event.position, event.ordinal), "")
+
+    def resource(self, event: Event) -> Fragment:
+        """Return the name of the resource that an event is about: `agent Writer`."""
+        key = event.resource_kind, event.resource_id, event.resource_uuid
+        return self.resources.get(key) or resource_fragment(event, event.resource_id)
+
+
+def resource_fragment(event: Event, name: str, address: str = "") -> Fragment:
+    """Return the name of an event's resource after the word for its kind: `agent Writer`."""
+    kind = KINDS_BY_SLUG.get(event.resource_kind)
+    named = str(kind.words.named) if kind else f"{noun_of(event.resource_kind)} {{name}}"
+    of = str(kind.words.of_named) if kind else ""
+    as_object = str(kind.words.object_named) if kind else ""
+    return Fragment(
+        named.format(name=name), address, of=of.format(name=name), as_object=as_object.format(name=name)
+    )
+
+
+def version_name(number: int) -> str:
+    """Return the name of a version with this number for use in a sentence: `version 3`."""
+    return gettext("version {number}").format(number=number)
+
+
+def _member(event: Event) -> Sentence:
+    detail = event.detail
+    values: dict[str, Fragment | str] = {
+        "name": people_in([str(detail.get("username"))]),
+        "before": _role(detail.get("from")),
+        "now": _role(detail.get("to")),
+    }
+    if event.type == "member.roleChanged":
+        values["name"] = people_in([str(detail.get("username"))], Place.NAMED)
+        return Sentence(gettext("{who} changed the role of {name} from {before} to {now}"), values)
+    if event.type == "member.removed":
+        return Sentence(gettext("{who} removed {name}, who was {before}"), values)
+    if detail.get("invitedBy"):
+        return Sentence(
+            gettext("{who} joined as {now}, invited by {inviter}"),
+            {**values, "inviter": people_in([str(detail["invitedBy"])])},
+        )
+    return Sentence(gettext("{who} added {name} as {now}"), values)
+
+
+def _workspace(event: Event) -> Sentence:
+    detail = event.detail
+    name = {"name": str(detail.get("name") or event.workspace_id)}
+    if event.type == "workspace.created":
+        return Sentence(gettext("{who} created the workspace {name}"), name)
+    if event.type == "workspace.deleted":
+        return Sentence(gettext("{who} deleted the workspace {name}"), name)
+    if "from" in detail:
+        values = {"before": str(detail["from"]), "now": str(detail.get("to"))}
+        return Sentence(gettext("{who} renamed the workspace from {before} to {now}"), values)
+    if detail.get("fields") == ["reviewPolicy"]:
+        return _review_policy(event)
+    values = {"name": workspace_name(event.workspace_id), "fields": ", ".join(detail.get("fields", []))}
+    return Sentence(gettext("{who} changed the workspace {name}: {fields}"), values)
+
+
+def _review_policy(event: Event) -> Sentence:
+    """Return the sentence about a policy; entries of earlier releases have no values before the change."""
+    detail, before = event.detail, event.detail.get("before") or {}
+    values: dict[str, Fragment | str] = {
+        "name": workspace_name(event.workspace_id),
+        "before": str(before.get("required", "?")),
+        "now": str(detail.get("required", "?")),
+    }
+    if before.get("bypass", detail.get("bypass")) == detail.get("bypass"):
+        return Sentence(
+            gettext("{who} changed the review policy of {name}: {before} → {now} approvals"), values
+        )
+    if detail.get("bypass") == "nobody":
+        sentence = gettext(
+            "{who} changed the review policy of {name}: {before} → {now} approvals, admins no longer exempt"
+        )
+    else:
+        sentence = gettext(
+            "{who} changed the review policy of {name}: {before} → {now} approvals, admins exempt"
+        )
+    return Sentence(sentence, values)
+
+
+def _key(event: Event) -> Sentence:
+    detail = event.detail
+    about = ", ".join(filter(None, (f"{detail.get('prefix')}…", _role(detail.get("role")))))
+    values: dict[str, Fragment | str] = {
+        "name": str(detail.get("name")),
+        "owner": people_in([str(detail.get("owner"))], Place.NAMED),
+        "about": about,
+    }
+    if event.type == "key.created":
+        if detail.get("name"):
+            return Sentence(gettext("{who} created the API key “{name}” of {owner} ({about})"), values)
+        return Sentence(gettext("{who} created the API key of {owner} ({about})"), values)
+    if detail.get("name"):
+        return Sentence(gettext("{who} revoked the API key “{name}” of {owner} ({about})"), values)
+    return Sentence(gettext("{who} revoked the API key of {owner} ({about})"), values)
+
+
+def _invitation(event: Event) -> Sentence:
+    values: dict[str, Fragment | str] = {
+        "name": people_in([str(event.detail.get("username"))]),
+        "role": _role(event.detail.get("role")),
+    }
+    if event.type == "invitation.created":
+        return Sentence(gettext("{who} invited {name} as {role}"), values)
+    return Sentence(gettext("{who} withdrew the invitation of {name} as {role}"), values)
+
+
+def _person(event: Event) -> Sentence:
+    name = people_in([str(event.detail.get("username"))])
+    return Sentence(gettext("{who} erased a person, who is {name} now"), {"name": name})
+
+
+def _role(role: Any) -> str:
+    """Return a role in the language of the page; empty without a role."""
+    return str(ROLES.get(role, role or ""))
+
+
+OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
+    f"{subject}.{name}": tell
+    for subject, tell, names in (
+        ("workspace", _workspace, ("created", "updated", "deleted")),
+        ("member", _member, ("added", "roleChanged", "removed")),
+        ("invitation", _invitation, ("created", "withdrawn")),
+        ("key", _key, ("created", "revoked")),
+        ("person", _person, ("erased",)),
+    )
+    for name in names
+}
+
+
 def who_of(event: Event, place: Place) -> Fragment:
     """Return the actor of an event, at a place in a sentence."""
     if event.via == Via.FILE:
-        return Fragment(_("Someone who changed the file"))
+        return Fragment(gettext("Someone who changed the file"))
     return people_in([event.actor], place)
 
 
@@ -51,8 +372,8 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
     if event.hidden_from:
         # Readers of the agent must not learn of the prompt block itself, or who changed it.
         if names.of_one:
-            return Sentence(_("The text of a prompt block changed in this agent"))
-        sentence = _("The text of a prompt block changed in {resource}")
+            return Sentence(gettext("The text of a prompt block changed in this agent"))
+        sentence = gettext("The text of a prompt block changed in {resource}")
         return Sentence(sentence, {"resource": names.resource(event)})
     subject, _dot, what = event.type.rpartition(".")
     if subject == event.resource_kind and what in _OF_RESOURCES:
@@ -100,7 +421,7 @@ def _of(event: Event, names: Names, sentence: str, alone: str, **values: Fragmen
 
 
 def _created(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, _("{who} created {resource}"), attrgetter("created"))
+    return _as_object(event, names, gettext("{who} created {resource}"), attrgetter("created"))
 
 
 def _saved(event: Event, names: Names) -> Sentence:
@@ -109,21 +430,25 @@ def _saved(event: Event, names: Names) -> Sentence:
         return _of(
             event,
             names,
-            _("{who} restored {version} as {draft} of {resource}"),
-            _("{who} restored {version} as {draft}"),
+            gettext("{who} restored {version} as {draft} of {resource}"),
+            gettext("{who} restored {version} as {draft}"),
             version=names.version(source),
             draft=draft,
         )
     changed = ", ".join(titles(event.detail.get("changedFields") or ()))
     if not changed:
         return _of(
-            event, names, _("{who} saved {draft} of {resource}"), _("{who} saved {draft}"), draft=draft
+            event,
+            names,
+            gettext("{who} saved {draft} of {resource}"),
+            gettext("{who} saved {draft}"),
+            draft=draft,
         )
     return _of(
         event,
         names,
-        _("{who} saved {draft} of {resource}: {fields}"),
-        _("{who} saved {draft}: {fields}"),
+        gettext("{who} saved {draft} of {resource}: {fields}"),
+        gettext("{who} saved {draft}: {fields}"),
         draft=draft,
         fields=changed,
     )
@@ -135,15 +460,15 @@ def _published(event: Event, names: Names) -> Sentence:
         return _of(
             event,
             names,
-            _("{who} published {version} of {resource}"),
-            _("{who} published {version}"),
+            gettext("{who} published {version} of {resource}"),
+            gettext("{who} published {version}"),
             version=version,
         )
     return _of(
         event,
         names,
-        _("{who} published {version} of {resource} in place of {previous}"),
-        _("{who} published {version} in place of {previous}"),
+        gettext("{who} published {version} of {resource} in place of {previous}"),
+        gettext("{who} published {version} in place of {previous}"),
         version=version,
         previous=names.version(event.previous_version_id),
     )
@@ -153,8 +478,8 @@ def _unpublished(event: Event, names: Names) -> Sentence:
     return _of(
         event,
         names,
-        _("{who} unpublished {version} of {resource}"),
-        _("{who} unpublished {version}"),
+        gettext("{who} unpublished {version} of {resource}"),
+        gettext("{who} unpublished {version}"),
         version=names.version(event.previous_version_id),
     )
 
@@ -174,30 +499,30 @@ def _label_sentences(*, released: bool) -> Mapping[str, tuple[str, str]]:
     if released:
         return {
             "released": (
-                _("{who} released label {label} of {resource} on {version}"),
-                _("{who} released label {label} on {version}"),
+                gettext("{who} released label {label} of {resource} on {version}"),
+                gettext("{who} released label {label} on {version}"),
             ),
             "moved": (
-                _("{who} moved the released label {label} of {resource} from {previous} to {version}"),
-                _("{who} moved the released label {label} from {previous} to {version}"),
+                gettext("{who} moved the released label {label} of {resource} from {previous} to {version}"),
+                gettext("{who} moved the released label {label} from {previous} to {version}"),
             ),
             "set": (
-                _("{who} set label {label} of {resource} on {version} and released it"),
-                _("{who} set label {label} on {version} and released it"),
+                gettext("{who} set label {label} of {resource} on {version} and released it"),
+                gettext("{who} set label {label} on {version} and released it"),
             ),
         }
     return {
         "released": (
-            _("{who} withdrew the release of label {label} of {resource} on {version}"),
-            _("{who} withdrew the release of label {label} on {version}"),
+            gettext("{who} withdrew the release of label {label} of {resource} on {version}"),
+            gettext("{who} withdrew the release of label {label} on {version}"),
         ),
         "moved": (
-            _("{who} moved label {label} of {resource} from {previous} to {version}"),
-            _("{who} moved label {label} from {previous} to {version}"),
+            gettext("{who} moved label {label} of {resource} from {previous} to {version}"),
+            gettext("{who} moved label {label} from {previous} to {version}"),
         ),
         "set": (
-            _("{who} set label {label} of {resource} on {version}"),
-            _("{who} set label {label} on {version}"),
+            gettext("{who} set label {label} of {resource} on {version}"),
+            gettext("{who} set label {label} on {version}"),
         ),
     }
 
@@ -206,8 +531,8 @@ def _label_removed(event: Event, names: Names) -> Sentence:
     return _of(
         event,
         names,
-        _("{who} removed label {label} of {resource} from {version}"),
-        _("{who} removed label {label} from {version}"),
+        gettext("{who} removed label {label} of {resource} from {version}"),
+        gettext("{who} removed label {label} from {version}"),
         label=event.label,
         version=names.version(event.previous_version_id),
     )
@@ -216,9 +541,9 @@ def _label_removed(event: Event, names: Names) -> Sentence:
 def _version_deleted(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
     if event.detail.get("pruned"):
-        sentences = _("{who} pruned {version} of {resource}"), _("{who} pruned {version}")
+        sentences = gettext("{who} pruned {version} of {resource}"), gettext("{who} pruned {version}")
     else:
-        sentences = _("{who} deleted {version} of {resource}"), _("{who} deleted {version}")
+        sentences = gettext("{who} deleted {version} of {resource}"), gettext("{who} deleted {version}")
     return _of(event, names, *sentences, version=version)
 
 
@@ -226,28 +551,28 @@ def _updated(event: Event, names: Names) -> Sentence:
     fields, to = event.detail.get("fields") or [], str(event.detail.get("to", ""))
     visibility = str(VISIBILITIES.get(to, to))
     if "visibility" not in fields:
-        sentence = _("{who} changed the metadata of {resource}")
+        sentence = gettext("{who} changed the metadata of {resource}")
         return _about(event, names, sentence, attrgetter("metadata_changed"))
     # Only agents have a visibility.
     if "metadata" not in fields:
         return _of(
             event,
             names,
-            _("{who} made {resource} {visibility}"),
-            _("{who} made this agent {visibility}"),
+            gettext("{who} made {resource} {visibility}"),
+            gettext("{who} made this agent {visibility}"),
             visibility=visibility,
         )
     return _of(
         event,
         names,
-        _("{who} changed the metadata of {resource} and made it {visibility}"),
-        _("{who} changed the metadata of this agent and made it {visibility}"),
+        gettext("{who} changed the metadata of {resource} and made it {visibility}"),
+        gettext("{who} changed the metadata of this agent and made it {visibility}"),
         visibility=visibility,
     )
 
 
 def _deleted(event: Event, names: Names) -> Sentence:
-    return _as_object(event, names, _("{who} deleted {resource}"), attrgetter("deleted"))
+    return _as_object(event, names, gettext("{who} deleted {resource}"), attrgetter("deleted"))
 
 
 _OF_RESOURCES: Final[Mapping[str, Callable[[Event, Names], Sentence]]] = {

@@ -5,27 +5,179 @@ For admins the same page is the audit log, because they also see members and key
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, QueryDict
+from django import forms
+from django.db.models import Q
+from django.db.models.fields.json import KeyTextTransform
+from django.http import HttpRequest, QueryDict, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext as _
+from django.utils import translation
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from editor_client.shared import canonical
 from editor_client.shared.text_keys import collation_key
 
-from studio.activity.exporting import audit_file
-from studio.activity.forms import ActivityForm
-from studio.activity.lines import lines_of
+from studio.activity.lines import Line, lines_of
+from studio.activity.sentences import grouped
+from studio.marks import as_text, writing
+from studio.named import named_like
+from studio.permissions import caller_of
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import DayField, WorkspacePage, beginning_of, end_of
+from versioning.domain import csv_files
 from versioning.domain.access import Caller, Right
+from versioning.domain.csv_files import escaped
 from versioning.domain.errors import Forbidden
-from versioning.domain.events import Audience, types
+from versioning.domain.events import Audience, matching, types
 from versioning.domain.kinds import KINDS
 from versioning.editor import Editor
+from versioning.editor.event_log import EventPage
 from versioning.models import Event
+from versioning.models.accounts import known_name
+from versioning.models.connections import give_back
+from versioning.models.text_keys import contains_caseless
+
+MAX_EVENTS: Final = 100_000
+"""How many events a file has at most, the newest ones."""
+_AT_ONCE: Final = 500
+_COLUMNS: Final = (
+    "time",
+    "actor",
+    "keyPrefix",
+    "type",
+    "sentence",
+    "workspaceId",
+    "resourceKind",
+    "resourceId",
+    "versionId",
+    "detail",
+)
+
+
+def audit_file(
+    request: HttpRequest, editor: Editor, end: int, wanted: Mapping[str, Any]
+) -> StreamingHttpResponse:
+    """Return the answer with the events that the caller may see, newest first, sent little by little.
+
+    `wanted` are the filters, as arguments of `editor.event.page`; `end` is a position after every event.
+    """
+
+    def read(before: int) -> EventPage:
+        return editor.event.page(before=before, limit=_AT_ONCE, by=caller_of(request), **wanted)
+
+    headers = {"Content-Disposition": 'attachment; filename="audit-log.csv"'}
+    content = csv_files.lines(_COLUMNS, _rows(read, request, end))
+    return StreamingHttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _rows(read: Callable[[int], EventPage], request: HttpRequest, end: int) -> Iterator[list[str]]:
+    """Yield a row for each event; the language is that of the request, which is over by then."""
+    language, before, left = translation.get_language(), end, MAX_EVENTS
+    while True:
+        with translation.override(language), writing():  # the response is sent when the page is over
+            page = read(before)
+            lines = lines_of(page.events[:left], caller_of(request))
+            # All names of the rows are looked up at once.
+            words = as_text("\0".join(line.words for line in lines), request).split("\0")
+            rows = (
+                [_row(line, sentence) for line, sentence in zip(lines, words, strict=True)] if lines else []
+            )
+        give_back()
+        yield from rows
+        left -= len(page.events)
+        if not page.has_more and left >= 0:
+            return
+        if left <= 0:
+            with translation.override(language):
+                said = gettext("Older events are left out. Narrow the activity to get them.")
+            yield [said]
+            return
+        before = page.next
+
+
+def _row(line: Line, sentence: str) -> list[str]:
+    event = line.event
+    cells = (
+        event.created_at.isoformat(timespec="seconds"),
+        event.actor or "",
+        line.key_prefix,
+        event.type,
+        sentence,
+        event.workspace_id or "",
+        event.resource_kind,
+        event.resource_id,
+        event.version_id,
+        canonical.dump(event.detail) if event.detail else "",
+    )
+    return [escaped(str(cell)) for cell in cells]
+
+
+MAX_TEXT: Final = 200
+_MEMBERS: Final = ("username", "owner", "prefix")
+"""The members in which the detail of an event names its objects: members, owners of keys, and keys."""
+
+
+class ActivityForm(forms.Form):
+    """The filters; none is required."""
+
+    type = forms.ChoiceField(label=_("What happened"), required=False)
+    actor = forms.CharField(label=_("Who"), required=False, max_length=MAX_TEXT)
+    target = forms.CharField(label=_("To what"), required=False, max_length=MAX_TEXT)
+    since = DayField(label=_("Since"))
+    until = DayField(label=_("Until"))
+
+    def __init__(self, data: Any, *, types: Collection[str], of_one: bool, caller: Caller) -> None:
+        super().__init__(data, auto_id="filter-%s")
+        self.caller = caller
+        groups = [(one.title, [(one.pattern, one.anything), *one.types]) for one in grouped(types)]
+        choices: list[Any] = [("", gettext("Anything")), *groups]
+        self.fields["type"].choices = choices  # type: ignore[attr-defined]
+        if of_one:
+            del self.fields["target"]
+        for field in self.fields.values():
+            field.widget.attrs |= {"class": "input", "dir": "auto"}
+        self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
+
+    def clean_actor(self) -> str:
+        """Return the name as the log has it."""
+        typed: str = self.cleaned_data["actor"]
+        return known_name(typed) if typed else ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters that are set and valid."""
+        self.is_valid()
+        return {name: value for name, value in self.cleaned_data.items() if value}
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """The filters as arguments of `editor.event.page`."""
+        given = self.given
+        return {
+            "types": frozenset(matching([given["type"]])) if "type" in given else None,
+            "actor": given.get("actor"),
+            "where": self._condition(given),
+        }
+
+    def _condition(self, given: dict[str, Any]) -> Q:
+        condition = Q()
+        if "target" in given:
+            target = given["target"]
+            texts = ["resource_id", *(KeyTextTransform(name, "detail") for name in _MEMBERS)]
+            named = reduce(or_, (contains_caseless(text, target) for text in texts))
+            condition &= named | named_like(target, self.caller)
+        if "since" in given:
+            condition &= Q(created_at__gte=beginning_of(given["since"]))
+        if "until" in given:
+            condition &= Q(created_at__lt=end_of(given["until"]))
+        return condition
+
 
 PER_PAGE: Final = 50
 MAX_DIGITS: Final = 18
@@ -72,7 +224,7 @@ class ActivityPage(StudioPage):
         as_file = urlencode({**form.given, "format": "csv"})
         return self.page(
             "studio/activity/activity.html",
-            title=_("Activity"),
+            title=gettext("Activity"),
             form=form,
             is_narrowed=bool(form.given),
             lines=lines_of(found.events, self.caller, of_one=self.of_one),

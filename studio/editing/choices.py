@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from editor_client.shared import ids
+from editor_client.shared.configurations import referenced_agents
+from editor_client.shared.instructions import referenced_blocks
 from editor_client.shared.text_keys import caseless
 
-from studio.forms.context import ContextControl
+from studio.editing.base import EditablePage
+from studio.forms.context import ContextControl, declared_values, names_in
+from studio.forms.inputs import Input
 from studio.kinds import AGENT, KINDS, PROMPT_BLOCK, StudioKind
-from studio.limits import shortened
+from studio.limits import MAX_NAME, PageBudget, shortened
 from studio.resources.base import ResourcePage
 from studio.resources.rows import STATES
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import referenced_tools
 from versioning.domain.config import Config
-from versioning.editor.catalog import Suggestion, suggestions
+from versioning.domain.errors import Invalid, Issue, Message
+from versioning.domain.selectors import Status
+from versioning.editor.catalog import Suggestion, suggestions, suggestions_by_id
 
 MAX_READ: Final = 100
 """How many agents of the workspace are read, those that were changed last."""
@@ -92,7 +101,6 @@ def _used_in(config: Config) -> str:
 MAX_CHOICES: Final = 20
 """The maximum number of suggestions."""
 MAX_PREVIEW: Final = 160
-
 _KINDS = {kind.namespace: kind for kind in KINDS}
 
 
@@ -170,3 +178,207 @@ def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping
         "tools": sorted(get_editor().code.tools_of(resource_id)),
         "context": [control.path for control in controls],
     }
+
+
+MAX_NAMES: Final = 300
+"""The maximum number of suggested names."""
+MAX_NAMED: Final = 40
+"""How many resources of a kind are read for names used elsewhere."""
+MAX_NAME_CHARACTERS: Final = 1_000_000
+"""The maximum total length of their configurations."""
+_TYPES: Final = {
+    "string": gettext_lazy("text"),
+    "number": gettext_lazy("number"),
+    "integer": gettext_lazy("whole number"),
+    "boolean": gettext_lazy("yes or no"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextName:
+    """A name in the context, in the words of the page; the script gets it as JSON."""
+
+    path: str
+    type: str = ""
+    title: str = ""
+    help: str = ""
+    declared: bool = False
+    """Whether the context schema of the resource itself declares it."""
+    used: str = ""
+    """Which other resource uses or declares it; empty if the resource itself does."""
+
+
+class NamesPage(EditablePage):
+    """The names, as JSON: `{"names": [{"path": "customer.name", …}]}`."""
+
+    def get(self, request: HttpRequest, resource: str) -> JsonResponse:
+        """Return the names that the resource declares, then those that other readable resources use."""
+        self.require(Right.SAVE)
+        config = self.effective(self.base)
+        found: dict[str, ContextName] = {}
+        for name in _declared(config, used=""):
+            found.setdefault(name.path, name)
+        for source in self._elsewhere(config):
+            for name in (*_declared(source, used=_title(source)), *_used(source)):
+                found.setdefault(name.path, name)
+        return JsonResponse({"names": [asdict(name) for name in list(found.values())[:MAX_NAMES]]})
+
+    def _elsewhere(self, config: Config) -> Iterator[Config]:
+        """Yield the resources to read: the related ones, then the newest of the workspace."""
+        blocks = [block_id for _, block_id in referenced_blocks(config)]
+        yield from _read(PROMPT_BLOCK, blocks, self.caller)
+        found = self.collection.dependents(self.resource_id, status=Status.DRAFT, by=self.caller)
+        yield from _read(AGENT, found.ids, self.caller)
+        for kind in KINDS:
+            newest = kind.collection.changed_last(self.workspace_id, limit=MAX_NAMED, by=self.caller)
+            own = self.resource_id if kind.slug == self.kind.slug else None
+            yield from _read(kind, [one for one in newest if one != own], self.caller)
+
+
+def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
+    """Return the configurations of the readable ones among some resources, in their order."""
+    first = wanted[:MAX_NAMED]
+    found = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
+    return [found[one].config for one in first if one in found]
+
+
+def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
+    """Yield the names that a schema declares; `used` is its resource, or empty for the page's own."""
+    for control in declared_values(config):
+        yield ContextName(
+            path=control.path,
+            type=str(_TYPES[control.type]),
+            title=control.title,
+            help=control.help,
+            declared=not used,
+            used=used,
+        )
+
+
+def _used(config: Config) -> Iterator[ContextName]:
+    """Yield the names in the placeholders and conditions of a configuration."""
+    for name in names_in(config):
+        if len(name.path) <= MAX_NAME:
+            yield ContextName(path=name.path, used=_title(config))
+
+
+def _title(config: Config) -> str:
+    return shortened(str(config.get("name") or "")) or "…"
+
+
+MAX_REFERENCES: Final = 2 * PageBudget.characters
+"""The maximum total length of the prompt blocks on a page."""
+EXCERPT_LINES: Final = 2
+EXCERPT: Final = 240
+"""The maximum length in characters of an unexpanded prompt block on the page."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownBlock:
+    """A prompt block that instructions refer to, with its text as far as the caller may read it."""
+
+    choice: Choice
+    text: str | None
+    """None if the texts together are too long for the page."""
+    rules: Mapping[str, Any] | None
+    """Its own display rules."""
+
+    @property
+    def excerpt(self) -> str:
+        """The beginning of the text."""
+        lines = [line for line in (self.text or "").splitlines() if line.strip()]
+        return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more to read than the excerpt."""
+        return self.text is not None and self.text.strip() != self.excerpt
+
+
+@dataclass(frozen=True, kw_only=True)
+class References:
+    """The resources that are referred to and readable for the caller, by kind and id."""
+
+    prompt: Mapping[str, ShownBlock]
+    agent: Mapping[str, Choice]
+
+
+def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) -> References:
+    """Return the resources with these ids; takes three queries."""
+    return References(prompt=_blocks(blocks, caller), agent=_choices(AGENT, agents, caller))
+
+
+def referred_to(controls: Input, caller: Caller) -> References:
+    """Return the references of a form."""
+    blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
+    lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
+    agents = {row["key"].as_line for one in lists for row in one["offered"].rows}
+    return references_to(blocks, agents, caller)
+
+
+class ReferencePage(ResourcePage):
+    """A prompt block as the edit page shows it: `?id=tone`; a fragment for a new reference."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the parts of its card, which tell if the id leads nowhere."""
+        self.require(Right.SAVE)
+        requested = request.GET.get("id", "").strip()
+        context = {
+            "chosen": references_to({requested}, (), self.caller).prompt.get(requested),
+            "id": requested,
+        }
+        return TemplateResponse(request, "studio/editing/reference.html", context)
+
+
+def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[str, Choice]:
+    found = suggestions_by_id(kind.catalog(caller), wanted)
+    return {id_: Choice.of(kind, value) for id_, value in found.items()}
+
+
+def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
+    possible = {one for one in wanted if not ids.problem(one)}
+    if not possible:
+        return {}
+    found = PROMPT_BLOCK.collection.newest_readable(possible, limit=MAX_REFERENCES, by=caller)
+    configs = {id_: version.config for id_, version in found.items()}
+    return {
+        id_: ShownBlock(
+            choice=choice,
+            text=configs[id_]["content"] if id_ in configs else None,
+            rules=configs.get(id_, {}).get("rules"),
+        )
+        for id_, choice in _choices(PROMPT_BLOCK, possible, caller).items()
+    }
+
+
+_REFERENCES: Final[Mapping[str, tuple[StudioKind, Callable[[Config], Iterable[tuple[str, str]]]]]] = {
+    "instructions": (PROMPT_BLOCK, referenced_blocks),
+    "agents": (AGENT, referenced_agents),
+}
+"""By the field with the references: the kind that they lead to, and how they are found."""
+
+
+def refuse_unknown(changed: Mapping[str, Any], known: list[Config], caller: Caller) -> None:
+    """Raise `Invalid` with every new reference to something that the caller may not use.
+
+    The API takes them, because what is referred to may come later. In a form, such an id is a slip.
+    `changed` are the valid values of the fields that were changed; `known` are the configurations whose
+    references are no news. Takes one query for each field with new references.
+    """
+    issues: list[Issue] = []
+    for field, (kind, references) in _REFERENCES.items():
+        if field not in changed:
+            continue
+        old = {target for config in known for _place, target in references(config)}
+        new = [(place, target) for place, target in references({field: changed[field]}) if target not in old]
+        found = suggestions_by_id(kind.catalog(caller), {target for _place, target in new}) if new else {}
+        issues += [_issue(kind, place, target) for place, target in new if target not in found]
+    if issues:
+        raise Invalid(issues)
+
+
+def _issue(kind: StudioKind, place: str, target: str) -> Issue:
+    named = {"id": shortened(target)}
+    if kind is AGENT:
+        return Issue(place, Message("there is no agent with the id {id} that you may use here", **named))
+    return Issue(place, Message("there is no prompt block with the id {id} that you may use here", **named))

@@ -10,8 +10,7 @@ from typing import Any, Final
 from editor_client.shared.configurations import referenced_agents
 from editor_client.shared.instructions import referenced_blocks
 
-from studio.editing.choices import Choice
-from studio.editing.references import References, ShownBlock, references_to
+from studio.editing.choices import Choice, References, ShownBlock, references_to
 from studio.field_words import in_reading_order, words_of
 from studio.forms.inputs import json_text
 from studio.limits import PageBudget

@@ -2,38 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.template.response import TemplateResponse
+from django.utils.html import conditional_escape
+from django.utils.text import capfirst
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy as _
 from editor_client.shared import canonical
 
 from studio import additions, unsaved
 from studio.diff.fields import differences
-from studio.editing import in_place
 from studio.editing.base import EditablePage
-from studio.editing.choices import known_names, known_providers
+from studio.editing.choices import known_names, known_providers, referred_to, refuse_unknown
 from studio.editing.conflicts import Conflict, merged_with
 from studio.editing.forms import EditForm, Submission, empty_rows, form_controls
 from studio.editing.presence import Others
 from studio.editing.reading import ReadConfig
-from studio.editing.references import referred_to, refuse_unknown
 from studio.error_pages import wants_json
-from studio.field_words import OPERANDS, OPERATORS, words_of
+from studio.field_words import OPERANDS, OPERATORS, place_of, words_of
 from studio.forms.inputs import Input, controls_of
+from studio.forms.modes import MODES, rewritten, typed_value
 from studio.limits import MAX_MESSAGES, PageBudget, first_of
+from studio.marks import as_text
 from studio.publishing.views import obstacle_to
-from studio.translation import title_of, translated
+from studio.translation import title_of, translated, translated_at_field
 from versioning.domain import snapshots
 from versioning.domain.access import Right
-from versioning.domain.errors import EditConflict, IdTaken, Invalid
+from versioning.domain.errors import EditConflict, IdTaken, Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config
 from versioning.editor.memberships import admins_of
 from versioning.serving.resolution import Resolved
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+def answer_saved(
+    request: HttpRequest, redirect: HttpResponseRedirect, here: str, saves_on: Mapping[str, str]
+) -> JsonResponse:
+    """Answer a save with what its page would say: `{"messages": […], …}`, or the `next` page.
+
+    `redirect` is the answer to browsers. If it leads back `here`, the answer has the messages with their
+    levels, as HTML, and `saves_on`, with which the open page goes on.
+    """
+    if redirect.url != here:
+        return JsonResponse({"next": redirect.url})
+    said = [
+        {"level": message.level_tag, "html": conditional_escape(message.message)}
+        for message in messages.get_messages(request)
+    ]
+    return JsonResponse({"messages": said, **saves_on})
+
+
+def refused(request: HttpRequest, controls: Input, unplaced: Sequence[Issue]) -> JsonResponse:
+    """Answer an invalid form: the `errors` of its controls by their names, and the other `problems`."""
+    problems = [
+        as_text(f"{place_of(issue.field)}: {translated(issue.message)}", request) for issue in unplaced
+    ]
+    return JsonResponse({"errors": dict(_errors(controls, request)), "problems": problems}, status=400)
+
+
+def conflict() -> JsonResponse:
+    """Answer a form after another person's save: the browser loads the page that shows both."""
+    return JsonResponse({"conflict": True}, status=409)
+
+
+def _errors(controls: Input, request: HttpRequest) -> Iterator[tuple[str, list[Any]]]:
+    if controls.errors:
+        yield (
+            controls.path,
+            [as_text(capfirst(translated_at_field(error)), request) for error in controls.errors],
+        )
+    for child in controls.children.values():
+        yield from _errors(child, request)
+
 
 TAKE_BOTH: Final = "both"
 """The value of `then` to show a form with the changes of both people after a conflict."""
@@ -78,7 +126,7 @@ class EditPage(EditablePage):
         except Invalid as error:
             unplaced = submission.reading.attach(error.issues)
             if self.is_in_place:
-                return in_place.refused(request, controls, unplaced)
+                return refused(request, controls, unplaced)
             # The form still belongs to its original version, not to what was saved since.
             began = {name: controls[name].typed for name in ("tag", "base")}
             return self._form(controls, status=400, errors=unplaced, is_typed=True, **began)
@@ -96,7 +144,7 @@ class EditPage(EditablePage):
         if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
             return None
         # Saving once more, such as with Ctrl+S, must not replace what another person has saved.
-        return in_place.conflict() if self.is_in_place else self._still_undecided(submission)
+        return conflict() if self.is_in_place else self._still_undecided(submission)
 
     @property
     def is_in_place(self) -> bool:
@@ -115,7 +163,7 @@ class EditPage(EditablePage):
         saves_on = self._saves_on()
         news = {"news": self.news_address, "source": self._news_since(saves_on["base"])}
         title = snapshots.title_of(self.base) if self.base else ""
-        return in_place.saved(
+        return answer_saved(
             self.request, redirect, self.address("change"), {**saves_on, "title": title, **news}
         )
 
@@ -177,7 +225,9 @@ class EditPage(EditablePage):
         for warning in first_of(list(warnings), MAX_MESSAGES):
             self.tell(warning)
         message = (
-            _("%(version)s is saved as a draft.") % {"version": title_of(saved.version)} if is_new else ""
+            gettext("%(version)s is saved as a draft.") % {"version": title_of(saved.version)}
+            if is_new
+            else ""
         )
         if then == "publish":
             return self.go(f"{self.address('publish')}?version={saved.version.version_id}", message)
@@ -187,7 +237,7 @@ class EditPage(EditablePage):
         if is_new:
             return self.back("change", self.with_next_steps(message, saved.resource, saved.version))
         if self.resource is not None and saved.resource.etag != self.resource.etag:
-            return self.back("change", _("Saved. The text is as it was, so there is no new version."))
+            return self.back("change", gettext("Saved. The text is as it was, so there is no new version."))
         return self.back("change", str(UNCHANGED), level=messages.INFO)
 
     def _restored(self, submission: Submission) -> HttpResponse:
@@ -210,7 +260,7 @@ class EditPage(EditablePage):
             and canonical.same(self.config, self.schema.merged(began, submission.changed))
         )
         if self.resource is None or not is_saved:
-            return in_place.conflict()
+            return conflict()
         saved = Resolved(resource=self.resource, version=self.base or self.resource.base)
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
@@ -295,3 +345,48 @@ class EditPage(EditablePage):
             live_source=self._news_since(context["base"]),
             **context,
         )
+
+
+class ConvertPage(EditablePage):
+    """The controls of a field in another mode, with the typed value; a fragment of a page."""
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Return the field, or why it cannot be shown in that mode; nothing is saved."""
+        self.require(Right.SAVE)
+        name, before, mode = (request.GET.get(part, "") for part in ("field", "from", "to"))
+        controls = controls_of(request.POST)
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
+        if mode not in MODES.get(name, ()) or name not in {view.name for view in form.first}:
+            raise NotFound
+        try:
+            value = typed_value(name, controls, before, self.schema)
+            if not before and self.code_agent is not None:
+                value = code_config(self.code_agent).get(name)
+            controls.children[name] = rewritten(name, value, mode)
+        except Invalid as error:
+            return HttpResponse(_sentence(mode, error.issues), status=400, content_type="text/plain")
+        form = EditForm.of(self.schema.names, controls, self.config, self.code_agent, self.kind.words.fields)
+        return TemplateResponse(
+            request,
+            "studio/editing/converted.html",
+            {
+                "field": next(view for view in form.first if view.name == name),
+                "code_agent": self.code_agent,
+                "operators": OPERATORS,
+                "operands": OPERANDS,
+                "refers": referred_to(controls, self.caller),
+            },
+        )
+
+
+_REFUSALS: Final[Mapping[str, StrOrPromise]] = {
+    "text": _("This cannot be converted to one text: %(reasons)s. Nothing was changed."),
+    "blocks": _("This cannot be converted to blocks: %(reasons)s. Nothing was changed."),
+    "controls": _("This cannot be written in these fields: %(reasons)s. Nothing was changed."),
+    "variants": _("This cannot be written as variants: %(reasons)s. Nothing was changed."),
+    "json": _("This cannot be written as JSON: %(reasons)s. Nothing was changed."),
+}
+
+
+def _sentence(mode: str, issues: list[Issue]) -> str:
+    return _REFUSALS[mode] % {"reasons": "; ".join(translated(issue.message) for issue in issues)}

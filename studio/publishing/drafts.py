@@ -25,8 +25,8 @@ from studio.publishing.views import reasons
 from studio.resources.rows import Row, Summary, blocks_on_page, etag_field, value_of
 from studio.translation import message_of
 from studio.views import StudioPage
-from studio.workspaces.listing import no_drafts
 from studio.workspaces.names import by_workspace, workspace_names
+from studio.workspaces.views import no_drafts
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config

@@ -19,9 +19,9 @@ from editor_client.shared.text_keys import caseless
 from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.models import SavedFilter
 from studio.people import Place, person_name
-from studio.resources.create import workspace_choices
 from studio.resources.rows import STATES, VISIBILITIES, chosen_value
 from studio.views import StudioPage
+from studio.workspaces.names import workspace_choices
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import MAX_CHOSEN, Choice

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from django.core.paginator import Paginator
@@ -10,12 +12,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studio import additions
+from studio import additions, unsaved
 from studio.error_pages import came_from
 from studio.extensions import ChosenOn
+from studio.field_words import words_of
 from studio.kinds import AGENT, StudioKind
+from studio.limits import shortened
 from studio.models import SavedFilter
-from studio.resources.base import ResourcePage
+from studio.resources.base import ResourcePage, proposed_copy
 from studio.resources.filters import (
     MAX_FILTERS,
     OLD_STATES,
@@ -27,9 +31,17 @@ from studio.resources.filters import (
     value_of_matching,
 )
 from studio.resources.rows import Columns, Row, stars_of
+from studio.translation import translated
 from studio.views import StudioPage
+from studio.workspaces.names import workspace_choices
+from versioning.domain.access import Right
+from versioning.domain.config import Config
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, NotFound
+from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.editor.bulk import MAX_CHOSEN
 from versioning.editor.catalog import Entry, overview
+from versioning.models import VersionedResource
+from versioning.serving.resolution import Resolved
 
 PER_PAGE: Final = 50
 
@@ -148,3 +160,190 @@ class StarPage(ResourcePage):
         if request.headers.get("Accept") == "application/json":
             return JsonResponse({"starred": favorited.by_caller})
         return self.go(came_from(request) or self.address("change"))
+
+
+FIELDS: Final = ("name", "id", "workspace", "text", "choice")
+_USUAL_ID: Final = re.compile(r"[A-Za-z0-9._/-]*")
+"""Ids may hold nearly everything; only with these characters addresses and programs show them as they are."""
+_MAX_TOLD: Final = 60
+"""The length of a name in the message that its resource is saved."""
+_SPELT_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+LINE_BREAK: Final = "\r\n"
+"""The line break that browsers send."""
+
+
+class CreatePage(StudioPage):
+    """A new resource, which begins as a draft."""
+
+    kind: StudioKind = AGENT
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the empty form."""
+        workspaces = self._workspaces()
+        if not self.kind.admin.has_add_permission(request):
+            raise Forbidden("You may not save drafts in any workspace.")
+        requested = request.GET.get("workspace", "")
+        return self._form({"workspace": requested}, {}, workspaces)
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Save the first version as a draft and open it; after an error, show the form again."""
+        given = {name: request.POST.get(name, "").replace(LINE_BREAK, "\n") for name in FIELDS}
+        if request.POST.get("then") == unsaved.RESTORE:
+            return self._form(given, {}, self._workspaces(), restored=True)
+        resource_id = given["id"].strip()
+        if not _USUAL_ID.fullmatch(resource_id) and request.POST.get("unusual") != resource_id:
+            return self._form(given, {}, self._workspaces(), status=400, unusual=resource_id)
+        try:
+            made = self.kind.collection.create(
+                {"name": given["name"].strip(), **self._beginning(given)},
+                id=resource_id or None,
+                workspace=given["workspace"] or None,
+                publish=False,
+                by=self.caller,
+            )
+        except Invalid as error:
+            return self._form(given, self._by_field(error), self._workspaces(), status=400)
+        except IdTaken as error:
+            return self._form(given, {"id": error.message}, self._workspaces(), status=409)
+        except Forbidden as error:
+            return self._form(given, {"workspace": error.message}, self._workspaces(), status=403)
+        resource_id = made.resource.pk
+        message = _("“%(name)s” is saved as a draft. Nothing is live until it is published.")
+        message %= {"name": shortened(given["name"].strip(), _MAX_TOLD)}
+        return self.go(self.kind.address("change", resource_id), message)
+
+    def _workspaces(self) -> list[tuple[str, str]]:
+        return workspace_choices(Right.SAVE, self.caller)
+
+    def _beginning(self, given: Mapping[str, str]) -> Config:
+        """Return the other fields with which it begins: its text, or what follows from a choice."""
+        choice = self.kind.words.first_choice
+        if choice is None:
+            return {self.kind.text_field: given["text"]}
+        return {choice.field: given["choice"], **choice.begins(given["choice"])}
+
+    def _by_field(self, error: Invalid) -> dict[str, str]:
+        choice = self.kind.words.first_choice
+        first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
+        fields = {"workspaceId": "workspace", **first}
+        return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}
+
+    def _form(
+        self,
+        given: Mapping[str, str],
+        errors: Mapping[str, str],
+        workspaces: list[tuple[str, str]],
+        *,
+        status: int = 200,
+        restored: bool = False,
+        unusual: str = "",
+    ) -> HttpResponse:
+        others: list[Any] = [message for field, message in errors.items() if field not in FIELDS]
+        words = self.kind.words
+        asked = self.kind.text_field if words.first_choice is None else words.first_choice.field
+        return self.page(
+            "studio/resources/create.html",
+            title=str(words.new),
+            asked=words_of(asked, words.fields),
+            status=status,
+            kind=self.kind,
+            list_address=self.kind.address("changelist"),
+            given=given,
+            errors=errors,
+            others=others,
+            workspaces=workspaces,
+            restored=restored,
+            unusual=unusual,
+            usual=usual_id(unusual),
+        )
+
+
+def usual_id(text: str) -> str:
+    """Return an id of usual characters that is like a text: `grosses-ae` for `Großes Ä!`; may be empty."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.lower()).translate(_SPELT_OUT))
+    segments = (re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", one)) for one in plain.split("/"))
+    return "/".join(found for segment in segments if (found := segment.strip("-._")))
+
+
+COPIED_FIELDS: Final = ("id", "name", "workspace", "proposed")
+_MAX_TRIES: Final = 50
+_FIELD_OF: Final = {"newId": "id", "workspaceId": "workspace"}
+
+
+class DuplicatePage(ResourcePage):
+    """Asks for the id of the copy, with a proposal, and creates it."""
+
+    def get(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Show the form with a proposed id."""
+        proposed = proposed_copy(self.source.pk)
+        return self._form({"id": proposed, "proposed": proposed, "workspace": self.workspace_id})
+
+    def post(self, request: HttpRequest, resource: str) -> HttpResponse:
+        """Create the copy and open it; after an error, show the form with the reason."""
+        given = {name: request.POST.get(name, "").strip() for name in COPIED_FIELDS}
+        try:
+            made = self._copy(given)
+        except IdTaken as error:
+            return self._form(given, {"id": error.message}, status=409)
+        except Invalid as error:
+            errors = {_FIELD_OF.get(issue.field, issue.field): issue.message for issue in error.issues}
+            return self._form(given, errors, status=400)
+        except Forbidden as error:
+            return self._form(given, {"workspace": error.message}, status=403)
+        message = _("“%(name)s” is copied. The copy is a draft, and has no live version.")
+        return self.go(self.kind.address("change", made.resource.pk), message % {"name": self.summary.name})
+
+    @property
+    def source(self) -> VersionedResource:
+        """The resource to copy; raises `NotFound` for an agent that only code defines."""
+        if self.resource is None:
+            raise NotFound("This agent is exactly as its code defines it: nothing of it is stored here.")
+        return self.resource
+
+    def _copy(self, given: Mapping[str, str]) -> Resolved[Any]:
+        """Create the copy; an unchanged proposed id may be replaced by any similar free one."""
+        source = self.source
+        drafts = self.may(Right.READ_DRAFTS)
+        name = given["name"] or _("%(name)s (copy)") % {"name": self.summary.name}
+        wanted = list(_like(given["id"])) if given["id"] == given["proposed"] else [given["id"]]
+        for new_id in wanted:
+            try:
+                return self.collection.clone(
+                    source.pk,
+                    new_id,
+                    Selector(version_id=source.current.version_id) if drafts else PUBLISHED,
+                    name=name,
+                    workspace=given["workspace"] or None,
+                    by=self.caller,
+                )
+            except IdTaken:
+                if new_id == wanted[-1]:
+                    raise
+        raise AssertionError  # the last attempt returned or raised
+
+    def _form(
+        self, given: Mapping[str, str], errors: Mapping[str, str] | None = None, *, status: int = 200
+    ) -> HttpResponse:
+        workspaces = workspace_choices(Right.SAVE, self.caller)
+        if not workspaces:
+            raise Forbidden("You may not save drafts in any workspace.")
+        said = {field: translated(message) for field, message in (errors or {}).items()}
+        return self.page(
+            "studio/resources/duplicate.html",
+            title=_("Duplicate %(name)s") % {"name": self.summary.name},
+            status=status,
+            given={"name": _("%(name)s (copy)") % {"name": self.summary.name}, **_without_empty_name(given)},
+            errors=said,
+            others=[message for field, message in said.items() if field not in COPIED_FIELDS],
+            workspaces=workspaces,
+            duplicate="",  # the page shows it already
+        )
+
+
+def _like(resource_id: str) -> Iterator[str]:
+    yield resource_id
+    yield from (f"{resource_id}-{number}" for number in range(2, _MAX_TRIES))
+
+
+def _without_empty_name(given: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in given.items() if value or name != "name"}

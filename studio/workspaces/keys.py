@@ -18,9 +18,17 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from studio import shown_once
 from studio.dates import current_zone, day_in_words, day_of, moment_in_words, time_element
-from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
-from studio.workspaces.forms import LAST_DAY, DayField, add_errors, end_of
 from studio.workspaces.names import CHOICES, role_name
+from studio.workspaces.views import (
+    LAST_DAY,
+    ROUTE,
+    AdministrationPage,
+    DayField,
+    WorkspacePage,
+    add_errors,
+    address,
+    end_of,
+)
 from versioning.domain.access import Action, Right, Role
 from versioning.domain.errors import Forbidden, Invalid, NotFound
 from versioning.editor.keys import may_revoke

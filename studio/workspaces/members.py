@@ -22,10 +22,17 @@ from studio import shown_once
 from studio.limits import shortened
 from studio.people import Place, person_name
 from studio.views import StudioPage
-from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address, invitation_address
-from studio.workspaces.forms import InviteForm, add_errors
 from studio.workspaces.keys import KeyRow, row_of
 from studio.workspaces.names import NAMES, role_name
+from studio.workspaces.views import (
+    ROUTE,
+    AdministrationPage,
+    InviteForm,
+    WorkspacePage,
+    add_errors,
+    address,
+    invitation_address,
+)
 from versioning.domain.access import Right, Role, roles_with
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.invitations import PendingInvitation

@@ -39,6 +39,11 @@ def workspace_names(caller: Caller, right: Right = Right.READ) -> dict[str, str]
     return dict(workspaces_with(right, by=caller).values_list("pk", "name"))
 
 
+def workspace_choices(right: Right, caller: Caller) -> list[tuple[str, str]]:
+    """Return the (id, name) of the workspaces in which the caller has the right."""
+    return [*workspace_names(caller, right).items()]
+
+
 def by_workspace(
     items: Iterable[T], workspace_of: Callable[[T], str], names: dict[str, str]
 ) -> list[OfWorkspace[T]]:

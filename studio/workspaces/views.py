@@ -2,20 +2,201 @@
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlencode
+
 from django import forms
 from django.contrib import messages
+from django.contrib.admin.utils import quote, unquote
+from django.core.validators import MaxValueValidator
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
+from django.utils import timezone
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from studio.translation import translated
-from studio.workspaces.base import ROUTE, AdministrationPage, WorkspacePage, address
-from studio.workspaces.forms import NewWorkspaceForm, add_errors
-from studio.workspaces.names import role_name
-from versioning.domain.access import Right
-from versioning.domain.errors import IdTaken, Invalid
-from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts
-from versioning.models import WorkerHeartbeat
+from studio import additions, site
+from studio.extensions import WorkspaceTab
+from studio.navigation import Link, Row
+from studio.permissions import EditorAdmin
+from studio.translation import translated, translated_at_field
+from studio.views import StudioPage
+from studio.workspaces.names import CHOICES, role_name, workspace_choices
+from versioning.domain.access import Caller, Right, Role
+from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, Usernames
+from versioning.editor import Workspaces
+from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts, workspaces_with
+from versioning.models import WorkerHeartbeat, Workspace
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+class InviteForm(forms.Form):
+    """The person to invite, and their role."""
+
+    username = forms.CharField(
+        label=_("User name"),
+        max_length=150,
+        help_text=_(
+            "The user name of an existing or a new account. No one becomes a member before accepting."
+        ),
+        widget=forms.TextInput({"pick": "person"}),
+    )
+    role = forms.ChoiceField(label=_("Role"), choices=CHOICES, initial=Role.EDITOR.value)
+    mail = forms.EmailField(
+        label=_("Mail address"),
+        required=False,
+        help_text=_("The link is sent there, too; for an account that exists, to its own address otherwise."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not additions.sends_invitations():
+            del self.fields["mail"]
+
+
+class NewWorkspaceForm(forms.Form):
+    name = forms.CharField(label=_("Name"), help_text=_("Shown to people."))
+    id = forms.CharField(
+        label=_("Id"),
+        required=False,
+        help_text=_(
+            "The id that programs use, such as marketing; it cannot be changed later. Leave empty "
+            "to generate it from the name."
+        ),
+    )
+
+
+def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
+    """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
+    for issue in error.issues:
+        field = names.get(issue.field, issue.field)
+        form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
+
+
+FIRST_DAY: Final = datetime.date.min + datetime.timedelta(days=1)
+"""The first day that can be represented in every time zone."""
+LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
+"""The last day whose end can be stored."""
+
+
+class DayField(forms.DateField):
+    """A day, chosen from the browser's calendar."""
+
+    def __init__(self, *, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
+        super().__init__(
+            label=label,
+            required=False,
+            widget=forms.DateInput(attrs={"type": "date"}),
+            help_text=help_text,
+            validators=[MaxValueValidator(LAST_DAY, _("Enter a day that is not after %(limit_value)s."))],
+        )
+
+
+def beginning_of(day: datetime.date) -> datetime.datetime:
+    """Return the time at which a day begins."""
+    within = max(day, FIRST_DAY)
+    return datetime.datetime.combine(within, datetime.time(), tzinfo=timezone.get_current_timezone())
+
+
+def end_of(day: datetime.date) -> datetime.datetime:
+    """Return the end time of a day that a `DayField` has accepted."""
+    return beginning_of(day + datetime.timedelta(days=1))
+
+
+ROUTE: Final = "studio:versioning_workspace_"
+SETTINGS: Final = (
+    WorkspaceTab(page="members", title=_("Members"), is_setting=True),
+    WorkspaceTab(page="keys", title=_("API keys"), is_setting=True),
+)
+ACTIVITY: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right.READ)
+
+
+class AdministrationPage(StudioPage):
+    """A page about workspaces."""
+
+    @property
+    def admin(self) -> EditorAdmin:
+        """The `ModelAdmin` that decides about permissions on workspaces."""
+        return cast("EditorAdmin", site.get_model_admin(Workspace))
+
+    @property
+    def verbs(self) -> Workspaces:
+        """The editor's verbs for workspaces."""
+        return self.editor.workspace
+
+
+class WorkspacePage(AdministrationPage):
+    """A page about one workspace."""
+
+    tab = "members"
+    right = Right.ADMINISTER
+    """The right required to open the page: most are for admins only."""
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the id of the workspace from the address."""
+        super().setup(request, *args, **kwargs)
+        self.workspace_id = unquote(kwargs["workspace"])
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The workspace; raises `NotFound` and `Forbidden` for people who may not open the page."""
+        return self.verbs.find(self.workspace_id, right=self.right, by=self.caller)
+
+    def may(self, right: Right) -> bool:
+        """Return whether the caller has a right in this workspace.
+
+        The permissions of the `ModelAdmin` concern the workspace itself: its name, members and keys.
+        """
+        return self.caller.may(right, self.workspace.pk)
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return a page with the head and the tabs of the workspace."""
+        settings = self._links(is_setting=True)
+        more = {
+            "workspace": self.workspace,
+            "tabs": self._tabs(settings),
+            "settings": Row.of(settings) if any(setting.is_current for setting in settings) else None,
+            "list_address": reverse(f"{ROUTE}changelist"),
+            "notices": additions.added(lambda one: one.notices(self.caller, self.workspace.pk)),
+        }
+        return super().page(template, title=title, status=status, **{**more, **context})
+
+    def _links(self, *, is_setting: bool) -> list[Link]:
+        """Return the links to the settings, or to the other pages, that the caller may open."""
+        tabs = [tab for tab in (*SETTINGS, *additions.tabs(), ACTIVITY) if tab.is_setting is is_setting]
+        return [
+            Link(title=tab.title, address=self.address(tab.page), is_current=tab.page == self.tab)
+            for tab in tabs
+            if self.may(tab.right)
+        ]
+
+    def _tabs(self, settings: Sequence[Link]) -> Row:
+        """Return the tabs; *Settings* leads to the first page for administering the workspace."""
+        tabs = self._links(is_setting=False)
+        if settings:
+            is_current = any(setting.is_current for setting in settings)
+            tabs.append(Link(title=_("Settings"), address=settings[0].address, is_current=is_current))
+        return Row.of(tabs)
+
+    def address(self, page: str, *rest: str) -> str:
+        """Return the address of another page about this workspace."""
+        return address(page, self.workspace_id, *rest)
+
+
+def address(page: str, workspace_id: str, *rest: str) -> str:
+    """Return the address of a page about a workspace."""
+    return reverse(f"{ROUTE}{page}", args=[quote(workspace_id), *rest])
+
+
+def invitation_address(token: str) -> str:
+    """Return the address where an invited person accepts."""
+    return reverse(f"{ROUTE}invited", args=[token])
 
 
 class WorkspacesPage(AdministrationPage):
@@ -28,7 +209,7 @@ class WorkspacesPage(AdministrationPage):
         admins = admins_of((other.workspace_id for other in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
-            title=_("Workspaces"),
+            title=gettext("Workspaces"),
             workspaces=[(workspace, address("members", workspace.pk)) for workspace in found],
             others=[
                 (
@@ -67,13 +248,13 @@ class CreateWorkspacePage(AdministrationPage):
         except Invalid as error:
             add_errors(form, error)
             return self._show(form, status=400)
-        message = _("The workspace %(name)s was created. Invite someone.") % {"name": made.name}
+        message = gettext("The workspace %(name)s was created. Invite someone.") % {"name": made.name}
         return self.go(address("members", made.pk), message)
 
     def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         return self.page(
             "studio/workspaces/create.html",
-            title=_("New workspace"),
+            title=gettext("New workspace"),
             status=status,
             form=form,
             list_address=reverse(f"{ROUTE}changelist"),
@@ -89,7 +270,83 @@ class RenamePage(WorkspacePage):
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
         except Invalid as error:
             problem = {"problem": translated(error.issues[0].message)}
-            message = _("Nothing was changed: the name %(problem)s.") % problem
+            message = gettext("Nothing was changed: the name %(problem)s.") % problem
             return self.go(self.address("members"), message, level=messages.ERROR)
-        said = _("The workspace is now called %(name)s.") % {"name": renamed.name}
+        said = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
         return self.go(self.address("members"), said)
+
+
+MAX_ASKED: Final = 3
+"""How many admins a refusal names, and of how many workspaces."""
+
+
+def no_drafts(caller: Caller) -> Forbidden:
+    """Return the refusal of pages about drafts in all workspaces, which names admins of the caller's own."""
+    workspaces = workspaces_with(Right.READ, by=caller).values_list("pk", flat=True)[:MAX_ASKED]
+    found = admins_of(list(workspaces), by=caller)
+    names = list(dict.fromkeys(name for admins in found.values() for name in admins))[:MAX_ASKED]
+    if not names:
+        return Forbidden("You may not read drafts in any workspace.")
+    return Forbidden(
+        Message("You may not read drafts in any workspace. Ask an admin: {names}.", names=Usernames(names))
+    )
+
+
+class ListingPage(WorkspacePage):
+    """A list of what is in one workspace; without one in its address, of what is in all.
+
+    That page can be narrowed to a workspace by the query. It lists workspaces where the caller has the right
+    of the page, and nothing of any other.
+    """
+
+    right = Right.READ_DRAFTS
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Take the workspace from the address, or from the query."""
+        self.is_across = "workspace" not in kwargs
+        chosen = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
+        super().setup(request, *args, **{**kwargs, "workspace": chosen})
+
+    @cached_property
+    def listed_id(self) -> str | None:
+        """The workspace whose content is listed; None for all.
+
+        Raises `NotFound` and `Forbidden` for people who may not open the page, so ask for it first.
+        """
+        if self.workspace_id or not self.is_across:
+            return self.workspace.pk
+        if self.caller.scope(self.right) == frozenset():
+            raise no_drafts(self.caller)
+        return None
+
+    @cached_property
+    def workspace_names(self) -> Mapping[str, str]:
+        """The names of the workspaces that the caller may list, by id."""
+        return dict(workspace_choices(self.right, self.caller))
+
+    @property
+    def scope(self) -> Mapping[str, str]:
+        """The scope to listen to, for events."""
+        return {"workspace_id": self.listed_id} if self.listed_id is not None else {}
+
+    @cached_property
+    def shown_names(self) -> Mapping[str, str]:
+        """The names of workspaces that lines show, by id; none if the page can be about only one."""
+        is_of_one = self.listed_id is not None or len(self.workspace_names) == 1
+        return {} if is_of_one else self.workspace_names
+
+    def query(self, **values: str) -> str:
+        """Return the query of the page with these values, which keeps the chosen workspace."""
+        kept = {"workspace": self.listed_id} if self.is_across and self.listed_id is not None else {}
+        return urlencode({name: value for name, value in {**kept, **values}.items() if value})
+
+    def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
+        """Return the page in the frame of the workspace, or in that of the studio."""
+        if not self.is_across:
+            return super().page(template, title=title, status=status, **context)
+        names = self.workspace_names
+        more = {
+            "workspaces": list(names.items()) if len(names) > 1 else [],
+            "chosen_workspace": self.listed_id or "",
+        }
+        return AdministrationPage.page(self, template, title=title, status=status, **{**more, **context})

@@ -23,7 +23,7 @@ PASSWORD = "a long password"
 PEOPLE = f"""
 from django.contrib.auth.models import User
 User.objects.create_superuser('ada', password={PASSWORD!r})
-from studio.workspaces.base import invitation_address
+from studio.workspaces.views import invitation_address
 from versioning.conf import get_editor
 from versioning.domain.access import Role
 _, secret = get_editor().invitation.invite('default', 'lena', Role.VIEWER)

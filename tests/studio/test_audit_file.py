@@ -8,7 +8,7 @@ import io
 import pytest
 from django.test import Client
 
-from studio.activity import exporting
+from studio.activity import views
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.studio import Visitor, workspace_page
@@ -62,9 +62,9 @@ def test_the_file_is_bounded(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> Non
     alice = Visitor("alice").client
     count = len(rows_of(alice, ALL))
     assert count == 5
-    monkeypatch.setattr(exporting, "_AT_ONCE", 2)
+    monkeypatch.setattr(views, "_AT_ONCE", 2)
     assert len(rows_of(alice, ALL)) == count
-    monkeypatch.setattr(exporting, "MAX_EVENTS", 3)
+    monkeypatch.setattr(views, "MAX_EVENTS", 3)
     *some, last = rows_of(alice, ALL)
     assert len(some) == 3 and last["time"].startswith("Older events are left out.")
 

@@ -190,7 +190,7 @@ QUERIES = {
     "capabilities/review/comments/mentions.py": {"accounts_alike"},
     "capabilities/review/comments/studio/threads.py": {"begins"},
     "studio/accounts/admin.py": {"contains_words"},
-    "studio/activity/forms.py": {"contains_caseless"},
+    "studio/activity/views.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},
     "studio/personal_data.py": {"contains"},
     "studio/workspaces/members.py": {"contains_words"},

@@ -98,8 +98,8 @@ class EventType:
     title: object = ""
     """The title beside its subject, lazily translated; the default is the name."""
     sentence: Callable[[Any, Any], Any] | None = None
-    """Describes an event to people. It receives the event and the `studio.activity.names.Names` that it
-    mentions, and returns a `studio.activity.names.Sentence`."""
+    """Describes an event to people. It receives the event and the `studio.activity.sentences.Names` that it
+    mentions, and returns a `studio.activity.sentences.Sentence`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from capabilities.accounts.administration.schemas import (
     WorkspaceUpdate,
 )
 from capabilities.accounts.administration.verbs import as_seen, identity_of, members_as_seen
-from studio.workspaces.base import invitation_address
+from studio.workspaces.views import invitation_address
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page

@@ -15,9 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from studio.translation import translated
-from studio.workspaces.base import WorkspacePage
-from studio.workspaces.forms import add_errors
 from studio.workspaces.names import CHOICES, role_name
+from studio.workspaces.views import WorkspacePage, add_errors
 from versioning.domain.access import Role
 from versioning.domain.errors import IdTaken, Invalid, NotFound
 from versioning.models import ApiKey, Membership

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from studio.activity.fragments import Fragment, Sentence, people_in
+from studio.activity.sentences import Fragment, Sentence, people_in
 from studio.people import Place
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
@@ -16,7 +16,7 @@ from versioning.models import caller_for, events
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-    from studio.activity.names import Names
+    from studio.activity.sentences import Names
     from versioning.models import Event
 
 

@@ -16,7 +16,7 @@ from capabilities.delivery.webhooks.models import Webhook
 from capabilities.delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of
 from studio import shown_once
 from studio.error_pages import error_page
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.errors import NotFound, VersioningError
 
 PER_PAGE: Final = 20

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from capabilities.delivery.webhooks.administration import MAX_DESCRIPTION, MAX_ID_PREFIX, MAX_KEEP_HOURS
 from capabilities.delivery.webhooks.models import MAX_URL, Webhook
-from studio.activity.wording import TypeGroup, grouped
+from studio.activity.sentences import TypeGroup, grouped
 from versioning.domain.events import types
 
 

@@ -17,10 +17,10 @@ from capabilities.delivery.webhooks import administration
 from capabilities.delivery.webhooks.health import Condition
 from capabilities.delivery.webhooks.models import DisabledReason, State, Webhook
 from capabilities.delivery.webhooks.outbox import PING
-from studio.activity.wording import name_of, noun_of
+from studio.activity.sentences import name_of, noun_of
 from studio.extensions import NamedInEvent
 from studio.limits import shortened
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.domain.access import Caller
 from versioning.models import Event
 

@@ -12,7 +12,7 @@ from capabilities.delivery.webhooks.health import left_by_creator
 from capabilities.delivery.webhooks.models import Webhook
 from studio.extensions import Notice
 from studio.people import Place, person
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.domain.access import Caller, Right
 
 

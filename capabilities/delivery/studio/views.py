@@ -17,7 +17,7 @@ from capabilities.delivery.studio.labels import CONDITIONS, REASONS, Wording, ti
 from capabilities.delivery.webhooks import administration
 from capabilities.delivery.webhooks.health import Health, health_of
 from capabilities.delivery.webhooks.models import Webhook
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import add_errors
 from versioning.domain.errors import Invalid
 
 PER_PAGE: Final = 50

@@ -17,10 +17,10 @@ from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.studio.choices import offer
 from studio.extensions import Action
 from studio.marks import as_text
-from studio.resources.create import workspace_choices
 from studio.translation import translated
 from studio.views import StudioPage
-from studio.workspaces.base import address
+from studio.workspaces.names import workspace_choices
+from studio.workspaces.views import address
 from versioning.domain import written
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid

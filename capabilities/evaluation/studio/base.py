@@ -16,7 +16,7 @@ from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.models import Experiment, public_id
 from capabilities.evaluation.studio.choices import Choices, scorer_choices
 from studio.navigation import Link, Row
-from studio.workspaces.base import WorkspacePage, address
+from studio.workspaces.views import WorkspacePage, address
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound
 

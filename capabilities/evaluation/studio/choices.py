@@ -17,7 +17,7 @@ from capabilities.evaluation.scoring.models import Scorer
 from studio.editing.choices import MAX_CHOICES, Choice
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import names_of
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import WorkspacePage
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT

@@ -15,8 +15,7 @@ from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.choices import json_object, offer
-from studio.workspaces.base import WorkspacePage
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import WorkspacePage, add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid
 

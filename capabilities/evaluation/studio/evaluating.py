@@ -35,7 +35,7 @@ from studio.panels import Panel, Slot, VersionOnPage
 from studio.resources.base import ResourcePage
 from studio.translation import reference_to, translated
 from studio.views import safe_next_url
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, NotFound, VersioningError
 from versioning.domain.selectors import State

@@ -35,7 +35,7 @@ from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.people import Place, person
 from studio.translation import translated
 from studio.views import safe_next_url
-from studio.workspaces.base import WorkspacePage, address
+from studio.workspaces.views import WorkspacePage, address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, VersioningError

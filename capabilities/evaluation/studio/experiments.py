@@ -20,7 +20,7 @@ from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.naming import ExperimentNames
 from capabilities.evaluation.studio.steps import STEPS, next_step
 from studio.extensions import NamedInEvent
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.domain.access import Caller
 from versioning.models import Event
 

@@ -32,8 +32,7 @@ from capabilities.evaluation.studio.choices import (
 from capabilities.evaluation.studio.few_items import FewItems, of_rate
 from capabilities.evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
 from studio.named import resource_name
-from studio.workspaces.base import WorkspacePage
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import WorkspacePage, add_errors
 from versioning.domain.access import Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, NotFound

@@ -21,9 +21,8 @@ from capabilities.evaluation.studio.base import address_of_experiment
 from capabilities.evaluation.studio.experiments import PER_PAGE as EXPERIMENTS_PER_PAGE
 from capabilities.evaluation.studio.experiments import Line as ExperimentLine
 from capabilities.evaluation.studio.naming import ExperimentNames
-from studio.resources.create import workspace_choices
-from studio.workspaces.base import address
-from studio.workspaces.listing import ListingPage
+from studio.workspaces.names import workspace_choices
+from studio.workspaces.views import ListingPage, address
 from versioning.domain.access import Right
 from versioning.models.querysets import within
 

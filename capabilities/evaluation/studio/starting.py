@@ -21,7 +21,7 @@ from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.choices import offer, offer_agents
 from capabilities.evaluation.studio.costs import MINUTE, cost_in_words, plan_of
 from studio.translation import title_of, translated
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.models import Agent

@@ -37,7 +37,7 @@ from studio.publishing.views import (
     reasons,
 )
 from studio.translation import translated
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.editor import gate

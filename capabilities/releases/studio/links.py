@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from capabilities.releases.models import Release
 from studio.extensions import NamedInEvent
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.domain.access import Caller
 from versioning.models import Event
 

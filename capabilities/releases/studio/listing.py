@@ -20,10 +20,8 @@ from capabilities.releases.studio.for_you import MINE, SHOW, own_drafts
 from capabilities.releases.studio.links import of_release
 from capabilities.releases.studio.wording import Wording, state_in_words
 from capabilities.releases.verbs import Releases
-from studio.resources.create import workspace_choices
-from studio.workspaces.base import WorkspacePage, address
-from studio.workspaces.forms import add_errors
-from studio.workspaces.listing import ListingPage
+from studio.workspaces.names import workspace_choices
+from studio.workspaces.views import ListingPage, WorkspacePage, add_errors, address
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
 

@@ -14,7 +14,7 @@ from capabilities.review.reviews.verbs import Reviews
 from capabilities.review.studio.presenters import lines_of
 from capabilities.review.studio.waiting import SHOW, waiting_for
 from capabilities.review.studio.waiting import WAITING as WAITING_FOR_ME
-from studio.workspaces.listing import ListingPage
+from studio.workspaces.views import ListingPage
 
 PER_PAGE: Final = 50
 

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from capabilities.review.models import MAX_REQUIRED, Bypass, ReviewPolicy
 from capabilities.review.studio.wording import policy_in_words, unmet_in_words
-from studio.workspaces.base import WorkspacePage
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import WorkspacePage, add_errors
 from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Invalid
 from versioning.models import Membership

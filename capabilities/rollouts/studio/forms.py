@@ -16,7 +16,7 @@ from editor_client.shared.ids import label_problem
 from capabilities.rollouts.models import MAX_REASON
 from capabilities.rollouts.stepping import Step
 from studio.dates import current_zone
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import add_errors
 from versioning.domain.errors import Invalid
 
 PER_CENT: Final = 100

@@ -15,8 +15,7 @@ from django.utils.translation import gettext as _
 
 from capabilities.schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
 from studio.dates import current_zone
-from studio.workspaces.base import address
-from studio.workspaces.listing import ListingPage
+from studio.workspaces.views import ListingPage, address
 from versioning.models import WorkerHeartbeat
 
 WEEK: Final = datetime.timedelta(days=7)

@@ -20,7 +20,7 @@ from studio.kinds import KINDS_BY_SLUG
 from studio.named import resource_name
 from studio.translation import translated
 from studio.views import safe_next_url, with_undo
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.zones import offered_zones

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from capabilities.schedules.verbs import Times
 from studio.dates import current_zone, day_in_words
-from studio.workspaces.forms import add_errors
+from studio.workspaces.views import add_errors
 from versioning.domain.errors import Invalid
 from versioning.domain.zones import MAX_NAME, known_zones
 

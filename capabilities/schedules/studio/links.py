@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from capabilities.schedules.deletions import GONE
 from capabilities.schedules.models import Action, Schedule, State
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.workspaces.base import address
+from studio.workspaces.views import address
 from versioning.models import Event
 
 

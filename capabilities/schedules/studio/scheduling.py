@@ -23,7 +23,7 @@ from studio.dates import current_zone
 from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.translation import message_of, reference_to, title_of
-from studio.workspaces.base import WorkspacePage
+from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
