@@ -147,7 +147,7 @@ PASSWORD_RESET_TIMEOUT = 3600
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-# Only the studio is translated: `studio.preferences.stored`.
+# Only the studio is translated: `studio.preferences`.
 USE_I18N = True
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 USE_TZ = True

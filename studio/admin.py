@@ -29,8 +29,7 @@ from studio.diff.views import ComparePage
 from studio.editing.choices import ChoicesPage, NamesPage, ReferencePage
 from studio.editing.presence import PresencePage
 from studio.editing.views import ConvertPage, EditPage
-from studio.history.detail import DeleteVersionPage, DownloadPage, LabelsPage, RestorePage, VersionPage
-from studio.history.views import HistoryPage
+from studio.history import DeleteVersionPage, DownloadPage, HistoryPage, LabelsPage, RestorePage, VersionPage
 from studio.kinds import KINDS, StudioKind
 from studio.permissions import EditorAdmin, caller_of
 from studio.preview.views import ContextPage, PreviewPage, TryPage

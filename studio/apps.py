@@ -10,6 +10,6 @@ class StudioConfig(EditorApp):
 
     name = "studio"
     personal_data = "studio.personal_data.PERSONAL_DATA"
-    follows = "studio.examples.stored.FOLLOWER"
+    follows = "studio.examples.FOLLOWER"
     studio = "studio.publishing.drafts.STUDIO"
     system_checks = "studio.kind_checks.check_words"

@@ -7,12 +7,13 @@ no clock shows it; other zones are those of the person's own clock, and the titl
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from django.utils import timezone
-from django.utils.formats import date_format, time_format
+from django.utils.formats import date_format, number_format, time_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
@@ -119,3 +120,19 @@ def _formatted_day(day: datetime.date, pattern: str, _language: str | None) -> s
 @lru_cache(maxsize=4096)
 def _formatted_time(time: datetime.time, pattern: str, _language: str | None) -> str:
     return time_format(time, pattern)
+
+
+_CENT: Final = Decimal("0.01")
+_LEAST: Final = Decimal("0.000001")
+
+
+def in_dollars(cost: Decimal | None) -> str:
+    """Return an estimated cost as `$0.12`; below a cent with its first two digits, and empty for None."""
+    if cost is None:
+        return ""
+    if 0 < cost < _LEAST:
+        return _("under $%(amount)s") % {"amount": number_format(_LEAST)}
+    digits = 2 if cost >= _CENT or not cost else 1 - cost.adjusted()
+    amount = number_format(round(cost, digits), decimal_pos=digits, force_grouping=True)
+    # Translators: a cost in US dollars
+    return _("$%(amount)s") % {"amount": amount}

@@ -14,7 +14,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import get_language
 
 from studio.marks import with_names
-from studio.preferences.stored import language_of, zone_of_pages
+from studio.preferences import language_of, zone_of_pages
 
 POLICY = "; ".join(
     f"{directive} {sources}"

@@ -108,7 +108,7 @@ class Example(models.Model):
 
     Everyone who may read the drafts of the resource sees it. There is no foreign key to the resource, because
     an agent that only code defines has no row; when a row is deleted, its examples are deleted, too
-    (`studio.examples.stored`).
+    (`studio.examples`).
     """
 
     kind = models.CharField(max_length=32)

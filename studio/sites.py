@@ -32,7 +32,7 @@ from studio.activity.live import MOST, unread
 from studio.error_pages import error_page
 from studio.navigation import MAX_MAIN, Link, MainPage, Row
 from studio.permissions import EditorAdmin, caller_of, may_enter
-from studio.preferences.stored import catalog_address, preferences_of
+from studio.preferences import catalog_address, preferences_of
 from studio.views import StudioPage
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right

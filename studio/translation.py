@@ -8,8 +8,7 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext as _
 
 from studio.field_words import titles
-from studio.named import resource_name, workspace_name
-from studio.people import Place, people
+from studio.named import Place, people, resource_name, workspace_name
 from versioning.domain import snapshots
 from versioning.domain.errors import Message, Quoted, ResourceId, Usernames, WorkspaceId
 from versioning.domain.snapshots import Snapshot, own_words_of, restored_from, subject_of

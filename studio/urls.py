@@ -11,14 +11,12 @@ from studio import extensions, site
 from studio.accounts.views import NamePage, SessionPage
 from studio.activity.live import LivePage, NotificationsPage
 from studio.activity.views import ActivityPage
-from studio.bulk.label import LabelChosenPage, TagChosenPage
-from studio.bulk.publish import PublishChosenPage
+from studio.bulk import LabelChosenPage, PublishChosenPage, TagChosenPage
 from studio.home.views import HomePage
-from studio.preferences.stored import ScriptCatalog, translated_apps
-from studio.preferences.views import DensityPage, PreferencesPage, TourPage
+from studio.preferences import DensityPage, PreferencesPage, ScriptCatalog, TourPage, translated_apps
 from studio.preview.views import AnswersPage
 from studio.publishing.drafts import WaitingPage
-from studio.search.views import SearchPage, SuggestionsPage
+from studio.search import SearchPage, SuggestionsPage
 from studio.workspaces.members import AccessPage, PeoplePage
 
 urlpatterns: list[URLPattern | URLResolver] = [

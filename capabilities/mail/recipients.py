@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone, translation
 
 from studio.models import Preferences
-from studio.preferences.stored import LANGUAGES
+from studio.preferences import LANGUAGES
 from versioning.domain.zones import UTC, known_zones
 from versioning.models import Membership
 from versioning.models.accounts import accounts, is_mail_address

@@ -38,8 +38,8 @@ from studio.accounts.forms import (
     with_retry_after,
 )
 from studio.error_pages import framed
-from studio.people import display_name, reserved_names
-from studio.preferences.stored import LANGUAGES
+from studio.named import display_name, reserved_names
+from studio.preferences import LANGUAGES
 from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import role_name

@@ -15,8 +15,7 @@ from studio import additions
 from studio.activity.sentences import Fragment, Names, resource_fragment, sentence_of, version_name
 from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
-from studio.named import resource_name
-from studio.people import Place, person_name
+from studio.named import Place, person_name, resource_name
 from studio.translation import translated
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.overrides import IN_CODE

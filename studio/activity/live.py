@@ -22,7 +22,7 @@ from studio.activity.lines import lines_of
 from studio.activity.views import END
 from studio.models import Preferences
 from studio.permissions import caller_of
-from studio.preferences.stored import preferences_of
+from studio.preferences import preferences_of
 from studio.publishing.views import obstacle_to
 from studio.resources.base import ResourcePage
 from studio.views import StudioPage

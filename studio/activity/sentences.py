@@ -23,8 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from studio.field_words import titles
 from studio.kind_words import KindWords
 from studio.kinds import KINDS_BY_SLUG
-from studio.named import workspace_name
-from studio.people import Place, people, person_name
+from studio.named import Place, people, person_name, workspace_name
 from studio.resources.rows import VISIBILITIES
 from studio.translation import translated
 from studio.workspaces.names import NAMES as ROLES

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from studio.dates import moment_in_words
 from studio.diff.fields import FieldDifference, differences, unchanged_titles
 from studio.limits import PageBudget, shortened
-from studio.people import Place, person_name
+from studio.named import Place, person_name
 from studio.resources.base import IN_CODE, ResourcePage
 from studio.resources.rows import BlockOnPage, blocks_on_page
 from studio.translation import changes_of, message_of, title_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from studio.editing.forms import Submission
-from studio.examples.form import ContextForm
-from studio.examples.stored import Examples
+from studio.examples import ContextForm, Examples
 from studio.forms.inputs import Input
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right

@@ -14,7 +14,7 @@ from django.utils.timesince import timesince
 from editor_client.shared import ids
 
 from studio.models import Presence
-from studio.people import person_name
+from studio.named import person_name
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound

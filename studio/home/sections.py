@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 
 from studio.kinds import KINDS, StudioKind
-from studio.preferences.stored import Opened
+from studio.preferences import Opened
 from studio.resources.rows import Row, Star, stars_of
 from studio.translation import message_of
 from versioning.domain.access import Caller

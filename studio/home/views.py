@@ -16,7 +16,7 @@ from studio.activity.live import latest_news
 from studio.activity.views import latest
 from studio.home.sections import WAITING, sections
 from studio.kinds import KINDS
-from studio.preferences.stored import preferences_of, recently_opened
+from studio.preferences import preferences_of, recently_opened
 from studio.views import StudioPage
 from studio.workspaces.names import names_of_several, role_name
 from versioning.domain.access import Caller, Role

@@ -25,9 +25,7 @@ from studio import additions, extensions
 from studio.diff.texts import Op, spans
 from studio.editing.base import EditablePage
 from studio.editing.forms import Submission
-from studio.examples.changes import change_examples
-from studio.examples.form import ContextForm
-from studio.examples.stored import Examples
+from studio.examples import ContextForm, Examples, change_examples
 from studio.field_words import REASONS
 from studio.forms.fields import is_unchosen
 from studio.forms.inputs import controls_of, typed_text

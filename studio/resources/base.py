@@ -27,7 +27,7 @@ from studio.extensions import ResourceTab as Tab
 from studio.kinds import AGENT, StudioKind
 from studio.navigation import Link, Row
 from studio.panels import Panel, VersionOnPage
-from studio.preferences.stored import note_opened
+from studio.preferences import note_opened
 from studio.resources.rows import Summary, blocks_on_page, stars_of
 from studio.views import StudioPage
 from versioning.domain.access import Right

@@ -18,7 +18,7 @@ from editor_client.shared.text_keys import caseless
 
 from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.models import SavedFilter
-from studio.people import Place, person_name
+from studio.named import Place, person_name
 from studio.resources.rows import STATES, VISIBILITIES, chosen_value
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices

@@ -15,9 +15,18 @@ from django.utils.translation import ngettext
 from studio.dates import current_zone, day_in_words, moment_in_words, time_element, time_in_words
 from studio.field_words import place_of
 from studio.limits import shortened
-from studio.named import id_if_shared, resource_name, workspace_name
+from studio.named import (
+    Place,
+    display_name,
+    face,
+    id_if_shared,
+    people,
+    person,
+    person_name,
+    resource_name,
+    workspace_name,
+)
 from studio.panels import Panel
-from studio.people import Place, display_name, face, people, person, person_name
 from studio.resources.rows import Star, StateWords
 from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
 from versioning.domain.snapshots import Snapshot, subject_of

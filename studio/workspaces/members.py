@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from studio import shown_once
 from studio.limits import shortened
-from studio.people import Place, person_name
+from studio.named import Place, person_name
 from studio.views import StudioPage
 from studio.workspaces.keys import KeyRow, row_of
 from studio.workspaces.names import NAMES, role_name

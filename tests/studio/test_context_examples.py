@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from studio.examples import stored
+from studio import examples
 from studio.models import Example
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -176,7 +176,7 @@ def test_bad_examples_are_refused_by_name(cast: Cast) -> None:
         ({"example_name": "a\x00b"}, "up to 80 characters"),
         ({"example_name": "Gold", "given__tier": "a\x00b"}, "NUL"),
         ({"example_name": "Gold", "context": "[]"}, "must be a JSON object"),
-        ({"example_name": "Gold", "context": json.dumps({"x": "y" * stored.MAX_CONTEXT})}, "50000"),
+        ({"example_name": "Gold", "context": json.dumps({"x": "y" * examples.MAX_CONTEXT})}, "50000"),
     ]:
         answer = send("edgar", PROMPT_BLOCKS, "save_as", **typed)
         assert answer.status == 400 and word in answer.text
@@ -185,7 +185,7 @@ def test_bad_examples_are_refused_by_name(cast: Cast) -> None:
 
 def test_the_number_of_examples_is_limited(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     PROMPT_BLOCKS.make(cast.alice, "writer", WORDS)
-    monkeypatch.setattr(stored, "MAX_EXAMPLES", 2)
+    monkeypatch.setattr(examples, "MAX_EXAMPLES", 2)
     keep(PROMPT_BLOCKS, "One")
     keep(PROMPT_BLOCKS, "Two")
     answer = send("edgar", PROMPT_BLOCKS, "save_as", example_name="Three")

@@ -12,7 +12,7 @@ from threading import Barrier
 import httpx2
 import pytest
 
-from studio.examples.stored import MAX_EXAMPLES
+from studio.examples import MAX_EXAMPLES
 from tests.support.api import PROMPT_BLOCKS
 from tests.support.browsing import sign_in, visiting
 from tests.support.remote import RemoteApi, connected

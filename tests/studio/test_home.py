@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from studio.models import Preferences
-from studio.preferences.stored import MAX_REMEMBERED
+from studio.preferences import MAX_REMEMBERED
 from tests.conftest import Cast
 from tests.serving.test_query_counts import insert_resources
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 import studio
 from studio.accounts.views import NameForm
-from studio.people import FACES, colour_of, initials
+from studio.named import FACES, colour_of, initials
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.studio import Visitor, page_of, words_of, workspace_page

@@ -7,8 +7,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from studio import history
 from studio.activity import views as activity
-from studio.history import views as history
 from studio.publishing import drafts
 from studio.resources import views as resources
 from studio.workspaces import keys, members

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from studio.people import display_name
+from studio.named import display_name
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Unauthorized
 from versioning.models import ApiKey, Membership, Workspace

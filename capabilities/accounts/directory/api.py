@@ -29,7 +29,7 @@ from capabilities.accounts.directory.scim import (
     patch_of,
     user_of,
 )
-from studio.people import display_name
+from studio.named import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
 from versioning.api.base import finished
 from versioning.api.errors import exception_handler as api_errors

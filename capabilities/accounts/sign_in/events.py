@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.activity.sentences import Fragment, Sentence, people_in
-from studio.people import Place
+from studio.named import Place
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.models import caller_for, events

@@ -11,7 +11,7 @@ from capabilities.delivery.webhooks import administration
 from capabilities.delivery.webhooks.health import left_by_creator
 from capabilities.delivery.webhooks.models import Webhook
 from studio.extensions import Notice
-from studio.people import Place, person
+from studio.named import Place, person
 from studio.workspaces.views import address
 from versioning.domain.access import Caller, Right
 

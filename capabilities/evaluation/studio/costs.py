@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from capabilities.evaluation.experiments.estimating import Estimate, estimated
 from capabilities.evaluation.experiments.starting import Plan, planned
 from capabilities.evaluation.experiments.verbs import Experiments
-from studio.money import in_dollars
+from studio.dates import in_dollars
 from versioning.domain.access import Caller
 
 SAMPLE: Final = 200

@@ -30,9 +30,8 @@ from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.studio.base import address_of_experiment
 from capabilities.evaluation.studio.costs import cost_in_words, plan_of
 from studio.kinds import AGENT, StudioKind
-from studio.named import resource_name
+from studio.named import Place, person, resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
-from studio.people import Place, person
 from studio.translation import translated
 from studio.views import safe_next_url
 from studio.workspaces.views import WorkspacePage, address

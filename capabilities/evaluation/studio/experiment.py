@@ -26,8 +26,8 @@ from capabilities.evaluation.studio.few_items import of_pairs
 from capabilities.evaluation.studio.naming import ExperimentNames
 from capabilities.evaluation.studio.preferences import preferences_of
 from capabilities.evaluation.studio.steps import STEPS, next_step
+from studio.dates import in_dollars
 from studio.kinds import AGENT
-from studio.money import in_dollars
 from studio.named import resource_name
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound

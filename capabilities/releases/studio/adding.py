@@ -19,7 +19,7 @@ from capabilities.releases.studio.links import of_release
 from capabilities.releases.studio.publish_many import workspace_of
 from capabilities.releases.studio.wording import title_for
 from capabilities.releases.verbs import Releases
-from studio.bulk.base import ChosenPage
+from studio.bulk import ChosenPage
 from studio.kinds import KINDS_BY_SLUG
 from studio.publishing.drafts import Draft
 from studio.resources.rows import chosen

@@ -14,8 +14,7 @@ from capabilities.releases.studio.choosing import as_chosen, items_of
 from capabilities.releases.studio.links import of_release
 from capabilities.releases.studio.wording import title_for
 from capabilities.releases.verbs import Releases
-from studio.bulk.base import ChosenPage, ChosenResource
-from studio.bulk.publish import with_changes
+from studio.bulk import ChosenPage, ChosenResource, with_changes
 from studio.publishing.drafts import Draft
 from studio.resources.rows import FIELD
 from versioning.domain.access import Right

@@ -13,7 +13,7 @@ from capabilities.review.reviews.records import ReviewRecord
 from capabilities.review.studio.presenters import ReviewLine, lines_of
 from capabilities.review.studio.waiting import QUERY, waiting_for
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
-from studio.people import Place, people, person
+from studio.named import Place, people, person
 from versioning.domain.access import Caller
 
 

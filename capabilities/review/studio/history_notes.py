@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from capabilities.review.models import OtherAuthor, Verdict, VerdictValue
 from capabilities.review.studio.links import of_review
 from studio.kinds import StudioKind
-from studio.people import Place, people, person
+from studio.named import Place, people, person
 from versioning.conf import get_editor
 from versioning.domain.access import Caller
 from versioning.domain.events import Target

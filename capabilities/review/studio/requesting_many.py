@@ -13,8 +13,7 @@ from capabilities.review.models import Review
 from capabilities.review.reviews.subjects import MAX_TEXT
 from capabilities.review.reviews.verbs import Reviews
 from capabilities.review.studio.requesting import people_to_ask, reviewers_in
-from studio.bulk.base import AskForm, BulkPage, ChosenResource
-from studio.bulk.publish import with_changes
+from studio.bulk import AskForm, BulkPage, ChosenResource, with_changes
 from studio.forms.inputs import typed_text
 from studio.publishing.drafts import Draft
 from versioning.conf import get_editor

@@ -20,7 +20,7 @@ from capabilities.rollouts.statistics import FEW, Rate, difference
 from capabilities.rollouts.studio.charts import Chart
 from capabilities.rollouts.templatetags.shares import in_percent
 from capabilities.rollouts.usage.verbs import Usages, dollars_of
-from studio.money import in_dollars
+from studio.dates import in_dollars
 from versioning.domain.access import Caller
 from versioning.domain.uuids import is_uuid
 from versioning.models import Event, VersionedResource

@@ -17,7 +17,7 @@ from capabilities.rollouts.models import Feedback
 from capabilities.rollouts.studio.charts import DAYS, MAX_DAYS, Chart
 from capabilities.rollouts.usage.verbs import Usages, dollars_of
 from studio import additions
-from studio.money import in_dollars
+from studio.dates import in_dollars
 from studio.resources.base import ResourcePage
 from versioning.domain.access import Right
 from versioning.models import ApiKey

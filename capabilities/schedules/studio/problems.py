@@ -18,8 +18,7 @@ from capabilities.schedules.studio.wording import version_within
 from capabilities.schedules.verbs import Schedules
 from studio import additions
 from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
-from studio.named import resource_name
-from studio.people import Place, person
+from studio.named import Place, person, resource_name
 from studio.publishing.views import reasons
 from studio.translation import translated
 from versioning.serving.reference_checks import UnpublishedBlocks

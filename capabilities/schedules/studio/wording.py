@@ -16,7 +16,7 @@ from django.utils.translation import pgettext_lazy
 from capabilities.schedules.models import Action, Schedule, State
 from capabilities.schedules.studio.links import of_version
 from studio.dates import current_zone, day_in_words, day_of, local, time_element, time_in_words
-from studio.people import Place, person
+from studio.named import Place, person
 from studio.translation import translated
 from versioning.domain.snapshots import reference_to_id
 from versioning.domain.zones import UTC, known_zones

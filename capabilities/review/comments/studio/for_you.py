@@ -14,8 +14,7 @@ from capabilities.review.comments.studio.threads import said_in
 from capabilities.review.models import Comment, Mention
 from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import KINDS_BY_SLUG
-from studio.named import names_of
-from studio.people import Place, person
+from studio.named import Place, names_of, person
 from versioning.domain.access import Caller, Right
 from versioning.models.querysets import within
 

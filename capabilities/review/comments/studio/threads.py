@@ -32,7 +32,7 @@ from studio.diff.texts import moved
 from studio.field_words import in_reading_order, words_of
 from studio.kinds import StudioKind
 from studio.limits import shortened
-from studio.people import Place, person_name
+from studio.named import Place, person_name
 from studio.translation import translated
 from versioning.domain.access import Caller
 from versioning.domain.config import Config

@@ -6,22 +6,35 @@ They belong to one resource and not to its id: a later resource with the same id
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import IntegrityError
 from django.db.models import F
+from django.http import QueryDict
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
+from studio.forms.context import (
+    ContextControl,
+    ContextGroup,
+    context_controls,
+    context_groups,
+    read_context,
+    shown_context,
+)
+from studio.forms.inputs import Input, Reading, controls_of
 from studio.kinds import StudioKind
 from studio.models import Example, ExampleQuerySet
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.errors import Invalid, NotFound, VersioningError
+from versioning.domain.config import Config
+from versioning.domain.errors import Invalid, Issue, NotFound, VersioningError
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.uuids import is_key
 from versioning.models import VersionedResource, Workspace, events
@@ -194,3 +207,190 @@ def _changed_meanwhile(example: Example) -> str:
         "What you typed is still here: save it under another name, or look at the example as it is now."
     )
     return message % {"name": example.name}
+
+
+NEVER: Final = 0
+"""The revision of no example: changes based on it are refused."""
+
+
+@dataclass
+class ContextForm:
+    """The fields of a context with their values, as the templates show them."""
+
+    controls: Sequence[ContextControl]
+    examples: Examples
+    posted: Input = field(default_factory=lambda: Input(""))
+    chosen: Example | None = None
+    """The example that the fields began with; saving changes it."""
+    message: str = ""
+    """The result of the last action."""
+    errors: list[str] = field(default_factory=list)
+    """The errors that belong to no field."""
+    name: str = ""
+    """The typed name of an example."""
+    deleted: Example | None = None
+    """The example that the last action deleted, which can be undone."""
+    is_outdated: bool = False
+    """Whether the example was changed elsewhere since the fields were filled in from it."""
+
+    @classmethod
+    def of(cls, configs: Sequence[Config], examples: Examples, *, drafts: bool) -> ContextForm:
+        """Return an empty form for configurations; `drafts` are those of their prompt blocks."""
+        return cls(controls=controls_for(configs, examples.caller, drafts=drafts), examples=examples)
+
+    def take(self, sent: QueryDict) -> ContextForm:
+        """Fill in the posted fields, or the example that is named if there are no fields."""
+        self.posted = controls_of(sent)
+        self.name = self.posted["example_name"].as_line
+        example_id = self.posted["example"].typed
+        loads = self.posted["do"].typed == "load"
+        if example_id:
+            self._choose(example_id)
+        elif loads:
+            self.posted = Input("")
+        has_fields = "given" in self.posted or "context" in self.posted
+        if self.chosen is not None and (loads or not has_fields):
+            self.posted = shown_context(self.chosen.context, self.controls)
+        elif self.chosen is not None and etag_of(self.chosen) != self.posted["example_tag"].typed:
+            # The fields belong to another state of it, or to another example.
+            self.chosen.revision = NEVER
+        return self
+
+    def choose(self, example: Example | None) -> None:
+        """Continue with an example that was just stored, or with none."""
+        self.chosen = example
+        self.__dict__.pop("offered", None)
+
+    def _choose(self, example_id: str) -> None:
+        try:
+            self.chosen = self.examples.get(example_id)
+        except NotFound:
+            self.errors.append(_("This example no longer exists."))
+
+    def read(self) -> dict[str, Any]:
+        """Return the context; raises `Invalid`, and adds the errors to the fields."""
+        reading = Reading()
+        try:
+            return read_context(self.posted, self.controls, reading)
+        except Invalid as error:
+            self.note(error.issues, reading)
+            raise
+
+    def note(self, issues: Sequence[Issue], reading: Reading | None = None) -> None:
+        """Add an error to its field, or above all fields."""
+        unplaced = (reading or Reading()).attach(issues)
+        self.errors.extend(issue.message for issue in unplaced)
+
+    @property
+    def groups(self) -> list[ContextGroup]:
+        """The fields in groups that belong together."""
+        return context_groups(self.controls, self.posted)
+
+    @property
+    def json(self) -> Input:
+        """The control for values without a field."""
+        return self.posted.child("context")
+
+    @cached_property
+    def offered(self) -> Sequence[Example]:
+        """The examples to choose from."""
+        return self.examples.all()
+
+    @property
+    def etag(self) -> str:
+        """The tag of the example that the form began with."""
+        return etag_of(self.chosen) if self.chosen is not None else ""
+
+    @property
+    def keeps_open(self) -> bool:
+        """Whether to expand the controls for saving examples: an error concerns them."""
+        return bool(self.name)
+
+    @property
+    def fingerprint(self) -> str:
+        """A value that changes with the set of fields: an open page compares it."""
+        names = [(control.path, control.type, control.options) for control in self.controls]
+        return hashlib.sha256(repr(names).encode()).hexdigest()[:16]
+
+
+def etag_of(example: Example) -> str:
+    """Return the tag of an example's state, for the form that begins with it."""
+    return f"{example.pk}.{example.revision}"
+
+
+def controls_for(configs: Sequence[Config], caller: Caller, *, drafts: bool) -> list[ContextControl]:
+    """Return the controls for all names in configurations and in the prompt blocks that they refer to.
+
+    Prompt blocks that are too much to read are ignored.
+    """
+    blocks: list[Config] = []
+    with suppress(Invalid):
+        for config in configs:
+            blocks += get_editor().prompt.configs_used_in(config, drafts=drafts, by=caller)
+    return context_controls(*configs, *blocks)
+
+
+def change_examples(form: ContextForm, wanted: str) -> int:
+    """Perform the action of a button, if it is about examples; return the status of the answer.
+
+    The form then contains a message about the result, and the typed values. Raises `NotFound` if the resource
+    is gone, and `Forbidden` for callers who may not save.
+    """
+    action = _ACTIONS.get(wanted)
+    if action is None:
+        return 200
+    try:
+        form.message = action(form)
+    except ExampleConflict as conflict:
+        form.errors.append(conflict.message)
+        form.is_outdated = True
+        return 409
+    except Invalid as error:
+        form.note(error.issues)
+        return 409 if error.code == "example_taken" else 400
+    form.name = ""
+    return 200
+
+
+def _save_as(form: ContextForm) -> str:
+    form.choose(form.examples.add(form.name, form.read()))
+    return _("Saved as the example “%(name)s”.") % {"name": form.chosen}
+
+
+def _save(form: ContextForm) -> str:
+    form.choose(form.examples.change(_chosen(form), form.read()))
+    return _("The example “%(name)s” is saved.") % {"name": form.chosen}
+
+
+def _rename(form: ContextForm) -> str:
+    form.choose(form.examples.rename(_chosen(form), form.name))
+    return _("The example is now called “%(name)s”.") % {"name": form.chosen}
+
+
+def _delete(form: ContextForm) -> str:
+    deleted = _chosen(form)
+    form.examples.delete(deleted)
+    form.choose(None)
+    form.deleted = deleted
+    return _("The example “%(name)s” is deleted. What it held is still filled in.") % {"name": deleted}
+
+
+def _undelete(form: ContextForm) -> str:
+    context = canonical.parse(form.posted["deleted_context"].typed, field="context")
+    form.choose(form.examples.add(form.posted["deleted_name"].as_line, context))
+    return _("The example “%(name)s” is back.") % {"name": form.chosen}
+
+
+def _chosen(form: ContextForm) -> Example:
+    if form.chosen is None:
+        raise Invalid.field("example", _("Choose an example first."))
+    return form.chosen
+
+
+_ACTIONS: Final[dict[str, Callable[[ContextForm], str]]] = {
+    "save_as": _save_as,
+    "save": _save,
+    "rename": _rename,
+    "delete": _delete,
+    "undelete": _undelete,
+}

@@ -13,18 +13,22 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from editor_client.shared.tags import listed_in
 
 from studio import unsaved
 from studio.kinds import KINDS_BY_SLUG, StudioKind
-from studio.publishing.drafts import Changes, Draft, drafts_by_id
+from studio.publishing.drafts import Changes, Draft, Texts, changes_of, drafts_by_id, refusals_of
 from studio.publishing.views import reasons
 from studio.resources.filters import MATCHING, matching
 from studio.resources.rows import chosen, value_of
 from studio.translation import translated
 from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
+from versioning.domain.access import Caller, Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
-from versioning.editor.bulk import Choice, Outcome, Result
+from versioning.editor.bulk import Choice, Outcome, Result, publish_chosen
+from versioning.editor.bulk_changes import label_chosen, tag_chosen
 from versioning.editor.catalog import Wanted
 
 LATER: Final = "later"
@@ -270,3 +274,149 @@ class BulkPage(ChosenPage):
         if draft is None or len(self.names) == 1:
             return ""
         return self.names.get(draft.resource.workspace_id, draft.resource.workspace_id)
+
+
+class LabelChosenPage(BulkPage):
+    """Asks for a label and which versions get it, and sets it on each independently."""
+
+    ask_template = "studio/bulk/label.html"
+    report_template = "studio/bulk/labelled.html"
+
+    def question(self, count: int) -> str:
+        """Return the question which label this many resources get."""
+        return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
+
+    def result(self, done: int, refused: int) -> str:
+        """Return how many have the label now, and how many do not."""
+        if not refused:
+            return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
+        return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Return why a resource cannot be labelled."""
+        return "" if draft.may_publish else _("You may not set labels in its workspace.")
+
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        return label_chosen(
+            self.editor.collection, choices, self._given["label"], live=self._given["live"], by=self.caller
+        )
+
+    def more(self) -> dict[str, Any]:
+        """Return the input."""
+        return self._given
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        return {
+            "label": self.request.POST.get("label", "").strip(),
+            "live": self.request.POST.get("which") == "live",
+        }
+
+
+class TagChosenPage(BulkPage):
+    """Asks which tags to add and to remove, and changes each resource independently."""
+
+    ask_template = "studio/bulk/tag.html"
+    report_template = "studio/bulk/tagged.html"
+
+    def question(self, count: int) -> str:
+        """Return the question which tags this many resources get."""
+        return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
+
+    def result(self, done: int, refused: int) -> str:
+        """Return for how many the tags have changed, and for how many not."""
+        if not refused:
+            return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
+        return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Return why the tags of a resource cannot be changed."""
+        may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
+        return "" if may else _("You may not change its tags.")
+
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        """Change the tags; raises `Invalid` if the input is empty."""
+        add, remove = (listed_in(self.request.POST.get(name, "")) for name in ("add", "remove"))
+        if not add and not remove:
+            raise Invalid.field("add", "must name a tag")
+        return tag_chosen(self.editor.collection, choices, add=add, remove=remove, by=self.caller)
+
+    def more(self) -> dict[str, Any]:
+        """Return the input."""
+        return {name: self.request.POST.get(name, "") for name in ("add", "remove")}
+
+
+class PublishChosenPage(BulkPage):
+    """Shows what would go live, and publishes exactly these versions, independently."""
+
+    ask_template = "studio/bulk/publish.html"
+    report_template = "studio/bulk/published.html"
+
+    def question(self, count: int) -> str:
+        """Return the question whether to publish this many."""
+        return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
+
+    def result(self, done: int, refused: int) -> str:
+        """Return how many are live now, and how many are not."""
+        if not refused:
+            return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}
+        return _("%(done)s published, %(refused)s not") % {"done": done, "refused": refused}
+
+    def obstacle(self, choice: Choice, draft: Draft) -> str:
+        """Return why a draft cannot be published as it was seen."""
+        if choice.version_id == draft.resource.active_id:
+            return _("It is already live.")
+        if choice.version_id != draft.resource.current.version_id:
+            return _("It has been saved again since you looked. Look at the newer draft first.")
+        if not draft.may_publish:
+            return _("You may not publish in its workspace.")
+        return draft.hindrance
+
+    def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what the gate says to them."""
+        drafts = [
+            resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
+        ]
+        self._texts = Texts(drafts)
+        refused = refusals_of(drafts, self._texts, self.caller)
+        return [
+            replace(
+                resource,
+                obstacle=resource.obstacle
+                or refused.get((resource.choice.kind.slug, resource.choice.id), ""),
+            )
+            for resource in resources
+        ]
+
+    def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
+        """Return the drafts with what would change."""
+        return with_changes(offered, self.caller, self._texts)
+
+    def narrow(self, wanted: Wanted) -> Wanted:
+        """Filter the list to waiting drafts."""
+        return Wanted(wanted, waiting=True)
+
+    def act(self, choices: Sequence[Choice]) -> list[Outcome]:
+        return publish_chosen(self.editor.collection, choices, by=self.caller)
+
+    def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+        """Return the drafts that changed since they were shown, as they are now."""
+        changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
+        found = self._drafts(changed)
+        newest = [
+            replace(one, version_id=draft.newest.version_id, etag=None)
+            for one in changed
+            if (draft := found.get((one.kind.slug, one.id))) is not None
+        ]
+        again = [one for one in self.judged(self._resources(newest)) if not one.obstacle]
+        return {"again": self.detailed(again)}
+
+
+def with_changes(
+    offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
+) -> list[ChosenResource]:
+    """Return chosen drafts with what publishing each would change; ticked are those that are shown whole."""
+    drafts = [one.draft for one in offered if one.draft is not None]
+    changes = changes_of(drafts, texts or Texts(drafts), caller)
+    shown = [(one, changes[one.choice.kind.slug, one.choice.id]) for one in offered]
+    return [replace(one, changes=own, is_chosen=own.is_whole) for one, own in shown]
