@@ -36,7 +36,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from pytest_django import DjangoDbBlocker
 
-from capabilities.rollouts.runs.recording import Recorder
+from capabilities.rollouts.counting import Recorder
 from tests.support import fork_server, machine
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.emptying import empty

@@ -20,7 +20,7 @@ class CompanyConfig(EditorApp):
     jobs = "capabilities.accounts.sign_in.jobs.JOBS"
     system_checks = "capabilities.accounts.sign_in.conf.check_directory"
     studio = "capabilities.accounts.sign_in.extension.STUDIO"
-    key_limits = "capabilities.accounts.sign_in.key_owners.active_until"
+    key_limits = "capabilities.accounts.sign_in.sessions.active_until"
     confirms = "capabilities.accounts.sign_in.recency.require_recent"
 
     def ready(self) -> None:

@@ -1,7 +1,207 @@
-"""The models, for Django."""
+"""Accounts of the directory, identities at providers, sessions and second factors."""
 
-from capabilities.accounts.directory.models import DirectoryAccount
-from capabilities.accounts.sign_in.factors.models import FactorKey, SecondFactor
-from capabilities.accounts.sign_in.models import Identity, OpenSession
+from __future__ import annotations
+
+import base64
+import datetime
+import hashlib
+import json
+import secrets
+from typing import TYPE_CHECKING, Any, Final
+
+from django.conf import settings
+from django.db import models, transaction
+from django.utils import timezone
+
+from versioning.models.sealed_keys import KeyUnreadable, SealedKey
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+
+
+MAX_ISSUER: Final = 255
+
+
+class Identity(models.Model):
+    """Who a person is at a provider: the issuer and the subject, and nothing else, identify them."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    issuer = models.CharField(max_length=MAX_ISSUER)
+    subject = models.CharField(max_length=255)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="identity_unique", fields=["issuer", "subject"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.issuer}"
+
+
+class OpenSession(models.Model):
+    """A session of a person, so that they can see where they are signed in."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    session_key = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    seen_at = models.DateTimeField(default=timezone.now)
+    """The latest request, to a few minutes."""
+    browser = models.CharField(max_length=200, blank=True)
+    """What the browser says that it is."""
+    address = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(name="open_session_seen", fields=["seen_at"])]
+
+    def __str__(self) -> str:
+        return f"{self.user} since {self.created_at:%Y-%m-%d}"
+
+    @classmethod
+    def remove_idle(cls, idle: datetime.timedelta) -> None:
+        """Delete the rows of sessions that nobody has used for so long."""
+        cls._default_manager.filter(seen_at__lt=timezone.now() - idle).delete()
+
+
+CODES: Final = 10
+_ALPHABET: Final = "23456789abcdefghjkmnpqrstuvwxyz"
+_LENGTH: Final = 16
+
+
+class Kind(models.TextChoices):
+    """What a second factor is."""
+
+    TOTP = "totp"
+    WEBAUTHN = "webauthn"
+    RECOVERY = "recovery"
+    """The codes for when the others are lost; alone they are no second factor."""
+
+
+class FactorKeyUnreadable(KeyUnreadable):
+    """The key of second factors cannot be read: nobody can use one, and nobody gets in without."""
+
+    code = "second_factor_key_unreadable"
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The key of the second factors cannot be read: SECRET_KEY was changed. Put the previous "
+            "SECRET_KEY into SECRET_KEY_FALLBACKS."
+        )
+
+
+class FactorKey(SealedKey):
+    """The key under which second factors are stored."""
+
+    purpose = b"the key of the editor's second factors"
+    unreadable = FactorKeyUnreadable
+
+
+class SecondFactor(models.Model):
+    """A second factor of a person. What it takes to use it is stored encrypted, recovery codes as hashes."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    name = models.CharField(max_length=80, blank=True)
+    sealed = models.TextField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    last_used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                name="second_factor_once",
+                fields=["user", "kind"],
+                condition=models.Q(kind__in=[Kind.TOTP.value, Kind.RECOVERY.value]),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.user}"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What it takes to use it; raises `FactorKeyUnreadable`."""
+        found: dict[str, Any] = json.loads(_box().decrypt(self.sealed))
+        return found
+
+    def store(self, data: dict[str, Any], **changes: Any) -> None:
+        """Save what it takes to use it, encrypted; raises `FactorKeyUnreadable`."""
+        self.sealed = _box().encrypt(json.dumps(data).encode()).decode()
+        for name, value in changes.items():
+            setattr(self, name, value)
+        self.save()
+
+    @classmethod
+    def of(cls, user: Any) -> models.QuerySet[SecondFactor]:
+        """Return the second factors of a person."""
+        return SecondFactor.objects.filter(user=user)
+
+    @classmethod
+    def is_set_up(cls, user: Any) -> bool:
+        """Return whether a person has a second factor; recovery codes alone are none."""
+        return cls.of(user).exclude(kind=Kind.RECOVERY).exists()
+
+
+def new_recovery_codes(user: Any) -> list[str]:
+    """Return new recovery codes of a person, which replace earlier ones; only their hashes are stored."""
+    codes = ["".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH)) for _ in range(CODES)]
+    with transaction.atomic():
+        row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
+        row = row or SecondFactor(user=user, kind=Kind.RECOVERY)
+        row.store({"digests": [_digest(code) for code in codes]}, created_at=timezone.now())
+    return ["-".join(code[start : start + 4] for start in range(0, _LENGTH, 4)) for code in codes]
+
+
+def use_recovery_code(user: Any, code: str) -> bool:
+    """Return whether a code is one of the person's recovery codes, and cross it off."""
+    digest = _digest("".join(code.lower().split()).replace("-", ""))
+    with transaction.atomic():
+        row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).select_for_update().first()
+        left = row.data["digests"] if row is not None else []
+        if row is None or digest not in left:
+            return False
+        row.store({"digests": [one for one in left if one != digest]}, last_used_at=timezone.now())
+    return True
+
+
+def recovery_codes_left(user: Any) -> int:
+    """Return how many recovery codes a person has."""
+    row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
+    return len(row.data["digests"]) if row is not None else 0
+
+
+def _digest(code: str) -> str:
+    # A code has 79 random bits: a fast hash is enough.
+    return hashlib.sha256(code.encode("utf-8", "replace")).hexdigest()
+
+
+def _box() -> Fernet:
+    # Not at the top: cryptography takes 7 MiB, and few processes need it.
+    from cryptography.fernet import Fernet  # noqa: PLC0415
+
+    return Fernet(base64.urlsafe_b64encode(FactorKey.opened()))
+
+
+class DirectoryAccount(models.Model):
+    """An account that the directory has made or looks after."""
+
+    user = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
+    )
+    external_id = models.CharField(max_length=255, null=True, unique=True)  # noqa: DJ001  unique
+    is_made_here = models.BooleanField(default=False)
+    """Whether the directory has made it, so that a sign-in with this id as its subject is its own."""
+    mail_type = models.CharField(max_length=64, default="work")
+    mail_is_primary = models.BooleanField(default=True)
+    """What the directory says of the mail address, the only one that an account has."""
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    changed_at = models.DateTimeField(default=timezone.now, editable=False)
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    def __str__(self) -> str:
+        return f"{self.external_id} is {self.user}"
+
 
 __all__ = ["DirectoryAccount", "FactorKey", "Identity", "OpenSession", "SecondFactor"]

@@ -6,7 +6,7 @@ from typing import Final
 
 from django.utils import timezone
 
-from capabilities.accounts.directory.models import DirectoryAccount
+from capabilities.accounts.models import DirectoryAccount
 from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
 
 

@@ -22,12 +22,12 @@ class ExperimentsConfig(EditorApp):
         "capabilities.rollouts.usage.verbs.FOLLOWER",
     )
     filters = "capabilities.rollouts.studio.panels.FILTER"
-    notifications = "capabilities.rollouts.notifications.RULE"
-    topics = "capabilities.rollouts.notifications.TOPIC"
-    jobs = "capabilities.rollouts.jobs.JOBS"
-    runs = "capabilities.rollouts.runs.recording.OBSERVER"
+    notifications = "capabilities.rollouts.events.RULE"
+    topics = "capabilities.rollouts.events.TOPIC"
+    jobs = ("capabilities.rollouts.counting.JOBS", "capabilities.rollouts.stepping.JOBS")
+    runs = "capabilities.rollouts.counting.OBSERVER"
     api = "capabilities.rollouts.api_urls"
-    studio = "capabilities.rollouts.studio.extension.STUDIO"
+    studio = "capabilities.rollouts.studio.panels.STUDIO"
     verbs = {
         "feedback": "capabilities.rollouts.feedback.verbs.Feedbacks",
         "rollouts": "capabilities.rollouts.verbs.Rollouts",

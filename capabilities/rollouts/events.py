@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from studio.activity.sentences import Sentence
+from versioning.domain.access import Caller, Via
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 
 if TYPE_CHECKING:
     from studio.activity.sentences import Names
     from versioning.models import Event
+
 
 FAILED_STEP: Final = "failedStep"
 """The member of the detail of `rollout.changed` with the name of the arm that a step did not widen."""
@@ -73,3 +78,15 @@ EVENTS: Final = EventSubject(
         EventType(name="completed", title=pgettext_lazy("event", "completed"), sentence=_of_rollout),
     ],
 )
+_CHANGED: Final = "rollout.changed"
+TOPIC: Final = NotificationTopic(
+    name="stepFailed", title=_("the steps of my rollouts, if they fail"), types=[_CHANGED], has_rules=True
+)
+
+
+def _failed_steps(caller: Caller) -> Q:
+    """Return the condition that a step failed that ran as the person."""
+    return Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False})
+
+
+RULE: Final = NotificationRule(condition=_failed_steps, unattended=True, topic=TOPIC.name)

@@ -195,21 +195,25 @@ def complete(rollouts: Verbs, rollout_id: str, arm: str, *, by: Who = APPLICATIO
     return rollout
 
 
-class Rollouts(Verbs):
-    """Other versions for a share of the requests.
+def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
+    """Return the resource of a rollout; raises `NotFound` if the caller may not read it."""
+    collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
+    found: VersionedResource = collection.find(rollout.resource_id, by=by)
+    if target(found).identity != rollout.identity:
+        raise NotFound
+    return found
 
-        arms = [Arm(name="short", version_id=version_id, weight=500)]  # five percent
-        editor.rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=user)
 
-    `by` is the caller, with their rights; the default is the application.
-    """
-
-    start = start
-    find = find
-    list = list_readable
-    change = change
-    stop = stop
-    complete = complete
+def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
+    found, issues = list[Snapshot](), list[Issue]()
+    for number, arm in enumerate(arms):
+        try:
+            found.append(find_version(resource, arm.version_id))
+        except NotFound:
+            issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
+    if issues:
+        raise Invalid(issues)
+    return found
 
 
 def _pass_gate(
@@ -225,27 +229,6 @@ def _pass_gate(
             resource=resource, version=version, caller=by, options=options, keeps_active=True
         )
         gate.check(request, rollouts.editor.code)
-
-
-def _versions_of(resource: VersionedResource, arms: Sequence[Arm]) -> list[Snapshot]:
-    found, issues = list[Snapshot](), list[Issue]()
-    for number, arm in enumerate(arms):
-        try:
-            found.append(find_version(resource, arm.version_id))
-        except NotFound:
-            issues.append(Issue(f"arms.{number}.versionId", "is not a version of this resource"))
-    if issues:
-        raise Invalid(issues)
-    return found
-
-
-def _resource_of(rollouts: Verbs, rollout: Rollout, by: Caller) -> VersionedResource:
-    """Return the resource of a rollout; raises `NotFound` if the caller may not read it."""
-    collection = rollouts.editor.collection(KINDS_BY_SLUG[rollout.kind])
-    found: VersionedResource = collection.find(rollout.resource_id, by=by)
-    if target(found).identity != rollout.identity:
-        raise NotFound
-    return found
 
 
 @contextmanager
@@ -268,3 +251,20 @@ def changing_rollout(
         if current.state != State.RUNNING:
             raise RolloutEnded(current)
         yield current, locked
+
+
+class Rollouts(Verbs):
+    """Other versions for a share of the requests.
+
+        arms = [Arm(name="short", version_id=version_id, weight=500)]  # five percent
+        editor.rollouts.start("agent", "writer", bucket_by="userId", arms=arms, by=user)
+
+    `by` is the caller, with their rights; the default is the application.
+    """
+
+    start = start
+    find = find
+    list = list_readable
+    change = change
+    stop = stop
+    complete = complete

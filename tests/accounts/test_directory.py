@@ -17,9 +17,8 @@ from django.test.utils import CaptureQueriesContext
 from scim2_client.engines.wsgi import WSGISCIMClient
 from scim2_tester import Status, check_server
 
+from capabilities.accounts.models import Kind, OpenSession, SecondFactor
 from capabilities.accounts.sign_in.factors import totp
-from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor
-from capabilities.accounts.sign_in.models import OpenSession
 from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.people import give_role, key_of

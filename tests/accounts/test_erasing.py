@@ -19,8 +19,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from capabilities.accounts.models import DirectoryAccount, OpenSession, SecondFactor
-from capabilities.accounts.sign_in.models import Identity
+from capabilities.accounts.models import DirectoryAccount, Identity, OpenSession, SecondFactor
 from capabilities.delivery.models import Delivery, DeliveryAttempt, Webhook
 from capabilities.delivery.webhooks import outbox
 from capabilities.evaluation.models import Cell, Experiment

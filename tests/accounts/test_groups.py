@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.core.checks import run_checks
 from pytest_django import Settings
 
-from capabilities.accounts.sign_in.models import Identity
+from capabilities.accounts.models import Identity
 from tests.accounts.conftest import sign_in_with
 from tests.accounts.test_single_sign_on import ada, latest_event, sign_in
 from tests.support.identity_provider import IdentityProvider

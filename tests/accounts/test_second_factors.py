@@ -33,8 +33,8 @@ from fido2.webauthn import (
 )
 from pytest_django import Settings
 
+from capabilities.accounts.models import Kind, SecondFactor, use_recovery_code
 from capabilities.accounts.sign_in.factors import totp
-from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor, use_recovery_code
 from tests.accounts.test_sessions import PASSWORD, alice  # noqa: F401  a fixture
 from tests.accounts.test_single_sign_on import is_in, latest_event
 from tests.support.identity_provider import IdentityProvider

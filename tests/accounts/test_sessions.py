@@ -12,8 +12,8 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from pytest_django import Settings
 
+from capabilities.accounts.models import Identity, OpenSession
 from capabilities.accounts.sign_in.jobs import remove_idle
-from capabilities.accounts.sign_in.models import Identity, OpenSession
 from capabilities.accounts.sign_in.recency import CONFIRMED
 from tests.accounts.test_single_sign_on import is_in, latest_event, sign_in
 from tests.conftest import Cast

@@ -14,10 +14,9 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.accounts.directory.models import DirectoryAccount
+from capabilities.accounts.models import DirectoryAccount, Identity
 from capabilities.accounts.sign_in import oidc
 from capabilities.accounts.sign_in.conf import check_directory
-from capabilities.accounts.sign_in.models import Identity
 from tests.accounts.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import CLIENT, IdentityProvider

@@ -16,8 +16,8 @@ from capabilities.evaluation.experiments.jobs import JOBS, remove_old
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
 from capabilities.evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
 from capabilities.evaluation.experiments.recording import Answer
+from capabilities.rollouts.counting import RECORDER
 from capabilities.rollouts.models import Usage
-from capabilities.rollouts.runs.recording import RECORDER
 from tests.conftest import Cast
 from tests.runtime.model_server import Calls, Fails, ModelServer, Reply, Says, running_model_server
 from tests.support.api import AGENTS, SCORERS, Api

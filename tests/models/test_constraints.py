@@ -15,8 +15,7 @@ from django.contrib.auth import get_user_model
 from django.db import IntegrityError, connection, transaction
 from django.db.models import BaseConstraint, CheckConstraint, Model, QuerySet, UniqueConstraint
 
-from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor
-from capabilities.accounts.sign_in.models import Identity
+from capabilities.accounts.models import Identity, Kind, SecondFactor
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from capabilities.evaluation.experiments.models import Cell, ExperimentScorer, Label, Score
 from capabilities.evaluation.scoring.models import Scorer, ScorerLabel, ScorerReference, ScorerVersion

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from capabilities.rollouts.runs.recording import RECORDER
-from capabilities.rollouts.usage.counting import Count, Counted, store
+from capabilities.rollouts.counting import RECORDER, Count, Counted, store
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.rollouts import arm, started, with_draft

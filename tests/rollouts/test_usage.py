@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.rollouts.runs.recording import RECORDER
+from capabilities.rollouts.counting import RECORDER
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.reviews import reference as named

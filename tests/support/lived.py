@@ -38,7 +38,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.contrib.contenttypes.models import ContentType
 from django.utils import timezone
 from capabilities.accounts.models import DirectoryAccount, SecondFactor
-from capabilities.accounts.sign_in.models import Identity
+from capabilities.accounts.models import Identity
 from capabilities.rollouts.models import Rollout, RolloutStep
 from capabilities.mail.models import Mail, MailCursor, MailKind, MailPreferences
 from capabilities.review.models import Look, Review

@@ -51,7 +51,7 @@ def isolated_editor() -> Iterator[None]:
     if not apps.is_installed("experiments"):
         yield
     else:
-        from capabilities.rollouts.runs.recording import RECORDER  # noqa: PLC0415
+        from capabilities.rollouts.counting import RECORDER  # noqa: PLC0415
 
         def write(**_signal: Any) -> None:
             RECORDER.write()

@@ -15,8 +15,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
-from capabilities.accounts.directory.models import DirectoryAccount
 from capabilities.accounts.directory.scim import Changes, ScimError, invalid
+from capabilities.accounts.models import DirectoryAccount
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
 from versioning.domain.graphemes import clipped

@@ -17,7 +17,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView, set_rollback
 
 from capabilities.accounts.directory import accounts
-from capabilities.accounts.directory.models import DirectoryAccount
 from capabilities.accounts.directory.scim import (
     LIST,
     MAX_RESULTS,
@@ -29,6 +28,7 @@ from capabilities.accounts.directory.scim import (
     patch_of,
     user_of,
 )
+from capabilities.accounts.models import DirectoryAccount
 from studio.named import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
 from versioning.api.base import finished

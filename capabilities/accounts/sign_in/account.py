@@ -5,27 +5,86 @@ And the door for superusers with passwords, where everybody else signs in throug
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.http.response import HttpResponseBase
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
-from capabilities.accounts.sign_in import confirming, sessions, single_sign_on
-from capabilities.accounts.sign_in.browsers import in_words
+from capabilities.accounts.models import Identity, OpenSession
+from capabilities.accounts.sign_in import sessions, single_sign_on
 from capabilities.accounts.sign_in.conf import takes_password_of, takes_passwords
-from capabilities.accounts.sign_in.models import Identity, OpenSession
 from capabilities.accounts.sign_in.oidc import SignInRefused
-from capabilities.accounts.sign_in.recency import MINUTES
-from capabilities.accounts.sign_in.refusals import refusal_page
+from capabilities.accounts.sign_in.recency import MINUTES, is_recent
+from capabilities.accounts.sign_in.sessions import in_words
+from capabilities.accounts.sign_in.single_sign_on import refusal_page
 from studio import additions
+from studio.accounts.forms import sentence_about_waiting
 from studio.accounts.views import LoginPage
-from studio.error_pages import own_address
+from studio.error_pages import came_from, framed, own_address, wants_json
 from studio.views import StudioPage
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import is_key
+from versioning.models import SignInAttempts
+from versioning.models.sign_in_attempts import TooManyAttempts, subject
+
+PASSWORD: Final = "confirm_password"  # noqa: S105  the name of a field
+_NOT_SENT_AGAIN: Final = frozenset({PASSWORD, "csrfmiddlewaretoken"})
+
+
+def ask_again(request: HttpRequest) -> HttpResponse | None:
+    """Return the page that asks for the password, or None if that is recent, or right in this form."""
+    if is_recent(request):
+        return None
+    given = request.POST.get(PASSWORD)
+    problem = "" if given is None else check_password(request, given)
+    if given is not None and not problem:
+        return None
+    if wants_json(request):
+        return JsonResponse(
+            {"problems": [_("Confirm your password first: open “Your account”.")]}, status=403
+        )
+    return confirm_page(request, problem)
+
+
+def check_password(request: HttpRequest, given: str) -> str:
+    """Note in the session that the password is right; otherwise return what is wrong, in a sentence."""
+    user: Any = request.user
+    own = subject("password", str(user.pk))
+    try:
+        attempt = SignInAttempts.objects.begin([own])
+    except TooManyAttempts as error:
+        return sentence_about_waiting(error.seconds)
+    if not takes_password_of(user) or not user.check_password(given):
+        return _("Wrong password.")
+    attempt.succeeded(own)
+    sessions.confirm(request)
+    return ""
+
+
+def confirm_page(request: HttpRequest, problem: str = "", *, next_url: str = "") -> TemplateResponse:
+    """Return the page that asks for the password, with the fields of the form that it interrupts."""
+    fields = [
+        (name, value)
+        for name, values in request.POST.lists()
+        if name not in _NOT_SENT_AGAIN
+        for value in values
+    ]
+    user: Any = request.user
+    return framed(
+        request,
+        "company/confirm.html",
+        title=_("Confirm your password") if takes_password_of(user) else _("Confirm that it is you"),
+        status=400 if problem else 200,
+        fields=fields,
+        problem=problem,
+        minutes=MINUTES,
+        takes_password=takes_password_of(user),
+        ways=single_sign_on.ways_to_confirm(user, next_url or came_from(request)),
+    )
 
 
 def local_login(request: HttpRequest) -> HttpResponseBase:
@@ -61,13 +120,13 @@ class ConfirmPage(StudioPage):
 
     def get(self, request: HttpRequest) -> HttpResponse:
         """Ask for it."""
-        return confirming.confirm_page(request, next_url=self._next)
+        return confirm_page(request, next_url=self._next)
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Check it."""
-        problem = confirming.check_password(request, request.POST.get(confirming.PASSWORD, ""))
+        problem = check_password(request, request.POST.get(PASSWORD, ""))
         if problem:
-            return confirming.confirm_page(request, problem, next_url=self._next)
+            return confirm_page(request, problem, next_url=self._next)
         return self.go(
             self._next,
             _("Confirmed. You won’t be asked again for %(minutes)s minutes.") % {"minutes": MINUTES},
@@ -119,7 +178,7 @@ class LinksPage(StudioPage):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         """Begin to link a provider, or remove a link."""
-        again = confirming.ask_again(request)
+        again = ask_again(request)
         if again is not None:
             return again
         if "remove" in request.POST:

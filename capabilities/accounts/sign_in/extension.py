@@ -6,9 +6,9 @@ from typing import Final
 
 from django.utils.translation import gettext_lazy as _
 
-from capabilities.accounts.sign_in import confirming, sessions, single_sign_on
+from capabilities.accounts.sign_in import account, sessions, single_sign_on
 from capabilities.accounts.sign_in.conf import takes_password_of, takes_passwords
-from capabilities.accounts.sign_in.factors.second_step import further_step
+from capabilities.accounts.sign_in.factors.pages import further_step
 from studio.extensions import Extension, WorkspaceTab
 from studio.navigation import MainPage
 from studio.sign_in import SignInExtension
@@ -24,6 +24,6 @@ STUDIO: Final = Extension(
         ends_sessions=sessions.end_all,
         ways=single_sign_on.ways,
         further_step=further_step,
-        asks_again=confirming.ask_again,
+        asks_again=account.ask_again,
     ),
 )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from capabilities.accounts.models import OpenSession
 from capabilities.accounts.sign_in.conf import idle
-from capabilities.accounts.sign_in.models import OpenSession
 from versioning.worker.jobs import Periodic
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
@@ -11,19 +12,21 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out, user_lo
 from django.db.models.signals import post_save
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
-from capabilities.accounts.sign_in.conf import idle
+from capabilities.accounts.models import OpenSession
+from capabilities.accounts.sign_in.conf import idle, key_days
 from capabilities.accounts.sign_in.events import record
-from capabilities.accounts.sign_in.models import OpenSession
 from capabilities.accounts.sign_in.recency import CONFIRMED
 from studio.accounts.forms import client_address
 from studio.sign_in import METHOD
 from versioning.capabilities import session_store
-from versioning.models import storage
+from versioning.models import ApiKey, Membership, storage
 from versioning.models.accounts import account
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+
 
 DETAIL: Final = "sign_in_detail"
 """The attribute of a request with what else the log says about its sign-in."""
@@ -140,3 +143,45 @@ def watch() -> None:
     user_logged_in.connect(_note_sign_in, dispatch_uid=__name__)
     user_logged_out.connect(_note_sign_out, dispatch_uid=__name__)
     user_login_failed.connect(_note_failure, dispatch_uid=__name__)
+
+
+_BROWSERS: Final = (
+    ("Edg", "Edge"),
+    ("OPR/", "Opera"),
+    ("Firefox/", "Firefox"),
+    ("FxiOS/", "Firefox"),
+    ("Chrome/", "Chrome"),
+    ("CriOS/", "Chrome"),
+    ("Safari/", "Safari"),
+)
+"""What tells them apart; each pretends to be those below it, too."""
+_SYSTEMS: Final = (
+    ("iPhone", "iPhone"),
+    ("iPad", "iPad"),
+    ("Android", "Android"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+def in_words(user_agent: str) -> str:
+    """Return the browser and its system, "Firefox on Windows"; what it said, if it is no known browser."""
+    browser = next((name for sign, name in _BROWSERS if sign in user_agent), "")
+    system = next((name for sign, name in _SYSTEMS if sign in user_agent), "")
+    if browser and system:
+        return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
+    return browser or user_agent
+
+
+def active_until(key: ApiKey) -> datetime.datetime | None:
+    """Return until when the owner of a key counts as active: so many days after the last sign-in.
+
+    Who has never signed in counts from when the account was made. Service accounts cannot sign in: exempt.
+    """
+    days, owner = key_days(), key.owner
+    if days is None or Membership.objects.filter(user=owner, is_service=True).exists():
+        return None
+    since: datetime.datetime | None = owner.last_login or getattr(owner, "date_joined", None)
+    return None if since is None else since + datetime.timedelta(days=days)

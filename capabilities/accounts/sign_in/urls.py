@@ -11,8 +11,7 @@ from capabilities.accounts.sign_in.account import (
     SessionsPage,
     local_login,
 )
-from capabilities.accounts.sign_in.factors.page import SecondFactorPage
-from capabilities.accounts.sign_in.factors.second_step import RequiredView, SecondStepView
+from capabilities.accounts.sign_in.factors.pages import RequiredView, SecondFactorPage, SecondStepView
 from capabilities.accounts.sign_in.single_sign_on import BeginView, CallbackView
 
 urlpatterns = [

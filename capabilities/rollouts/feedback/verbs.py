@@ -12,9 +12,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from editor_client.shared import feedback as shared
 
+from capabilities.rollouts.counting import RECORDER, SECONDS, reference
 from capabilities.rollouts.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback, ServedRun
-from capabilities.rollouts.runs.recording import RECORDER, SECONDS
-from capabilities.rollouts.runs.remembering import reference
 from capabilities.rollouts.usage.verbs import about_versions, version_reported_by
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.agents import AGENT

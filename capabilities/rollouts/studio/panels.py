@@ -10,17 +10,17 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import Arm
 
 from capabilities.rollouts.ending import running_of
 from capabilities.rollouts.models import Rollout
-from capabilities.rollouts.studio.charts import DAYS, MAX_DAYS, Chart
-from capabilities.rollouts.studio.forms import percent
-from capabilities.rollouts.studio.links import of_rollout
+from capabilities.rollouts.studio import rollouts
+from capabilities.rollouts.studio.rollouts import of_rollout, percent
+from capabilities.rollouts.studio.usage import DAYS, MAX_DAYS, Chart
 from capabilities.rollouts.usage.verbs import runs_of_many
-from studio.extensions import VersionButton
+from studio.extensions import Extension, ResourceTab, VersionButton
 from studio.kinds import StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
@@ -60,10 +60,10 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
     """Return the line with the running versions and their shares."""
     ids = [arm.version_id for arm in rollout.placed_arms]
     rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
-    names = {str(pk): _("Version %(number)s") % {"number": number} for pk, number in rows}
+    names = {str(pk): gettext("Version %(number)s") % {"number": number} for pk, number in rows}
     lines = [
-        _("%(version)s runs on %(share)s%% of the requests.")
-        % {"version": names.get(arm.version_id, _("A version")), "share": percent(arm.weight)}
+        gettext("%(version)s runs on %(share)s%% of the requests.")
+        % {"version": names.get(arm.version_id, gettext("A version")), "share": percent(arm.weight)}
         for arm in rollout.placed_arms
     ]
     context = {"lines": lines, "address": of_rollout(rollout)}
@@ -96,7 +96,7 @@ def list_notes(
 
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
-    message = _("On %(share)s%%") % {"share": percent(arm.weight)}
+    message = gettext("On %(share)s%%") % {"share": percent(arm.weight)}
     return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
 
 
@@ -112,4 +112,20 @@ FILTER: Final = Filter(
     field="share",
     choices=[("running", gettext_lazy("In a rollout"))],
     is_quick=True,
+)
+STUDIO: Final = Extension(
+    resource_urls="capabilities.rollouts.studio.urls.resource_urls",
+    resource_tabs=[
+        ResourceTab(page="rollouts", title=_("Rollout"), right=Right.READ_DRAFTS, needs_record=True),
+        ResourceTab(page="runs", title=_("Usage"), right=Right.READ_DRAFTS),
+    ],
+    panels=panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=WITH_STRIP,
+    concerns=running,
+    buttons=[BUTTON],
+    notes=notes,
+    list_notes=list_notes,
+    event_address=rollouts.of_event,
+    way_out=rollouts.way_out,
 )

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from django.urls import URLPattern, path
 
-from capabilities.rollouts.studio.detail import (
+from capabilities.rollouts.studio.rollouts import (
     CompletePage,
     LatestRolloutPage,
     RolloutPage,
+    SharePage,
     StepsPage,
     StopPage,
     WeightsPage,
 )
-from capabilities.rollouts.studio.sharing import SharePage
 from capabilities.rollouts.studio.usage import UsagePage
 from studio.kinds import StudioKind
 

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 from django.db.models import Max, Min, Model, QuerySet, Sum
 from django.utils import timezone
 
+from capabilities.rollouts.counting import Count, Counted, store
 from capabilities.rollouts.models import COSTS, LAST, SUMS, Rollout, Usage
-from capabilities.rollouts.usage.counting import Count, Counted, store
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT

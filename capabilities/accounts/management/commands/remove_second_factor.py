@@ -7,8 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from capabilities.accounts.models import SecondFactor
 from capabilities.accounts.sign_in.events import record
-from capabilities.accounts.sign_in.factors.models import SecondFactor
 from versioning.domain.access import COMMAND
 from versioning.models import events
 from versioning.models.accounts import account

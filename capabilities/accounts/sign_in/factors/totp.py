@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from django.db import transaction
 from django.utils import timezone
 
-from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor
+from capabilities.accounts.models import Kind, SecondFactor
 
 STEP: Final = 30
 _TOLERANCE: Final = 1

@@ -12,7 +12,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from capabilities.accounts.sign_in.factors.models import Kind, SecondFactor
+from capabilities.accounts.models import Kind, SecondFactor
 from versioning.domain.graphemes import clipped
 
 if TYPE_CHECKING:

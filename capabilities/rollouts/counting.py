@@ -1,18 +1,24 @@
-"""Counting runs: by version, arm and day."""
+"""What runs used and served: counted in memory first, written periodically, kept for a while."""
 
 from __future__ import annotations
 
 import datetime
+import logging
+import os
+import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from multiprocessing.util import Finalize
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
+from django.utils import timezone
 
-from capabilities.rollouts.models import COSTS, LAST, SUMS, Usage
+from capabilities.rollouts.models import COSTS, LAST, REMEMBERED, SUMS, ServedRun, Usage
 from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
@@ -20,9 +26,11 @@ from versioning.domain.kinds import KINDS
 from versioning.domain.prices import in_billionths
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import uuid_of
+from versioning.models import connections
 from versioning.models.versioned import model_of
 from versioning.runtime.observing import AgentUse, RunUse
 from versioning.runtime.prices import prices_of
+from versioning.worker.jobs import Periodic
 
 
 class Counted(NamedTuple):
@@ -173,3 +181,131 @@ def _counts_of_agent(agent: AgentUse, use: RunUse, now: datetime.datetime) -> Co
 
 def _arm(outcome: Mapping[str, object] | None) -> str:
     return str(outcome["arm"] or "") if outcome else ""
+
+
+AT_ONCE: Final = 1000
+
+
+def served_by(use: RunUse) -> ServedRun:
+    """Return the row for a run that has ended."""
+    served: dict[str, list[str | None]] = {}
+    for agent in (one.served for one in use.agents.values()):
+        arm = agent.outcome["arm"] if agent.outcome else None
+        served[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
+        for block in agent.blocks:
+            if block.id is not None and block.shown:
+                outcome = agent.block_outcomes.get(block.id)
+                served[reference(PROMPT_BLOCK.slug, block.id)] = [
+                    block.version_id,
+                    outcome["arm"] if outcome else None,
+                ]
+    return ServedRun(id=UUID(use.run_id), called=use.called, served=served)
+
+
+def reference(kind: str, resource_id: str) -> str:
+    """Return a resource as `ServedRun.served` names it."""
+    return f"{kind}/{resource_id}"
+
+
+def forget_old() -> None:
+    """Delete runs that are too old for feedback, in batches."""
+    old = ServedRun.objects.filter(created_at__lt=timezone.now() - REMEMBERED).order_by("created_at")
+    while some := list(old.values_list("pk", flat=True)[:AT_ONCE]):
+        ServedRun.objects.filter(pk__in=some).delete()
+
+
+JOBS: Final = (Periodic(name="old runs", run=forget_old, every=3600.0),)
+SECONDS: Final = 0.25
+"""How often served versions are written, while there are any."""
+SECONDS_OF_COUNTS: Final = 2.0
+"""How often usage is written."""
+SECONDS_AFTER_FAILURE: Final = 5.0
+"""How long to wait after the database could not be reached."""
+MAX_UNWRITTEN: Final = 10_000
+"""The maximum number of runs held while the database is unavailable."""
+logger = logging.getLogger(__name__)
+
+
+class Recorder:
+    """The usage and served versions of the runs of this process, until they are written."""
+
+    every: float | None = SECONDS
+    """The seconds between writes; None writes only when `write` is called."""
+
+    def __init__(self) -> None:
+        self.forget()
+        os.register_at_fork(after_in_child=self.forget)  # the parent writes its own records
+
+    def forget(self) -> None:
+        """Discard what is not written yet."""
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._counts = Counts()
+        self._served: list[ServedRun] = []
+        self._news = threading.Event()
+        self._writer: threading.Thread | None = None
+
+    def observe(self, use: RunUse) -> None:
+        """Record a run that has ended."""
+        served, used = served_by(use), counts_of(use, timezone.now())
+        with self._lock:
+            self._served.append(served)
+            self._counts.add(used)
+            if self._writer is None and self.every is not None:
+                self._begin(self.every)
+        self._news.set()
+
+    def write(self, *, with_counts: bool = True) -> bool:
+        """Write the records, and return whether that was possible; if not, they are written later."""
+        with self._writing:
+            with self._lock:
+                served, self._served = self._served, []
+                counts = self._counts if with_counts else Counts()
+                if with_counts:
+                    self._counts = Counts()
+            try:
+                with transaction.atomic():
+                    if counts:
+                        store(counts)
+                    if served:
+                        ServedRun.objects.bulk_create(served, ignore_conflicts=True)
+            except DatabaseError:
+                logger.warning("usage could not be written, and is written later", exc_info=True)
+                with self._lock:
+                    self._served = [*served, *self._served][-MAX_UNWRITTEN:]
+                    self._counts.add(counts)
+                return False
+            return True
+
+    def _begin(self, every: float) -> None:
+        self._writer = threading.Thread(
+            target=self._write_always, args=[every], name="usage-writer", daemon=True
+        )
+        self._writer.start()
+        # Processes forked by multiprocessing, such as those of `serve`, end without `atexit`.
+        Finalize(None, self.write, exitpriority=0)
+
+    def _write_always(self, every: float) -> None:
+        counted_at = time.monotonic()
+        while self._news.wait():
+            self._news.clear()
+            time.sleep(every)
+            with_counts = time.monotonic() - counted_at >= SECONDS_OF_COUNTS
+            try:
+                is_written = self.write(with_counts=with_counts)
+            except Exception:
+                logger.exception("some usage could not be written, and is lost")
+                is_written = False
+            connections.give_back()
+            if not is_written:
+                time.sleep(SECONDS_AFTER_FAILURE)
+            elif with_counts:
+                counted_at = time.monotonic()
+            if self._counts or self._served:
+                self._news.set()
+
+
+RECORDER: Final = Recorder()
+"""The recorder of this process."""
+OBSERVER: Final = RECORDER.observe
+"""The observer that the application declares."""

@@ -1,1 +1,0 @@
-"""What runs used and served: recorded when they end, and stored for a while."""
