@@ -125,7 +125,7 @@ class ResourceAdmin(EditorAdmin):
     def _try_run(self) -> URLPattern:
         """Return the route that streams a run: an API view, which always answers in JSON."""
         # Imported late: the API's parameters are complete only when every application is ready.
-        from studio.preview.views import TryRun  # noqa: PLC0415
+        from studio.preview.answers import TryRun  # noqa: PLC0415
 
         view = TryRun.as_view({"post": "stream"})
         return path("<str:resource>/try/run/", view, name=self.kind.url_name("try_run"))

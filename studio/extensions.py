@@ -20,7 +20,7 @@ from studio.for_you import TaskGroup
 from studio.kinds import StudioKind
 from studio.navigation import Link, MainPage
 from studio.panels import Panel, SubjectOnPage, VersionOnPage
-from studio.sign_in import SignInExtension
+from studio.ways_in import SignInExtension
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import VersioningError
 from versioning.domain.registering import require_instance

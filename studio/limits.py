@@ -12,7 +12,7 @@ from typing import Final
 
 from django.utils.translation import ngettext
 
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 
 MAX_NAME: Final = 200
 """The maximum length of a name, a title or a key on a page."""

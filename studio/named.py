@@ -24,7 +24,7 @@ from studio.limits import shortened
 from studio.marks import Shown, marked
 from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
-from versioning.domain.graphemes import clusters
+from versioning.domain.texts import clusters
 from versioning.editor.catalog import Catalog
 from versioning.editor.memberships import workspaces_with
 from versioning.models.accounts import accounts_named

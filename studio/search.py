@@ -17,8 +17,8 @@ from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.resources.rows import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Caller
-from versioning.domain.excerpts import Piece
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.text_search import Piece
 from versioning.editor.catalog import Hit, TextSearch
 from versioning.models.search import MAX_LENGTH
 

@@ -14,7 +14,7 @@ from studio.activity.views import ActivityPage
 from studio.bulk import LabelChosenPage, PublishChosenPage, TagChosenPage
 from studio.home.views import HomePage
 from studio.preferences import DensityPage, PreferencesPage, ScriptCatalog, TourPage, translated_apps
-from studio.preview.views import AnswersPage
+from studio.preview.answers import AnswersPage
 from studio.publishing.drafts import WaitingPage
 from studio.search import SearchPage, SuggestionsPage
 from studio.workspaces.members import AccessPage, PeoplePage

@@ -24,8 +24,7 @@ from django.urls import NoReverseMatch, get_script_prefix, reverse
 from django.utils.module_loading import import_string
 from editor_client.shared import ids
 
-from versioning.domain.prices import own_prices
-from versioning.domain.provider_catalog import configured_providers
+from versioning.domain.provider_catalog import configured_providers, own_prices
 from versioning.domain.registering import require_instance
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Final
 
 from capabilities.mail import account, conf, forgotten
 from studio.extensions import Extension
-from studio.sign_in import SignInExtension
+from studio.ways_in import SignInExtension
 
 STUDIO: Final = Extension(
     own_urls="capabilities.mail.urls",

@@ -12,7 +12,7 @@ from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.models.releases import MAX_TITLE, Action, State
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Conflict
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of

@@ -23,13 +23,12 @@ from versioning.domain.access import Caller
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS
-from versioning.domain.prices import in_billionths
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.provider_catalog import in_billionths
 from versioning.domain.uuids import uuid_of
 from versioning.models import connections
 from versioning.models.versioned import model_of
-from versioning.runtime.observing import AgentUse, RunUse
-from versioning.runtime.prices import prices_of
+from versioning.runtime.observing import AgentUse, RunUse, prices_of
 from versioning.worker.jobs import Periodic
 
 

@@ -18,7 +18,7 @@ from editor_project.server import connections as clients
 from editor_project.server import exporter, ports
 from editor_project.server.processors import Processors
 from editor_project.server.worker import Served, work
-from versioning.models import log_position, storage, tables
+from versioning.models import log_position, storage
 
 
 def run(
@@ -79,9 +79,9 @@ def _close_connections() -> None:
 def _check_database() -> None:
     """Fail before starting if no request could be answered from the database."""
     try:
-        pending = tables.lack_migrations()
+        pending = storage.lack_migrations()
     except Error as error:
         cause = "the disk is full" if storage.says_full(error) else error
         raise CommandError(f"The database does not answer: {cause}") from error
     if pending:
-        raise CommandError(tables.NOT_MIGRATED)
+        raise CommandError(storage.NOT_MIGRATED)

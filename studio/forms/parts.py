@@ -9,7 +9,7 @@ from editor_client.shared import canonical
 
 from studio.forms.inputs import Input, Reading, Shown, json_text, read_json
 from studio.kind_words import Part
-from versioning.domain import written
+from versioning.domain import texts
 
 _SPARE: Final = 2
 """How many empty rows a part with rows has."""
@@ -67,7 +67,7 @@ def _shown(part: Part, value: Any) -> Shown:
         return "\n".join(value)
     if part.control in {"line", "choice"}:
         return str(value)
-    return json_text(value) if part.control == "json" else written.shown(value)
+    return json_text(value) if part.control == "json" else texts.shown(value)
 
 
 def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
@@ -86,4 +86,4 @@ def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
         return [line for line in text.split("\n") if line.strip()]
     if part.control == "yes_no":
         return _WORDS.get(text)
-    return text if part.control in {"line", "choice"} else written.typed(text)
+    return text if part.control in {"line", "choice"} else texts.typed(text)

@@ -11,38 +11,31 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import Origin, Piece, placeholders, referenced_blocks
-from rest_framework.request import Request
 
 from studio import additions, extensions
-from studio.diff.texts import Op, spans
 from studio.editing.base import EditablePage
 from studio.editing.forms import Submission
 from studio.examples import ContextForm, Examples, change_examples
 from studio.field_words import REASONS
 from studio.forms.fields import is_unchosen
-from studio.forms.inputs import controls_of, typed_text
+from studio.forms.inputs import controls_of
 from studio.forms.rules import drop_empty_conditions
 from studio.kinds import AGENT, PROMPT_BLOCK
 from studio.limits import PageBudget, shortened
 from studio.resources.rows import BlockOnPage, blocks_on_page
-from studio.views import StudioPage
-from versioning.api import parameters
-from versioning.api.run_queue import waits_for_models
-from versioning.api.runs import RunViewSet
-from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
-from versioning.domain.errors import Invalid, Issue, Message, NotFound
+from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
-from versioning.domain.selectors import DRAFT, PUBLISHED, OverlayName, Selector, Status, VersionsMap
+from versioning.domain.selectors import DRAFT, PUBLISHED, OverlayName, Selector, Status
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.editor import Explanation
 from versioning.models import VersionedResource
@@ -542,53 +535,6 @@ class TryPage(SavedInstructionsPage):
             stream=f"{self.address('try_run')}?{urlencode(selector.as_dict())}",
             blocks=self.used(self.saved(status)),
         )
-
-
-DRAFT_BLOCK: Final = parameters.query("draftBlock", "The prompt block that is shown in its draft.")
-
-
-class TryRun(RunViewSet):
-    """Runs the version of a column and streams its events like the API, except for two things.
-
-    A draft delegates to the sub-agents that it would have once published, and one prompt block can be shown
-    as if its draft were published.
-    """
-
-    schema = None  # not part of the API
-    query = {"stream": (*RunViewSet.query["stream"], DRAFT_BLOCK)}
-
-    @waits_for_models
-    def stream(self, request: Request, resource: str) -> StreamingHttpResponse:
-        """Run the version in the address on the messages."""
-        return super().stream(request, unquote(resource))
-
-    def _call(self, request: Request) -> dict[str, Any]:
-        shown = request.query_params.getlist(DRAFT_BLOCK.name)
-        get_editor().prompt.require_drafts(shown, by=self.caller)
-        drafts = VersionsMap(prompt_blocks=dict.fromkeys(shown, DRAFT))
-        return super()._call(request) | {"published_sub_agents": True, "versions": drafts}
-
-
-MAX_ANSWER: Final = 200_000
-"""The maximum length of an answer to compare."""
-
-
-class AnswersPage(StudioPage):
-    """The differences between the answers of the live version and a draft, for the table of the Try page."""
-
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Return both answers, marked; the posted texts are not stored."""
-        before, after = typed_text(request, "live"), typed_text(request, "draft")
-        if max(len(before), len(after)) > MAX_ANSWER:
-            raise Invalid.field(
-                "draft", Message("must not be longer than {limit} characters", limit=MAX_ANSWER)
-            )
-        pieces = spans(before, after, PageBudget())
-        sides = {
-            "live": [piece for piece in pieces if piece.op is not Op.ADDED],
-            "draft": [piece for piece in pieces if piece.op is not Op.REMOVED],
-        }
-        return TemplateResponse(request, "studio/preview/answers.html", {"sides": sides})
 
 
 class PreviewPage(SavedInstructionsPage):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from studio.diff.texts import Cell, Op, Row, Section, Span, side_by_side
-from versioning.domain.invisible import code_point, invisible_runs
+from versioning.domain.texts import code_point, invisible_runs
 
 register = template.Library()
 

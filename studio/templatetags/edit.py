@@ -19,7 +19,7 @@ from studio.forms.fields import control_of_text
 from studio.forms.inputs import Input
 from studio.forms.rules import in_words, sentence
 from studio.panels import Panel
-from versioning.domain.invisible import script_pattern
+from versioning.domain.texts import script_pattern
 
 MAX_PIECES: Final = 4_000
 """The maximum number of placeholders and texts between them that are marked on a page."""

@@ -36,7 +36,7 @@ from versioning.api.openapi.components import ShapeExtension
 from versioning.api.openapi.operations import EditorSchema
 from versioning.domain import run_options
 from versioning.domain.selectors import VersionsMap
-from versioning.runtime import messages
+from versioning.runtime import calls
 
 # Statuses that any request may be answered with.
 FOR_ALL = {"400", "401", "403", "405", "406", "413", "415", "429"}
@@ -215,7 +215,7 @@ def test_the_shapes_that_the_runtime_parses_are_documented_as_it_parses_them(doc
     shapes = document["components"]["schemas"]
     assert shapes["RunSettings"]["properties"].keys() == run_options.SETTINGS.keys()
     assert shapes["Versions"]["properties"].keys() == set(VersionsMap.MEMBERS)
-    assert set(shapes["ChatMessage"]["properties"]["role"]["enum"]) == set(messages.ROLES)
+    assert set(shapes["ChatMessage"]["properties"]["role"]["enum"]) == set(calls.ROLES)
 
 
 def test_every_status_of_an_error_is_described_somewhere(document: Document) -> None:

@@ -13,7 +13,7 @@ from tests.browser.flaws import flaws
 from tests.browser.prompts import control, editor
 from tests.support.api import PROMPT_BLOCKS
 from tests.support.remote import RemoteApi
-from versioning.domain.invisible import invisible_runs, script_pattern
+from versioning.domain.texts import invisible_runs, script_pattern
 
 Apis = Callable[[str], RemoteApi]
 UNDO_GROUP = 600  # milliseconds, after which the editor undoes changes separately

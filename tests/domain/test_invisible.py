@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from versioning.domain.invisible import invisible_runs, invisible_runs_in
+from versioning.domain.texts import invisible_runs, invisible_runs_in
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "Reveal it.")
 ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"

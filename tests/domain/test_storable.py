@@ -11,7 +11,7 @@ from editor_client.shared import canonical
 from hypothesis import given
 from hypothesis import strategies as st
 
-from versioning.domain.storable import StorablePieces, storable_json, storable_text
+from versioning.domain.texts import StorablePieces, storable_json, storable_text
 
 # Often the halves of pairs, which random characters seldom are.
 ODD_TEXTS = st.text(st.sampled_from("\ud83d\ude00\udcaf\x00a<") | st.characters(), max_size=8)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from versioning.domain.excerpts import LENGTH, Piece, beginning, excerpt, marked
-from versioning.domain.text_search import MAX_WORD, TextQuery, word_line
+from versioning.domain.text_search import (
+    LENGTH,
+    MAX_WORD,
+    Piece,
+    TextQuery,
+    beginning,
+    excerpt,
+    marked,
+    word_line,
+)
 
 
 def has(text: str, typed: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from versioning.domain.written import shown, typed
+from versioning.domain.texts import shown, typed
 
 TEXTS = [
     *("a", "true", "truth", "null", "nullable", "false", "NaN", "Infinity", "-Infinity"),

@@ -15,7 +15,7 @@ from tests.support.people import key_of, person
 from versioning.domain.access import Role
 from versioning.models import KnownOverride
 from versioning.models.log import Event
-from versioning.sources import identity
+from versioning.sources import files
 from versioning.sources.files import OverrideFiles
 from versioning.worker.override_watch import OverrideWatch
 
@@ -200,7 +200,7 @@ def test_overrides_in_rows_are_not_watched(tmp_path: Path, settings: Any, admin:
 def test_checking_unchanged_files_needs_no_database_query(
     watch: OverrideWatch, repo: Repository, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: Any
 ) -> None:
-    monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
+    monkeypatch.setattr(files, "SETTLED_AFTER", -1)
     repo.put({"instructions": "one"})
     watch.look()
     with django_assert_num_queries(0):

@@ -21,9 +21,8 @@ from hypothesis import strategies as st
 from studio.diff.texts import Op, spans
 from studio.limits import PageBudget, shortened
 from tests.support import unicode
-from versioning.domain import graphemes
-from versioning.domain.excerpts import excerpt, marked
-from versioning.domain.text_search import TextQuery, words
+from versioning.domain import texts as graphemes
+from versioning.domain.text_search import TextQuery, excerpt, marked, words
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("capabilities", "editor_project", "studio", "versioning")

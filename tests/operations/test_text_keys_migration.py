@@ -12,9 +12,8 @@ from django.db.migrations.state import StateApps
 from editor_client.shared.text_keys import caseless
 
 from tests.support import migrating
-from versioning.models.text_search import tables
-from versioning.models.text_search.base import Lines
-from versioning.models.text_search.index import text_index
+from versioning.models.text_search import index
+from versioning.models.text_search.index import Lines, text_index
 
 pytestmark = pytest.mark.database
 
@@ -34,7 +33,7 @@ def make_words_again(table: str) -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {table}_words")
-            cursor.execute(tables._ON_SQLITE[0].format(table=table))
+            cursor.execute(index._ON_SQLITE[0].format(table=table))
 
 
 def test_stored_texts_come_into_the_form_in_which_they_are_compared(earlier_release: StateApps) -> None:

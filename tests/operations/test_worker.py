@@ -18,10 +18,9 @@ from django.utils import timezone
 
 from versioning.domain.access import APPLICATION
 from versioning.models import Event, PeriodicJob, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
-from versioning.models.due_work import LEASE_SECONDS, LeaseLost, Turns
+from versioning.models.due_work import LEASE_SECONDS, LeaseLost, Silence, Turns
 from versioning.models.sign_in_attempts import FORGOTTEN_AFTER
-from versioning.models.worker_state import Silence
-from versioning.worker import housekeeping, jobs, running, turns
+from versioning.worker import housekeeping, jobs, running
 from versioning.worker.jobs import Job, Periodic, Queue
 from versioning.worker.running import Worker
 
@@ -257,7 +256,7 @@ def test_a_periodic_job_that_fails_is_tried_again_sooner_than_usual(caplog: pyte
     assert "the job broken has failed" in caplog.text
     row = PeriodicJob.objects.get()
     assert row.due_at is not None
-    assert (row.due_at - timezone.now()).total_seconds() <= turns.LONGEST_WAIT_OF_PERIODIC
+    assert (row.due_at - timezone.now()).total_seconds() <= running.LONGEST_WAIT_OF_PERIODIC
 
 
 @pytest.mark.django_db
@@ -295,7 +294,7 @@ def test_a_job_is_registered_by_its_name_once() -> None:
 def running_worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Worker]]:
     """Start fast workers in threads; they are stopped after the test."""
     monkeypatch.setattr(running, "_TICK", 0.01)
-    monkeypatch.setattr(turns, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(running, "LOOK_EVERY", 0.01)
     monkeypatch.setattr(running.Worker, "_beat", lambda _self: None)
     started: list[tuple[Worker, threading.Thread]] = []
 

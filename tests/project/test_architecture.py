@@ -72,7 +72,7 @@ def test_a_pure_module_needs_nothing_but_the_standard_library_and_pydantic() -> 
         pydantic = {"pydantic", "pydantic_core", "typing_extensions"}  # which pydantic itself needs
         schemas = {"jsonschema", "jsonschema_specifications", "referencing"}
         own = schemas if name in {"bounded_validation", "context_schema"} else set()
-        if name in {"excerpts", "graphemes", "invisible", "text_search"}:
+        if name in {"text_search", "texts"}:
             own = {"regex"}  # Python's `re` knows no scripts
         if name == "patterns":
             own = {"re2", "regex"}

@@ -13,9 +13,9 @@ from pydantic_ai.usage import RequestUsage
 
 from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer
-from versioning.domain.prices import own_prices
+from versioning.domain.provider_catalog import own_prices
 from versioning.runtime import Agent, Framework
-from versioning.runtime.prices import PricedModel, Prices, prices_of
+from versioning.runtime.observing import PricedModel, Prices, prices_of
 
 PRICES = {"echo/echo": {"input": 1, "output": "2.5"}, "openai/a/b": {"input": 0, "output": 0.000001}}
 

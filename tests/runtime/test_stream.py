@@ -14,8 +14,8 @@ from tests.runtime.model_server import FallsSilent, ModelServer
 from tests.support.factories import CodeAgentFactory
 from versioning.domain.errors import Invalid, NotFound
 from versioning.runtime import Agent, Framework, NoModel, ProviderUnavailable
+from versioning.runtime.results import Event
 from versioning.runtime.runner import background_loop
-from versioning.runtime.streaming import Event
 
 OPENAI = {"provider": "openai", "name": "small"}
 SOON = 5  # seconds; waits that should take one get more, because machines are busy

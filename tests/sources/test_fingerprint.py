@@ -12,14 +12,14 @@ import pytest
 from tests.support.git_histories import ANSWERS, put_first_on_path, save
 from tests.support.override_files import Folder, Repository, repository
 from versioning.runtime import Agent
-from versioning.sources import identity
+from versioning.sources import files
 from versioning.sources.overrides import OverrideSource
 
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every change as made long ago."""
-    monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
+    monkeypatch.setattr(files, "SETTLED_AFTER", -1)
 
 
 @pytest.fixture
@@ -110,7 +110,7 @@ def test_there_is_no_fingerprint_right_after_a_change(
     """Another change within the same tick of the clock could leave the metadata of the file unchanged."""
     source = OverrideSource(repo.root, 50)
     read(source)
-    monkeypatch.setattr(identity, "SETTLED_AFTER", 60)
+    monkeypatch.setattr(files, "SETTLED_AFTER", 60)
     assert source.fingerprint(ANSWERS) is None
 
 

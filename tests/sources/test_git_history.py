@@ -23,7 +23,7 @@ from tests.support.git_histories import (
     versions,
 )
 from tests.support.override_files import Repository, define
-from versioning.sources import commits, identity
+from versioning.sources import commits, files
 from versioning.sources.overrides import OverrideSource
 
 # Which commits count
@@ -261,7 +261,7 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], li
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every change as made long ago."""
-    monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
+    monkeypatch.setattr(files, "SETTLED_AFTER", -1)
 
 
 @pytest.mark.usefixtures("settled")

@@ -11,14 +11,14 @@ import pytest
 
 from tests.support.git_histories import moment, put_first_on_path, save
 from tests.support.override_files import Repository, repository
-from versioning.sources import git, head, identity
+from versioning.sources import files, git, head
 from versioning.sources.head import Head
 
 
 @pytest.fixture(autouse=True)
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat every change as made long ago, and search for the repository each time."""
-    monkeypatch.setattr(identity, "SETTLED_AFTER", -1)
+    monkeypatch.setattr(files, "SETTLED_AFTER", -1)
     monkeypatch.setattr(head, "LOOK_AROUND_AFTER", 0)
 
 
@@ -209,7 +209,7 @@ def test_without_a_repository_git_is_not_run(tmp_path: Path, asked: Callable[[],
 def test_a_very_recent_change_is_not_cached(
     repo: Repository, asked: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(identity, "SETTLED_AFTER", 60)
+    monkeypatch.setattr(files, "SETTLED_AFTER", 60)
     place = Head(repo.root)
     assert place.read() == place.read()
     assert asked() == 2

@@ -11,7 +11,7 @@ from editor_client.shared.ids import RESERVED_SEGMENTS
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from versioning.domain import model_names
+from versioning.domain import provider_catalog
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
@@ -128,7 +128,7 @@ _models = st.builds(
     lambda more, required: {**more, **required},
     json_objects,
     st.fixed_dictionaries(
-        {"provider": words, "name": words.filter(lambda name: model_names.problem(name) is None)}
+        {"provider": words, "name": words.filter(lambda name: provider_catalog.problem(name) is None)}
     ),
 )
 _opaque = json_objects | _variants(json_objects | st.lists(json_values, max_size=3))

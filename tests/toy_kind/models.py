@@ -8,7 +8,7 @@ from tests.toy_kind.kind import SNIPPET
 from versioning.models import Tag, Version, VersionedResource, VersionLabel
 from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.text_search.documents import SearchDocument
+from versioning.models.text_search.index import SearchDocument
 
 
 class SnippetVersion(Version):

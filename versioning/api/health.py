@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from versioning import __version__
 from versioning.api import errors
 from versioning.api.methods import require_safe
-from versioning.models import replica, storage, tables
+from versioning.models import replica, storage
 
 
 @require_safe
@@ -21,13 +21,13 @@ def alive(_request: HttpRequest) -> HttpResponse:
 def ready(_request: HttpRequest) -> HttpResponse:
     """Answer 200 if the database answers, is migrated and has space, otherwise 503; with the version."""
     try:
-        pending = tables.lack_migrations()
+        pending = storage.lack_migrations()
         is_full = storage.is_full()
     except Error as error:
         return errors.database_unavailable(error)
     found = {"version": __version__, "migrations": "pending" if pending else "current"}
     if pending:
-        return JsonResponse({"error": tables.NOT_MIGRATED, "code": "not_migrated", **found}, status=503)
+        return JsonResponse({"error": storage.NOT_MIGRATED, "code": "not_migrated", **found}, status=503)
     if is_full:
         return errors.storage_full(**found)
     if replica.is_configured():

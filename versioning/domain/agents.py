@@ -11,7 +11,7 @@ from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
 
-from versioning.domain import model_names
+from versioning.domain import provider_catalog
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import (
     NOT_BLANK,
@@ -104,7 +104,7 @@ Instructions = TypeAliasType(
 
 
 def _model_name(value: str) -> str:
-    problem = model_names.problem(not_blank(value))
+    problem = provider_catalog.problem(not_blank(value))
     if problem is not None:
         raise PydanticCustomError("model_name", "{reason}", {"reason": problem})
     return value
@@ -113,7 +113,7 @@ def _model_name(value: str) -> str:
 ModelName = Annotated[
     str,
     AfterValidator(_model_name),
-    Field(json_schema_extra={"minLength": 1, "pattern": model_names.PATTERN}),
+    Field(json_schema_extra={"minLength": 1, "pattern": provider_catalog.PATTERN}),
 ]
 
 

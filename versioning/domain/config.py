@@ -32,7 +32,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 
 # Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
 # caller can equal them because of the NUL.

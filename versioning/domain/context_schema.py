@@ -30,8 +30,8 @@ from versioning.domain import patterns
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.bounded_validation import TooSlow, time_for, time_left, validator_of
 from versioning.domain.errors import Issue, Message
-from versioning.domain.graphemes import clipped
 from versioning.domain.subschemas import subschemas
+from versioning.domain.texts import clipped
 
 MAX_SCHEMA: Final = 256 * 1024
 """The maximum size of a schema, in bytes of its canonical text."""
@@ -42,7 +42,6 @@ SECONDS: Final = 1.0
 """The processor time that all checks of one request may take together."""
 SCHEMA_FIELD: Final = "requestContextSchema"
 CONTEXT_FIELD: Final = "requestContext"
-
 _DIALECTS: Final[Mapping[str, Any]] = {
     dialect.META_SCHEMA["$schema"].rstrip("#"): dialect
     for dialect in (

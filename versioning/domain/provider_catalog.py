@@ -1,18 +1,16 @@
-"""The model providers that agents may name: built in, of the configuration, and of the project.
-
-Knows their names and what they lack; `versioning.runtime.providers` makes models of them. No agent library.
-
-The agent library knows more providers than are built in here, some of which send prompts to a public address
-without credentials, sign in by other means, or look for credentials on the network.
-"""
+"""The model providers that agents may name: built in, of the settings, and their prices."""
 
 from __future__ import annotations
 
+import datetime
+import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from functools import cache, cached_property
 from importlib.util import find_spec
@@ -24,7 +22,34 @@ from editor_client.shared import ids
 
 from versioning.domain.config import UNCHANGED, Shape, raise_for_issues
 from versioning.domain.errors import Invalid, Message
-from versioning.domain.json_settings import object_of
+
+
+def object_of(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
+    """Return the members of a setting, from JSON or its value; empty means none. Numbers are exact.
+
+    Raises `ValueError` with a sentence, which has an example, about what cannot be read: also for a member
+    that is named twice, of which one would be lost.
+    """
+    if not value:
+        return {}
+    if isinstance(value, str):
+        try:
+            value = json.loads(value, parse_float=Decimal, object_pairs_hook=_without_duplicates)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"is not JSON: {error}") from None
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be an object, such as {example}")  # noqa: TRY004  as for all other faults
+    return value
+
+
+def _without_duplicates(members: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in members:
+        if name in found:
+            raise ValueError(f"names {name!r} twice")
+        found[name] = value
+    return found
+
 
 # The extra of the agent library → the package that it installs.
 _PACKAGES = {
@@ -118,7 +143,6 @@ def _key(*names: str, extra: str = "openai") -> KnownProvider:
 
 _AZURE = KnownProvider((("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"),))
 _OPENAI = _key("OPENAI_API_KEY", "OPENAI_BASE_URL")
-
 KNOWN_PROVIDERS: Mapping[str, KnownProvider] = MappingProxyType(
     {
         "alibaba": _key("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"),
@@ -169,8 +193,6 @@ KNOWN_PROVIDERS: Mapping[str, KnownProvider] = MappingProxyType(
     }
 )
 """The providers by name; `echo` is built in and needs nothing."""
-
-
 ECHO: Final = "echo"
 """The provider that is built in and needs nothing."""
 CODE: Final = "code"
@@ -375,3 +397,98 @@ def _is_address(url: str) -> bool:
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
+
+
+PATTERN: Final = r"^(?!.*://)[^\s\u0000-\u001f\u007f-\u009f]+$"
+"""The names that `problem` accepts, as a regular expression."""
+
+
+def problem(name: str) -> str | None:
+    """Return why the text cannot name a model, or None if it can."""
+    if "://" in name:
+        return Message("must be a name, not an address")
+    if any(character.isspace() or unicodedata.category(character) == "Cc" for character in name):
+        return Message("must have no white space and no control characters")
+    return None
+
+
+def stored_problem(model: Mapping[str, Any] | None) -> str | None:
+    """Return the same for a model that may have been saved before this rule existed."""
+    name = (model or {}).get("name")
+    return problem(name) if isinstance(name, str) else None
+
+
+CURRENCY: Final = "USD"
+BILLION: Final = 10**9
+"""Costs are stored in billionths of a dollar."""
+_MILLION: Final = 10**6
+_MEMBERS: Final = frozenset({"input", "output"})
+_HIGHEST: Final = 10**6
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPrice:
+    """The price of a model, in US dollars for a million tokens."""
+
+    input: Decimal
+    output: Decimal
+
+    def of(self, input_tokens: int, output_tokens: int) -> Decimal:
+        """Return what so many tokens cost."""
+        return (self.input * input_tokens + self.output * output_tokens) / _MILLION
+
+
+def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
+    """Return the prices of `EDITOR_PRICES` by `provider/model`, from JSON or its value; empty means none.
+
+    Raises `ValueError` with a sentence about what cannot be read.
+    """
+    prices = object_of(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
+    return {name: _price(name, given) for name, given in prices.items()}
+
+
+def _price(name: object, given: Any) -> OwnPrice:
+    provider, _, model = str(name).partition("/")
+    if not provider or not model:
+        raise ValueError(f"names the model {name!r}, which must be provider/model")
+    if not isinstance(given, Mapping) or given.keys() != _MEMBERS:
+        raise ValueError(f"{name}: must be an object with input and output, and nothing else")
+    return OwnPrice(input=_amount(name, given["input"]), output=_amount(name, given["output"]))
+
+
+def _amount(name: object, given: Any) -> Decimal:
+    try:
+        amount = Decimal("NaN") if isinstance(given, bool) else Decimal(str(given))
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or not 0 <= amount <= _HIGHEST:
+        raise ValueError(
+            f"{name}: a price must be a number from 0 to {_HIGHEST}, in dollars for a million tokens"
+        )
+    return amount
+
+
+def plus(one: Decimal | None, other: Decimal | None) -> Decimal | None:
+    """Return the sum of two costs; None, because unknown, if one of them is."""
+    return None if one is None or other is None else one + other
+
+
+def in_billionths(cost: Decimal | None) -> int:
+    """Return a cost as it is stored; 0 for an unknown one, which is counted separately."""
+    return 0 if cost is None else round(cost * BILLION)
+
+
+def from_billionths(stored: int) -> Decimal:
+    """Return a stored cost in dollars."""
+    return Decimal(stored) / BILLION
+
+
+def cost_dict(cost: Decimal | None, prices_of: datetime.date | None) -> dict[str, Any] | None:
+    """Return the JSON form of a cost; None for an unknown one.
+
+    `prices_of` is the date of the price list; None if nothing was priced yet.
+    """
+    if cost is None or prices_of is None:
+        return None
+    amount = format(cost.normalize(), "f") if cost else "0"
+    return {"amount": amount, "currency": CURRENCY, "estimate": True, "pricesOf": prices_of.isoformat()}

@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Final
 
 import regex
 
+from versioning.domain import texts
+from versioning.domain.texts import boundary_after, boundary_before
+
 MAX_WORD: Final = 64
 """The significant length of a word in characters; longer words are equal if they begin the same."""
-
 UNSEPARATED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 """The scripts that do not separate words, as part of a `regex` character set."""
 IN_WORDS: Final = r"\p{L}\p{N}\p{M}"
 """The characters of words, as part of such a set."""
-
 _WORDS: Final = regex.compile(
     rf"[{UNSEPARATED}]\p{{M}}*+|[[{IN_WORDS}]--[{UNSEPARATED}]]++", flags=regex.VERSION1
 )
@@ -132,3 +136,161 @@ def _term(match: re.Match[str]) -> Term | None:
         return None
     goes_on = match[2] == "" if is_quoted else len(found[-1]) > 1
     return Term(found, begins=goes_on or len(found[-1]) == MAX_WORD)
+
+
+LENGTH: Final = 200
+"""The approximate length of an excerpt, in characters."""
+_BEFORE: Final = 60
+"""The maximum number of characters before the first hit."""
+_PART: Final = 16_000
+"""How much of a long text is searched at once: most hits are in the first part that has one."""
+_IN_WORD: Final = rf"[[{IN_WORDS}]--[{UNSEPARATED}]]"
+_BETWEEN: Final = rf"[^{IN_WORDS}]"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of a text, which may be a hit."""
+
+    text: str
+    is_hit: bool = False
+
+
+@dataclass(frozen=True)
+class _Hit:
+    start: int
+    end: int
+    term: int
+
+
+def marked(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]:
+    """Return a short text as pieces, with the hits marked."""
+    return _pieces(text, _apart(list(_all_hits(text, _patterns(query, inside=inside)))))
+
+
+def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece] | None:
+    """Return the part of a text with most of the terms, in pieces; None if it has none of them."""
+    patterns = _patterns(query, inside=inside)
+    for start in range(0, len(text), _PART):
+        # Two adjacent parts overlap, so that one of them contains every match completely.
+        part = text[start : start + _PART + LENGTH]
+        hits = list(_all_hits(part, patterns))
+        if hits:
+            return _around(text, [_Hit(hit.start + start, hit.end + start, hit.term) for hit in hits])
+    return None
+
+
+def beginning(text: str) -> list[Piece]:
+    """Return the beginning of a text as an excerpt without hits."""
+    return _shown(text, 0, LENGTH, [])
+
+
+def _around(text: str, hits: list[_Hit]) -> list[Piece]:
+    best = _richest(sorted(hits, key=lambda hit: hit.start))
+    start = max(0, best.start - _BEFORE)
+    end = max(start + LENGTH, best.end)
+    shown = [hit for hit in hits if start <= hit.start and hit.end <= end]
+    return _shown(text, start, end, _apart(shown))
+
+
+def _richest(hits: list[_Hit]) -> _Hit:
+    """Return the first of the hits, given in order, that most terms follow closely."""
+    near: Counter[int] = Counter()
+    best = first = hits[0]
+    most = last = 0
+    for hit in hits:
+        while last < len(hits) and hits[last].start <= hit.start + LENGTH - _BEFORE:
+            near[hits[last].term] += 1
+            last += 1
+        if len(near) > most:
+            best = first = hit
+            most = len(near)
+        elif most == len(near) > 1 and hit.start < first.start + LENGTH:
+            best = hit  # the same terms, closer to each other
+        near[hit.term] -= 1
+        if not near[hit.term]:
+            del near[hit.term]
+    return best
+
+
+def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
+    """Return a part of a text in pieces, cut between words if there is a blank nearby."""
+    first = hits[0].start if hits else start
+    blank = text.find(" ", start, min(first, start + 20)) if start else -1
+    start = boundary_after(text, blank + 1) if blank >= 0 else boundary_before(text, start)
+    last = hits[-1].end if hits else start
+    if end < len(text):
+        blank = text.rfind(" ", max(last, end - 20), end)
+        end = blank if blank >= 0 else max(last, boundary_before(text, end))
+    pieces = _pieces(text[:end], hits, start)
+    dots = Piece("…")
+    return [*([dots] if start else []), *pieces, *([dots] if end < len(text) else [])]
+
+
+def _pieces(text: str, hits: list[_Hit], start: int = 0) -> list[Piece]:
+    pieces = []
+    for hit in hits:
+        pieces += [Piece(text[start : hit.start]), Piece(text[hit.start : hit.end], is_hit=True)]
+        start = hit.end
+    return [piece for piece in [*pieces, Piece(text[start:])] if piece.text]
+
+
+def _apart(hits: list[_Hit]) -> list[_Hit]:
+    """Return the hits in order, without those that begin inside another."""
+    found: list[_Hit] = []
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end)):
+        if not found or hit.start >= found[-1].end:
+            found.append(hit)
+    return found
+
+
+def _patterns(query: TextQuery, *, inside: bool) -> list[regex.Pattern[str]]:
+    if inside:
+        return [regex.compile(regex.escape(letters)) for piece in query.pieces if (letters := folded(piece))]
+    return [_pattern(term) for term in query.terms]
+
+
+def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
+    """Yield the hits of each pattern: whole characters, as people see them."""
+    searched, ends, starts = _searched(text)
+    for number, pattern in enumerate(patterns):
+        for found in pattern.finditer(searched):
+            start, end = found.span()
+            if ends:
+                start, end = starts[bisect_right(ends, start)], starts[bisect_right(ends, end - 1) + 1]
+            yield _Hit(start, end, number)
+
+
+def _searched(text: str) -> tuple[str, list[int], list[int]]:
+    """Return the folded text; where each of its characters ends in it, and where they begin in the text.
+
+    Both lists are empty if the positions are the same.
+    """
+    if text.isascii():
+        return folded(text), [], []
+    clusters = texts.clusters(text)
+    parts = list(map(_folded_cluster, clusters))
+    return "".join(parts), list(accumulate(map(len, parts))), [0, *accumulate(map(len, clusters))]
+
+
+@lru_cache(maxsize=2048)
+def _folded_cluster(cluster: str) -> str:
+    return folded(cluster)
+
+
+@lru_cache(maxsize=256)
+def _pattern(term: Term) -> regex.Pattern[str]:
+    """Return the pattern for a term in a folded text."""
+    parts = [regex.escape(term.words[0])]
+    for before, word in zip(term.words, term.words[1:], strict=False):
+        joined = "*+" if _is_unseparated(before[-1]) or _is_unseparated(word[0]) else "++"
+        parts += [_BETWEEN + joined, regex.escape(word)]
+    starts = "" if _is_unseparated(term.words[0][0]) else rf"(?<!{_IN_WORD})"
+    last = term.words[-1]
+    is_open = term.begins or _is_unseparated(last[0]) or len(last) == MAX_WORD
+    return regex.compile(f"{starts}{''.join(parts)}{'' if is_open else f'(?!{_IN_WORD})'}", regex.VERSION1)
+
+
+@lru_cache(maxsize=1024)
+def _is_unseparated(character: str) -> bool:
+    return regex.match(f"[{UNSEPARATED}]", character, regex.VERSION1) is not None

@@ -29,9 +29,8 @@ from versioning.domain.agents import AGENT, Registry
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.prices import OwnPrice
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.provider_catalog import ProviderCatalog
+from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
 from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock

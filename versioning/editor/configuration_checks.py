@@ -17,11 +17,16 @@ from versioning.domain.closed_paths import closed_paths
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message
-from versioning.domain.invisible import invisible_runs_in
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.prices import OwnPrice, own_prices
-from versioning.domain.provider_catalog import ConfiguredProvider, ProviderCatalog, configured_providers
+from versioning.domain.provider_catalog import (
+    ConfiguredProvider,
+    OwnPrice,
+    ProviderCatalog,
+    configured_providers,
+    own_prices,
+)
 from versioning.domain.resolved_agent import Notice
+from versioning.domain.texts import invisible_runs_in
 
 MAX_INVISIBLE: Final = 100
 """How many runs of invisible characters are warned of."""

@@ -21,11 +21,11 @@ from versioning.domain.agents import Registry
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
-from versioning.domain.invisible import may_have_invisible_runs
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent, refused
 from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
+from versioning.domain.texts import may_have_invisible_runs
 from versioning.editor.backends import Backend
 from versioning.editor.configuration_checks import (
     configuration_warnings,

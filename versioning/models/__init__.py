@@ -8,8 +8,7 @@ from versioning.models.agents import (
     SubAgentReference,
     Visibility,
 )
-from versioning.models.due_work import DueWork
-from versioning.models.favorites import Favorite, Favorited
+from versioning.models.due_work import DueWork, PeriodicJob, WorkerHeartbeat
 from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
@@ -23,12 +22,11 @@ from versioning.models.prompts import (
 )
 from versioning.models.sealed_keys import LockKey
 from versioning.models.sign_in_attempts import SignInAttempts
-from versioning.models.tags import Tag, VersionLabel
-from versioning.models.text_search.documents import AgentDocument, PromptBlockDocument, SearchProgress
+from versioning.models.tags import Favorite, Favorited, Tag, VersionLabel
+from versioning.models.text_search.index import AgentDocument, PromptBlockDocument, SearchProgress
 from versioning.models.throttle import ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Reference, Version
-from versioning.models.worker_state import PeriodicJob, WorkerHeartbeat
 from versioning.models.workspaces import Membership, Workspace, caller_for, caller_of_author
 
 __all__ = [

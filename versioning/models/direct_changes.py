@@ -21,9 +21,9 @@ from django.db.backends.signals import connection_created
 from django.db.models.signals import post_save
 
 from versioning.models import events
-from versioning.models.favorites import Favorite
 from versioning.models.keys import ApiKey
 from versioning.models.log import LogPosition
+from versioning.models.tags import Favorite
 from versioning.models.versioned import MODELS
 from versioning.models.workspaces import Membership, Workspace
 

@@ -56,7 +56,6 @@ _CHANGES: Final = (
     f'SELECT position, type, resource_kind, resource_id FROM "{Event._meta.db_table}"'  # noqa: S608  ours
     " WHERE position > %s AND position <= %s ORDER BY position, ordinal LIMIT %s"
 )
-
 Condition = Callable[[int], object]
 """Receives the position of the newest change of any rights or policy; raises to roll back."""
 Watcher = Callable[[Caller, Target, VersionName | None, Mapping[str, Any]], object]
@@ -142,8 +141,6 @@ class _Open(threading.local):
 
 
 _open: Final = _Open()
-
-
 _PROTECTED: Final = (models.ProtectedError, models.RestrictedError)
 
 

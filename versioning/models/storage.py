@@ -22,6 +22,7 @@ from typing import Any, Final
 from django.apps import apps
 from django.conf import settings
 from django.db import Error, OperationalError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from psycopg.errors import DiskFull
 
@@ -115,3 +116,12 @@ def _has_no_space() -> bool:
     except OSError:
         return False
     return about.f_bavail * about.f_frsize < _PAGES
+
+
+NOT_MIGRATED = "The database lacks migrations: run manage.py migrate."
+
+
+def lack_migrations() -> bool:
+    """Return whether a migration of this release has not been applied; raises `django.db.Error`."""
+    executor = MigrationExecutor(connection)
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

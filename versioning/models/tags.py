@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
+from django.db.models import Count, F, Func, Q, QuerySet, TextField
+from django.db.models.fields.json import KeyTransform
 from django.utils import timezone
+from editor_client.shared import canonical
 from editor_client.shared.tags import MAX_LENGTH, tags_of
 
+from versioning.domain.errors import Invalid, Message
+from versioning.domain.kinds import ResourceKind
 from versioning.models.guarded import Guarded, GuardedQuerySet
-from versioning.models.statements import insert
+from versioning.models.statements import insert, prepared_cursor
 
 
 class Tag(models.Model):
@@ -79,3 +86,140 @@ class VersionLabel(Guarded):
 
     def __str__(self) -> str:
         return f"{self.resource_id} {self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Favorited:
+    """The favorites of a resource, as one person sees them."""
+
+    by_caller: bool
+    count: int
+    """How many people have marked it."""
+
+
+class FavoriteQuerySet(models.QuerySet["Favorite"]):
+    def of(self, user_id: Any, kind: ResourceKind) -> Self:
+        """Filter by person and kind; the application has no favorites."""
+        return self.filter(user_id=user_id, kind=kind.slug) if user_id is not None else self.none()
+
+    def about(self, kind: ResourceKind, resource_ids: Collection[str], user_id: Any) -> dict[str, Favorited]:
+        """Return the favorites of each of these resources of a kind, in one query.
+
+        For a single resource, which every save returns, the statement is built only once.
+        """
+        if len(resource_ids) == 1:
+            [resource_id] = resource_ids
+            return {resource_id: _about_one(kind, resource_id, user_id)}
+        marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
+        rows = self.filter(kind=kind.slug, resource_id__in=resource_ids)
+        counted = rows.values_list("resource_id").annotate(marks=marks, own=own)
+        found = {one: Favorited(by_caller=bool(mine), count=count) for one, count, mine in counted}
+        return {one: found.get(one, Favorited(by_caller=False, count=0)) for one in resource_ids}
+
+
+class Favorite(models.Model):
+    """A person has marked a resource.
+
+    There is no foreign key to the resource, because an override stored as a file may have no row.
+    """
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    kind = models.CharField(max_length=32)
+    """The slug of its kind: an agent and a prompt block may have the same id."""
+    resource_id = models.CharField(max_length=200)
+    created_at = models.DateTimeField(default=timezone.now)
+    """When it was marked: earlier events are not news to the person."""
+
+    objects = FavoriteQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(name="favorite_once_per_person", fields=["resource_id", "kind", "user"]),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} likes {self.kind} {self.resource_id}"
+
+
+def _about_one(kind: ResourceKind, resource_id: str, user_id: Any) -> Favorited:
+    user = Favorite._meta.get_field("user").get_db_prep_value(user_id, connection)
+    table, column = Favorite._meta.db_table, Favorite._meta.get_field("user").column
+    with prepared_cursor() as cursor:
+        # Only names of the table and of a column are inserted.
+        counted = f'SELECT COUNT(*), COUNT(CASE WHEN "{column}" = %s THEN 1 END) FROM "{table}"'  # noqa: S608
+        cursor.execute(f"{counted} WHERE resource_id = %s AND kind = %s", [user, resource_id, kind.slug])
+        count, own = cursor.fetchone()
+    return Favorited(by_caller=bool(own), count=count)
+
+
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_KEYS: Final = 100
+JSON_OBJECT: Final = {
+    "type": "string",
+    "contentMediaType": "application/json",
+    "pattern": r"^\s*\{[\s\S]*\}\s*$",
+}
+"""The schema of a text that is a JSON object."""
+
+
+class JsonType(Func):
+    """The JSON type of a member of the metadata; without it, true and "true" are equal in SQLite."""
+
+    output_field = TextField()
+
+    def __init__(self, key: str) -> None:
+        if not _KEY.fullmatch(key):  # it becomes part of the statement
+            raise ValueError(key)
+        super().__init__(F("metadata"))
+        self.key = key
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return the expression for SQLite."""
+        template = f"JSON_TYPE(%(expressions)s, '$.{self.key}')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        """Return the expression for PostgreSQL."""
+        template = f"jsonb_typeof(%(expressions)s -> '{self.key}')"
+        return self.as_sql(compiler, connection, template=template, **context)
+
+
+def members(text: str, *, field: str) -> dict[str, Any]:
+    """Return the members to find, from a JSON object; raises `Invalid` for the field."""
+    wanted = canonical.sorted_by_key(canonical.parse(text, field=field))
+    if not isinstance(wanted, dict):
+        raise Invalid.field(field, "must be a JSON object")
+    if len(wanted) > MAX_KEYS:
+        raise Invalid.field(field, Message("must not ask for more than {limit} keys", limit=MAX_KEYS))
+    for key in wanted:
+        if not _KEY.fullmatch(key):
+            raise Invalid.field(f"{field}.{key}", "must begin with a letter or _, then letters, digits, _")
+    return wanted
+
+
+def with_members(rows: QuerySet[Any], wanted: Mapping[str, Any]) -> QuerySet[Any]:
+    """Filter by metadata that has all these members."""
+    for position, (key, value) in enumerate(wanted.items()):
+        member, kind = f"_metadata_{position}", f"_metadata_{position}_type"
+        rows = rows.alias(**{member: KeyTransform(key, "metadata"), kind: JsonType(key)})
+        rows = rows.filter(**{member: value, f"{kind}__in": _type_names(value)})
+    return rows
+
+
+def has_members(metadata: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Apply the same rule to metadata in memory."""
+    return all(key in metadata and canonical.same(metadata[key], value) for key, value in wanted.items())
+
+
+def _type_names(value: Any) -> list[str]:
+    """Return the names that SQLite and PostgreSQL have for the JSON type of a value."""
+    if isinstance(value, bool):
+        return [str(value).lower(), "boolean"]
+    names: dict[type, list[str]] = {
+        str: ["text", "string"],
+        int: ["integer", "real", "number"],
+        float: ["integer", "real", "number"],
+        list: ["array"],
+        dict: ["object"],
+    }
+    return names.get(type(value), ["null"])

@@ -9,7 +9,7 @@ Imports no Django. Storage is an `AgentStore`, such as `versioning.editor.Editor
 
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import RequestContext
-from versioning.runtime.errors import (
+from versioning.runtime.failures import (
     DelegationStopped,
     NoModel,
     ProviderFailed,
@@ -19,9 +19,8 @@ from versioning.runtime.errors import (
 )
 from versioning.runtime.framework import Framework
 from versioning.runtime.preloading import preload
-from versioning.runtime.results import Result
+from versioning.runtime.results import EventStream, Result
 from versioning.runtime.store import AgentStore
-from versioning.runtime.streaming import EventStream
 
 __all__ = [
     "Agent",

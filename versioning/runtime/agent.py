@@ -16,8 +16,7 @@ from versioning.domain.overrides import Ownership
 from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.runtime.calls import Options
-from versioning.runtime.results import Result
-from versioning.runtime.streaming import Event, EventStream
+from versioning.runtime.results import Event, EventStream, Result
 from versioning.runtime.tools import Toolbox
 
 
@@ -66,7 +65,7 @@ class Runnable(ABC):
     `instructions` replace the agent's own.
 
     All raise `Invalid`, `NotFound`, `Forbidden` (see `versioning.domain.errors`) and the errors of
-    `versioning.runtime.errors`.
+    `versioning.runtime.failures`.
     """
 
     id: str

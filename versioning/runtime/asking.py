@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from versioning.domain.storable import storable_text
+from versioning.domain.texts import storable_text
+from versioning.runtime.observing import PricedModel, Prices
 from versioning.runtime.preloading import load_agent_library
-from versioning.runtime.prices import PricedModel, Prices
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from versioning.runtime.messages import Turn
+    from versioning.runtime.calls import Turn
     from versioning.runtime.store import AgentStore
 
 

@@ -2,19 +2,194 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Final, TypedDict, cast
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.run_options import MODEL_SETTINGS, SETTINGS, is_count, setting_problem, usable_settings
 from versioning.domain.selectors import NO_VERSIONS, Selector, VersionsMap
-from versioning.runtime.conduct import USUAL, Conduct
-from versioning.runtime.messages import Conversation
 
 if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
+
+
+class Live:
+    """The tool itself is called."""
+
+
+LIVE: Final = Live()
+AnswersTool = Callable[[str, Mapping[str, Any]], Any]
+"""Returns what a tool answers to some arguments, or `LIVE`; raises `VersioningError` to fail the run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conduct:
+    """How a run is carried out."""
+
+    arm: str = ""
+    """The arm under which it counts, in place of those of rollouts."""
+    answers_tool: AnswersTool | None = None
+    """Answers in place of all tools of the run."""
+    asks_again: bool = True
+    """Whether the libraries of providers ask again after a refusal; if not, that is for the caller."""
+
+
+USUAL: Final = Conduct()
+
+
+class Stop:
+    """Ends what a thread waits for: from another thread, or after some seconds."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.within(seconds)
+        self._lock = threading.Lock()
+        self._waited_for: Future[Any] | None = None
+        self.is_stopped = False
+
+    def within(self, seconds: float | None) -> None:
+        """Give what comes next so many seconds; None for no limit."""
+        self._until = None if seconds is None else time.monotonic() + seconds
+
+    def stop(self) -> None:
+        """End what the thread waits for, now and later."""
+        with self._lock:
+            self.is_stopped = True
+            if self._waited_for is not None:
+                self._waited_for.cancel()
+
+    def result_of(self, future: Future[Any]) -> Any:
+        """Return the result of a future.
+
+        Raises `TimeoutError` when the seconds are over, `CancelledError` if it is stopped.
+        """
+        with self._lock:
+            self._waited_for = future
+            if self.is_stopped:
+                future.cancel()
+        try:
+            return future.result(None if self._until is None else max(0.0, self._until - time.monotonic()))
+        finally:
+            self._waited_for = None
+
+
+class _OfThread(threading.local):
+    stop: Stop | None = None
+
+
+_of_thread: Final = _OfThread()
+
+
+@contextmanager
+def stoppable(stop: Stop) -> Iterator[None]:
+    """Let runs that this thread starts within the block be stopped."""
+    before, _of_thread.stop = _of_thread.stop, stop
+    try:
+        yield
+    finally:
+        _of_thread.stop = before
+
+
+def result_of(future: Future[Any]) -> Any:
+    """Return the result of a future, unless the `Stop` of this thread ends it."""
+    stop = _of_thread.stop
+    return future.result() if stop is None else stop.result_of(future)
+
+
+ROLES = ("user", "assistant", "system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One message of a conversation."""
+
+    role: str
+    text: str
+
+    def as_dict(self) -> dict[str, str]:
+        """Return the message in the form in which it can be sent again."""
+        return {"role": self.role, "content": self.text}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conversation:
+    """The previous messages, and the new one of the user."""
+
+    history: tuple[Turn, ...]
+    prompt: str
+
+    @classmethod
+    def parse(cls, messages: Any) -> Conversation:
+        """Return the conversation from a text, a message or a list of messages.
+
+        Content is text, or a list of `{"type": "text", "text"}` parts. Raises `Invalid` with every problem,
+        named like `messages.2.role`; the last message has to be the user's.
+        """
+        if isinstance(messages, str):
+            if not messages.strip():
+                raise Invalid.field("messages", "must not be blank")
+            return cls(history=(), prompt=messages)
+        given = [messages] if isinstance(messages, Mapping) else messages
+        if not isinstance(given, list | tuple) or not given:
+            raise Invalid.field("messages", "must be a text, a message or a list of at least one message")
+        issues: list[Issue] = []
+        single = isinstance(messages, Mapping)
+        places = ["messages" if single else f"messages.{position}" for position in range(len(given))]
+        turns = [_turn(message, place, issues) for message, place in zip(given, places, strict=True)]
+        if not issues and turns[-1].role != "user":
+            issues.append(Issue(f"{places[-1]}.role", "must be 'user' in the last message"))
+        if issues:
+            raise Invalid(issues)
+        return cls(history=tuple(turns[:-1]), prompt=turns[-1].text)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All messages, in order."""
+        return (*self.history, Turn(role="user", text=self.prompt))
+
+
+def _turn(message: Any, place: str, issues: list[Issue]) -> Turn:
+    if not isinstance(message, Mapping):
+        issues.append(Issue(place, 'must be a message: {"role", "content"}'))
+        return Turn(role="user", text="")
+    issues.extend(
+        Issue(f"{place}.{name}", "is not a known member")
+        for name in message
+        if name not in {"role", "content"}
+    )
+    role = message.get("role")
+    if not isinstance(role, str) or role not in ROLES:
+        issues.append(Issue(f"{place}.role", "must be 'user', 'assistant' or 'system'"))
+        role = "user"
+    text = _text(message.get("content"), f"{place}.content", issues)
+    if role == "user" and text is not None and not text.strip():
+        issues.append(Issue(f"{place}.content", "must not be blank"))
+    return Turn(role=role, text=text or "")
+
+
+def _text(content: Any, place: str, issues: list[Issue]) -> str | None:
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list | tuple) or not content:
+        issues.append(Issue(place, 'must be a text or a list of {"type": "text", "text"}'))
+        return None
+    wrong = [position for position, part in enumerate(content) if not _is_text_part(part)]
+    issues.extend(Issue(f"{place}.{position}", 'must be {"type": "text", "text"}') for position in wrong)
+    return None if wrong else "".join(part["text"] for part in content)
+
+
+def _is_text_part(part: Any) -> bool:
+    return (
+        isinstance(part, Mapping)
+        and part.keys() == {"type", "text"}
+        and part["type"] == "text"
+        and isinstance(part["text"], str)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,8 @@
-"""Turn exceptions of the agent library into the errors of this package, without the keys they may quote."""
+"""Errors of runs: those of this package, and the exceptions and answers of providers as these."""
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -21,9 +22,48 @@ from pydantic_ai.exceptions import (
 )
 
 from versioning.domain.errors import VersioningError
-from versioning.domain.graphemes import clipped
-from versioning.domain.storable import storable_text
-from versioning.runtime.errors import ProviderFailed, ToolFailed
+from versioning.domain.texts import clipped, storable_text
+
+
+class NoModel(VersioningError):
+    """The agent has no model to run on."""
+
+    code = "no_model"
+
+
+class ProviderUnavailable(VersioningError):
+    """The provider is unknown, not installed or without credentials; no request was made."""
+
+    code = "provider_unavailable"
+
+
+class ProviderFailed(VersioningError):
+    """The provider returned an error, broke off or did not answer; the reason contains no key."""
+
+    code = "provider_failed"
+
+
+class VersionUnresolved(VersioningError):
+    """The caller asked for `strict`, and the version of a sub-agent cannot be resolved."""
+
+    code = "version_unresolved"
+
+
+class DelegationStopped(VersioningError):
+    """The run, with its sub-agents, reached its limit of model requests; the chain says where."""
+
+    code = "delegation_stopped"
+
+    def __init__(self, message: str, *, chain: tuple[str, ...]) -> None:
+        super().__init__(f"{message} ({' → '.join(chain)})")
+        self.chain = chain
+
+
+class ToolFailed(VersioningError):
+    """A tool function raised an exception, which is the `__cause__`."""
+
+    code = "tool_failed"
+
 
 _HIDDEN = "[hidden]"
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
@@ -36,8 +76,6 @@ _PATTERNS = (
     re.compile(r"(?i)(?<=api key provided: )[^\s'\",}]+"),
     re.compile(r"(?i)(?<=api[_-]key=)[^\s'\",}&]+"),
 )
-
-
 _concealed: Final[set[str]] = set()
 """Keys of providers that no variable with such a name holds."""
 
@@ -127,3 +165,38 @@ def _message_in(body: Any) -> str:
         inner = body.get("error", body)
         return str(inner.get("message") or inner) if isinstance(inner, Mapping) else str(inner)
     return str(body or "nothing more")
+
+
+_OK, _LOWEST, _HIGHEST = 200, 400, 599
+_ANSWERS: Final = {"choices", "content", "candidates", "output"}
+"""One of these is in every answer of a model."""
+
+
+def reveal_errors(client: Any) -> None:
+    """Let the library of a provider treat errors in answers with the status 200 as what they are.
+
+    `client` is that library's; it sends requests by httpx, or by what has the hooks of httpx.
+    """
+    http = getattr(client, "_client", None)
+    hooks = getattr(http, "event_hooks", None)
+    if http is not None and hooks is not None and _reveal_error not in hooks["response"]:
+        http.event_hooks = {**hooks, "response": [*hooks["response"], _reveal_error]}
+
+
+async def _reveal_error(response: Any) -> None:
+    """Give a response the status of the error that its JSON object has instead of an answer.
+
+    An error without a status becomes a 400: nothing says that it passes when the provider is asked again.
+    """
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip()
+    if response.status_code != _OK or media_type != "application/json":
+        return
+    try:
+        body = json.loads(await response.aread())
+    except ValueError:
+        return
+    if not isinstance(body, dict) or not body.get("error") or not _ANSWERS.isdisjoint(body):
+        return
+    code = body["error"].get("code") if isinstance(body["error"], dict) else None
+    is_status = isinstance(code, int) and _LOWEST <= code <= _HIGHEST
+    response.status_code = code if is_status else _LOWEST

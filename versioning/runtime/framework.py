@@ -15,13 +15,11 @@ from versioning.domain.provider_catalog import own_providers
 from versioning.domain.selectors import PUBLISHED, Selector, VersionsMap
 from versioning.runtime.agent import Agent, SelectedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, Call, Options
-from versioning.runtime.functions import by_name
-from versioning.runtime.plans import Catalogue
+from versioning.runtime.planning import Catalogue
 from versioning.runtime.preloading import load_agent_library
-from versioning.runtime.results import Result
+from versioning.runtime.results import Event, EventStream, Producer, Result
 from versioning.runtime.store import AgentStore, CodeOnly, in_thread
-from versioning.runtime.streaming import Event, EventStream, Producer
-from versioning.runtime.tools import Toolbox
+from versioning.runtime.tools import Toolbox, by_name
 
 if TYPE_CHECKING:
     from versioning.runtime.runner import Runner

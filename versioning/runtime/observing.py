@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
 
 from versioning.domain.access import Caller
+from versioning.domain.provider_catalog import OwnPrice, plus
 from versioning.domain.registering import require_callable
 from versioning.domain.resolved_agent import ResolvedAgent
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+    from versioning.domain.provider_catalog import ProviderCatalog
+
 
 logger = logging.getLogger("versioning.runtime")
 
@@ -48,7 +58,6 @@ class RunUse:
 
 Observer = Callable[[RunUse], None]
 """Called with every run when it is over, even a failed or abandoned one; it must not block."""
-
 _observers: Final[list[Observer]] = []
 
 
@@ -65,3 +74,98 @@ def tell(use: RunUse) -> None:
             observer(use)
         except Exception:
             logger.exception("an observer of runs failed")
+
+
+_NAMES: Final = {"azure-responses": "azure", "bedrock": "aws", "xai": "x-ai"}
+"""Our names of providers → those of the list, where they differ."""
+_DATE: Final = re.compile(r"\b20\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])\b")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PricedModel:
+    """A model of which the price is asked."""
+
+    provider: str
+    """As the agent names it."""
+    kind: str
+    """The built-in provider that it is like."""
+    name: str
+
+    @classmethod
+    def of(cls, model: Mapping[str, Any], catalog: ProviderCatalog, system: str = "") -> PricedModel:
+        """Return the model that an agent names.
+
+        `system` is the kind of a provider that the catalog does not know, as the agent library calls it.
+        """
+        provider = str(model.get("provider"))
+        return cls(provider=provider, kind=catalog.kind_of(provider) or system, name=str(model.get("name")))
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The prices of models: those that the installation sets take precedence."""
+
+    own: Mapping[str, OwnPrice] = field(default_factory=dict)
+    """By `provider/model`."""
+
+    def of_tokens(self, model: PricedModel, input_tokens: int, output_tokens: int) -> Decimal | None:
+        """Return what so many tokens cost; None if there is no price."""
+        from genai_prices import Usage  # noqa: PLC0415  as below
+
+        return self._of(model, (), Usage(input_tokens=input_tokens, output_tokens=output_tokens))
+
+    def of_messages(
+        self, model: PricedModel, messages: Iterable[ModelMessage], input_tokens: int, output_tokens: int
+    ) -> Decimal | None:
+        """Return what the responses of a model cost; None if one has no price, or did not say what it used.
+
+        Tokens that are in none of the responses, such as those of one that broke off, cost the same.
+        """
+        cost: Decimal | None = Decimal(0)
+        for message in messages:
+            if message.kind != "response":
+                continue
+            usage = message.usage
+            input_tokens -= usage.input_tokens
+            output_tokens -= usage.output_tokens
+            is_known = not getattr(usage, "unmeasured_requests", 0)
+            answered = (message.model_name,) if message.model_name else ()
+            cost = plus(cost, self._of(model, answered, usage) if is_known else None)
+        if input_tokens > 0 or output_tokens > 0:
+            cost = plus(cost, self.of_tokens(model, max(input_tokens, 0), max(output_tokens, 0)))
+        return cost
+
+    def _of(self, model: PricedModel, answered: Iterable[str], usage: Any) -> Decimal | None:
+        """Return what a response cost; `answered` is the name by which the model called itself."""
+        names = (model.name, *answered)
+        for name in names:
+            own = self.own.get(f"{model.provider}/{name}")
+            if own is not None:
+                return own.of(usage.input_tokens, usage.output_tokens)
+        # Not at the top: the list takes 13 MiB, and a tenth of a second.
+        from genai_prices import calc_price  # noqa: PLC0415
+
+        for name in reversed(names):
+            try:
+                found = calc_price(usage, name, provider_id=_NAMES.get(model.kind, model.kind))
+            except Exception:  # noqa: BLE001, S112  no price, or not for what was used; it is only an estimate
+                continue
+            return found.total_price
+        return None
+
+
+@cache
+def prices_of() -> datetime.date:
+    """Return the date of the price list: the newest one that it names itself, as it has no other."""
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
+
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+
+    def texts() -> Iterator[str]:
+        for provider in get_snapshot().providers:
+            yield provider.price_comments or ""
+            for model in provider.models:
+                yield model.price_comments or ""
+
+    dates = (date for text in texts() for date in _DATE.findall(text))
+    return datetime.date.fromisoformat(max((date for date in dates if date <= today), default=today))

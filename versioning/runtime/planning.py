@@ -8,30 +8,269 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
 from uuid import UUID
 
+from editor_client.shared.agents import UNRESOLVED, unresolved
 from editor_client.shared.evaluation import Evaluation
 
-from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
+from versioning.domain.locks import Lock, LockBroken, SentLock
+from versioning.domain.overrides import CodeAgent
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.domain.selectors import PUBLISHED, OverlayName, Selector, VersionsMap
-from versioning.runtime.calls import RequestContext
-from versioning.runtime.errors import VersionUnresolved
-from versioning.runtime.locked_planning import locked_plan
-from versioning.runtime.plans import (
-    STEPS_OF_AN_AGENT,
-    Catalogue,
-    Choice,
-    Plan,
-    agent_unavailable,
-    block_choices,
-    notices_of,
-    own_choice,
-    sub_agent_choice,
-    within,
+from versioning.domain.selectors import (
+    PUBLISHED,
+    OverlayName,
+    SelectedBlock,
+    SelectedBlocks,
+    Selector,
+    VersionsMap,
 )
-from versioning.runtime.store import as_code
+from versioning.runtime.calls import RequestContext
+from versioning.runtime.failures import VersionUnresolved
+from versioning.runtime.store import AgentStore, CodeOnly, as_code
+
+STEPS_OF_AN_AGENT: Final = 64 * 1024
+"""The evaluation steps charged for looking up an agent, found or not: a few queries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Catalogue:
+    """Where agents come from: the code, a store, and the framework's default versions."""
+
+    code: Mapping[str, CodeAgent]
+    store: AgentStore
+    versions: VersionsMap
+
+    @property
+    def has_editor(self) -> bool:
+        """Whether there can be stored versions."""
+        return not isinstance(self.store, CodeOnly)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The agents involved in a request: the called one and all that it can reach."""
+
+    root: ResolvedAgent
+    agents: Mapping[str, ResolvedAgent]
+    """By id, the called one included."""
+    looked_up: frozenset[str]
+    """The ids of all agents that were looked up, available or not."""
+    delegations: Mapping[str, frozenset[str]]
+    """The sub-agents available to each agent."""
+    warnings: tuple[Notice, ...]
+
+    @property
+    def resolved_versions(self) -> dict[str, str | None]:
+        """The version of every agent involved; None for one that is as defined in code."""
+        return {agent_id: served.resolved_version_id for agent_id, served in self.agents.items()}
+
+    @property
+    def outcomes(self) -> dict[str, dict[str, Mapping[str, Any]]]:
+        """The outcomes of the choice of versions, by `agents` and `promptBlocks` and then by id.
+
+        Contains only those with a chosen version (`versioning.serving.choice`).
+        """
+        agents = {one: served.outcome for one, served in self.agents.items() if served.outcome is not None}
+        blocks = {
+            block: outcome
+            for served in self.agents.values()
+            for block, outcome in served.block_outcomes.items()
+        }
+        return {"agents": agents, "promptBlocks": blocks}
+
+
+def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
+    """Return the notices about one of the agents; those about a sub-agent begin with its id."""
+    kept = (notice for notice in served.warnings if notice.code != UNRESOLVED)  # one for all: `unresolved_in`
+    notices = [*([served.fallback] if served.fallback else []), *kept]
+    if served is root:
+        return notices
+    return [replace(notice, message=f"Sub-agent {served.id!r}: {notice.message}") for notice in notices]
+
+
+def unresolved_in(agents: Iterable[ResolvedAgent]) -> Iterator[Notice]:
+    """Yield one notice about all placeholders of these agents that stay as they are written."""
+    for notice in unresolved(block for served in agents for block in served.blocks):
+        yield Notice(*notice)
+
+
+def agent_unavailable(agent_id: str) -> Notice:
+    """Return the notice about a sub-agent that is named but does not run."""
+    return Notice("agent_unavailable", f"The sub-agent {agent_id!r} is not available.", f"agents.{agent_id}")
+
+
+def within(agent_id: str, error: Invalid, *, is_called: bool) -> Invalid:
+    """Return the error of evaluating an agent; for a sub-agent, with fields that name it."""
+    if is_called:
+        return Invalid(error.issues, code=error.code)
+    issues = [Issue(f"agents.{agent_id}.{issue.field}", issue.message) for issue in error.issues]
+    return Invalid(issues, code=error.code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A selector, the caller whose rights apply, and its place in the request."""
+
+    selector: Selector
+    by: Caller
+    place: str | None = None
+    is_entry: bool = False
+    """Whether it is in an entry for this agent."""
+
+
+def own_choice(agent_id: str, context: RequestContext, selector: Selector | None) -> Choice | None:
+    """Return the selector for the called agent itself; None if there is none.
+
+    Raises `Invalid`, naming each place, if there is more than one. The framework's defaults are for
+    sub-agents and do not count.
+    """
+    places = {
+        f"versions.agents.{agent_id}": context.versions.agents.get(agent_id),
+        "versions.self": context.versions.self_,
+    }
+    if selector is not None:
+        places[next(iter(selector.as_dict()))] = selector
+    found = {place: value for place, value in places.items() if value is not None}
+    if len(found) > 1:
+        raise selected_twice(found)
+    return next((Choice(selector=value, by=context.by, place=place) for place, value in found.items()), None)
+
+
+def selected_twice(places: Iterable[str]) -> Invalid:
+    """Return the error for several selectors of the called agent itself, at these places of the request."""
+    return Invalid(
+        [Issue(place, "the called agent's own version is selected more than once") for place in places]
+    )
+
+
+def sub_agent_choice(agent_id: str, context: RequestContext, framework: VersionsMap) -> Choice | None:
+    """Return the selector for a sub-agent; None if there is none, so that the published version runs.
+
+    An entry for its id takes precedence over any `defaultStatus`, and the request over the framework. The
+    framework's selectors are the application's decision and are read with its rights; otherwise a default
+    could exclude callers who may not read drafts.
+    """
+    sources = ((context.versions, context.by), (framework, APPLICATION))
+    for versions, by in sources:
+        if agent_id in versions.agents:
+            place = f"versions.agents.{agent_id}"
+            return Choice(selector=versions.agents[agent_id], by=by, place=place, is_entry=True)
+    for versions, by in sources:
+        if versions.default_status is not None:
+            selector = Selector(status=versions.default_status)
+            return Choice(selector=selector, by=by, place="versions.defaultStatus")
+    return None
+
+
+def block_choices(context: RequestContext, framework: VersionsMap) -> SelectedBlocks:
+    """Return the selected versions of prompt blocks; the request takes precedence over the framework."""
+    return {
+        block_id: SelectedBlock(selector, by)
+        for versions, by in ((framework, APPLICATION), (context.versions, context.by))
+        for block_id, selector in versions.prompt_blocks.items()
+    }
+
+
+def locked_plan(
+    catalogue: Catalogue,
+    agent_id: str,
+    context: RequestContext,
+    sent: SentLock,
+    *,
+    selector: Selector | None = None,
+) -> Plan:
+    """Return the plan of a request to the agent by a lock.
+
+    Anything missing in the lock was unavailable when it was made, and stays unavailable. The versions that
+    the framework selects are ignored. Raises `LockInvalid` for a lock that is not this installation's or was
+    changed, `LockBroken` naming everything that this request needs and that cannot be resolved, `Forbidden`
+    for a draft of the called agent that the caller may not read, and `Invalid` for a selector in addition to
+    the lock.
+    """
+    if selector is not None:
+        raise selected_twice([sent.place, next(iter(selector.as_dict()))])
+    planner = _LockedPlanner(catalogue, context, catalogue.store.opened(sent))
+    return planner.plan(agent_id)
+
+
+class _LockedPlanner:
+    """Makes the plan of one request by a lock."""
+
+    def __init__(self, catalogue: Catalogue, context: RequestContext, lock: Lock) -> None:
+        self._store = catalogue.store
+        self._context = context
+        self._lock = lock
+        self._evaluation = Evaluation(context.values)
+        self._agents: dict[str, ResolvedAgent] = {}
+        self._delegations: dict[str, frozenset[str]] = {}
+        self._broken: list[LockBroken] = []
+        self._asked: set[tuple[str, bool]] = set()
+
+    def plan(self, agent_id: str) -> Plan:
+        """Return the plan; see `locked_plan`."""
+        waiting = deque(self._look_up(agent_id, parent=None))
+        unavailable: dict[str, None] = {}  # an ordered set
+        while waiting:
+            parent, named = waiting.popleft()
+            available = self._lock.sub_agents(parent, named)
+            unavailable |= dict.fromkeys(one for one in named if one not in available)
+            self._delegations[parent] = frozenset(available)
+            for one in available:
+                waiting.extend(self._look_up(one, parent=parent))
+        self._refuse_broken()
+        root = self._agents[agent_id]
+        own = [notice for served in self._agents.values() for notice in notices_of(served, root)]
+        return Plan(
+            root=root,
+            agents=self._agents,
+            looked_up=frozenset(self._agents),
+            delegations=self._delegations,
+            warnings=(*own, *map(agent_unavailable, unavailable)),
+        )
+
+    def _look_up(self, agent_id: str, *, parent: str | None) -> list[tuple[str, Collection[str]]]:
+        """Find an agent as a sub-agent of that parent, or record that it cannot be resolved for this caller.
+
+        Return the sub-agents that it names, with its id; nothing if they were already looked up.
+        """
+        as_part = parent is not None and self._lock.terms.runs_as_part(parent, agent_id)
+        if (agent_id, as_part) in self._asked:
+            return []
+        is_new = not self._asked & {(agent_id, True), (agent_id, False)}
+        self._asked.add((agent_id, as_part))
+        self._evaluation.field = "agents"
+        self._evaluation.spend(STEPS_OF_AN_AGENT)
+        try:
+            served = self._store.serve_locked(
+                agent_id,
+                self._lock,
+                context=self._evaluation,
+                by=self._context.by,
+                as_part=as_part,
+                is_called=parent is None,
+            )
+        except LockBroken as error:
+            self._broken.append(error)
+            return [(agent_id, error.leading_to)] if is_new else []
+        except Invalid as error:
+            raise within(agent_id, error, is_called=parent is None) from None
+        self._agents[agent_id] = served
+        return [(agent_id, served.agents)] if is_new else []
+
+    def _refuse_broken(self) -> None:
+        if self._broken:
+            raise LockBroken(
+                agents=[agent for error in self._broken for agent in error.agents],
+                prompt_blocks=[
+                    prompt_block for error in self._broken for prompt_block in error.prompt_blocks
+                ],
+            )
+
 
 logger = logging.getLogger("versioning.runtime")
 

@@ -9,15 +9,13 @@ from typing import Any
 from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
-from versioning.domain import model_names
-from versioning.domain.prices import OwnPrice
-from versioning.domain.provider_catalog import ProviderCatalog
+from versioning.domain import provider_catalog
+from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
 from versioning.domain.resolved_agent import Notice, ResolvedAgent
-from versioning.runtime.calls import REQUEST_LIMIT, Call, RunOptions
-from versioning.runtime.conduct import AnswersTool
-from versioning.runtime.errors import NoModel, ProviderUnavailable
-from versioning.runtime.plans import Plan, unresolved_in
-from versioning.runtime.prices import PricedModel, Prices, prices_of
+from versioning.runtime.calls import REQUEST_LIMIT, AnswersTool, Call, RunOptions
+from versioning.runtime.failures import NoModel, ProviderUnavailable
+from versioning.runtime.observing import PricedModel, Prices, prices_of
+from versioning.runtime.planning import Plan, unresolved_in
 from versioning.runtime.providers import Providers
 from versioning.runtime.tools import Toolbox, answered
 
@@ -105,7 +103,7 @@ class Preparer:
         instead: AnswersTool | None,
     ) -> tuple[ReadyAgent, tuple[Notice, ...]]:
         # A stored model with a URL as its name is refused; code may use one.
-        problem = None if served.source == "code" else model_names.stored_problem(served.model)
+        problem = None if served.source == "code" else provider_catalog.stored_problem(served.model)
         if problem is not None:
             raise NoModel(f"The agent {served.id!r} has no model that can be asked: model.name {problem}.")
         catalog = self.catalog()

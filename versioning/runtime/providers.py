@@ -21,9 +21,7 @@ from versioning.domain.provider_catalog import (
     is_installed,
 )
 from versioning.runtime.echo import echo_model
-from versioning.runtime.error_answers import reveal_errors
-from versioning.runtime.errors import NoModel, ProviderUnavailable
-from versioning.runtime.failures import conceal, redacted
+from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redacted, reveal_errors
 
 _ECHO = echo_model()
 _NO_KEY: Final = "no-key"

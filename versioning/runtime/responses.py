@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic_ai.messages import (
     ModelRequest,
@@ -24,12 +24,68 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model
 from pydantic_ai.models.wrapper import WrapperModel
 
-from versioning.domain.storable import storable_json, storable_text
-from versioning.runtime.thoughts import Tags, ThoughtSplitter
+from versioning.domain.texts import storable_json, storable_text
+
+Tags = tuple[str, str]
+"""What a model writes before and after a thought."""
+
+
+class Piece(NamedTuple):
+    """A piece of what a model wrote."""
+
+    text: str
+    is_thought: bool = False
+
+
+class ThoughtSplitter:
+    """Splits a text that comes in pieces into text and thoughts, wherever the pieces begin and end.
+
+    It does what the agent library does with a whole text: a thought that is never closed counts as text.
+    """
+
+    def __init__(self, tags: Tags) -> None:
+        self._start, self._end = tags
+        self._rest = ""
+        """The end of the text so far, which may be the beginning of a tag."""
+        self._thought: list[str] | None = None
+        """What has come of an open thought; None outside of thoughts."""
+
+    def add(self, text: str) -> Iterator[Piece]:
+        """Yield what is certain after the next piece."""
+        text, self._rest = self._rest + text, ""
+        while text:
+            before, tag, text = text.partition(self._start if self._thought is None else self._end)
+            if not tag:
+                self._hold(before)
+                before = "" if self._thought is not None else before[: len(before) - len(self._rest)]
+            if self._thought is None:
+                if before:
+                    yield Piece(before)
+                if tag:
+                    self._thought = []
+            elif tag:
+                yield Piece("".join((*self._thought, before)), is_thought=True)
+                self._thought = None
+
+    def end(self) -> Iterator[Piece]:
+        """Yield what is left: the text has ended."""
+        text = "".join((*(self._thought or ()), self._rest))
+        self._thought, self._rest = None, ""
+        if text:
+            yield Piece(text)
+
+    def _hold(self, text: str) -> None:
+        """Hold back what may be the beginning of a tag; keep the rest of a thought until it is closed."""
+        tag = self._start if self._thought is None else self._end
+        lengths = range(min(len(text), len(tag) - 1), 0, -1)
+        held = next((length for length in lengths if tag.startswith(text[-length:])), 0)
+        self._rest = text[len(text) - held :]
+        if self._thought is not None:
+            self._thought.append(text[: len(text) - held])
+
 
 IN_TAGS: Final = "content"
 """The id of thoughts that the agent library has taken out of the text of a streamed response."""
-
 _LONGEST_NUMBER: Final = 4000  # digits; Python parses no number of 4 300 and more
 _WITH_TAGS: Final = {"OpenAIChatModel", "GroqModel", "HuggingFaceModel"}
 _WITHOUT_FINISH_REASON: Final = {"FunctionModel", "SnowflakeModel", "TestModel"}

@@ -15,16 +15,13 @@ from typing import Any, TypeVar
 
 from versioning.domain.errors import Invalid, Issue
 from versioning.domain.resolved_agent import CONTEXT_INVALID
-from versioning.runtime.calls import Call
-from versioning.runtime.conduct import result_of
-from versioning.runtime.planning import plan
-from versioning.runtime.plans import Catalogue, Plan
+from versioning.runtime.calls import Call, result_of
+from versioning.runtime.planning import Catalogue, Plan, plan
 from versioning.runtime.preparation import Prepared, Preparer
 from versioning.runtime.providers import Providers
-from versioning.runtime.results import Result
+from versioning.runtime.results import Emit, Event, Producer, Result, consume
 from versioning.runtime.running import answer, report
 from versioning.runtime.store import in_thread
-from versioning.runtime.streaming import Emit, Event, Producer, consume
 
 _Value = TypeVar("_Value")
 

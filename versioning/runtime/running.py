@@ -17,15 +17,13 @@ from pydantic_graph import End
 
 from versioning.domain import telemetry
 from versioning.domain.errors import VersioningError
-from versioning.domain.prices import cost_dict, plus
+from versioning.domain.provider_catalog import cost_dict, plus
 from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.errors import ProviderFailed
-from versioning.runtime.failures import failure_of
-from versioning.runtime.observing import AgentUse, RunUse
+from versioning.runtime.failures import ProviderFailed, failure_of
+from versioning.runtime.observing import AgentUse, RunUse, prices_of
 from versioning.runtime.preparation import Prepared, ReadyAgent
-from versioning.runtime.prices import prices_of
 from versioning.runtime.responses import (
     is_empty,
     is_unfinished,
@@ -33,8 +31,7 @@ from versioning.runtime.responses import (
     put_in_order,
     thinking_tags,
 )
-from versioning.runtime.results import Result
-from versioning.runtime.streaming import Emit
+from versioning.runtime.results import Emit, Result
 from versioning.runtime.transcripts import (
     Reporter,
     finish_reason_of,
@@ -45,7 +42,6 @@ from versioning.runtime.transcripts import (
 )
 
 logger = logging.getLogger("versioning.runtime")
-
 # The budget counts the requests of the whole run; the library counts those of one agent.
 _NO_LIMITS = UsageLimits(request_limit=None)
 

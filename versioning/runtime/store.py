@@ -17,8 +17,7 @@ from versioning.domain.access import Caller
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken, LockInvalid, SentLock
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
-from versioning.domain.prices import OwnPrice
-from versioning.domain.provider_catalog import BUILT_IN, ProviderCatalog
+from versioning.domain.provider_catalog import BUILT_IN, OwnPrice, ProviderCatalog
 from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 

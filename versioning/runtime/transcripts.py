@@ -29,12 +29,10 @@ from pydantic_ai.usage import UsageBase
 from pydantic_core import to_jsonable_python
 
 from versioning.domain.errors import VersioningError
-from versioning.domain.storable import StorablePieces, storable_json, storable_text
-from versioning.runtime.messages import Turn
-from versioning.runtime.responses import end_tag, is_in_tags
-from versioning.runtime.results import Result, Step, notice_dict
-from versioning.runtime.streaming import Emit
-from versioning.runtime.thoughts import Piece, Tags, ThoughtSplitter
+from versioning.domain.texts import StorablePieces, storable_json, storable_text
+from versioning.runtime.calls import Turn
+from versioning.runtime.responses import Piece, Tags, ThoughtSplitter, end_tag, is_in_tags
+from versioning.runtime.results import Emit, Result, Step, notice_dict
 
 _FINISH_REASONS = {"content_filter": "content-filter", "tool_call": "tool-calls"}
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final, cast
 
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.sources import git
 from versioning.sources.files import MAX_BYTES
 from versioning.sources.git import GitError, GitTooSlow

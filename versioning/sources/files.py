@@ -7,8 +7,10 @@ import errno
 import fcntl
 import logging
 import os
+import shutil
 import stat
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,14 +20,109 @@ from typing import Final
 from editor_client.shared import ids
 
 from versioning.domain.errors import Invalid, Message, VersioningError
-from versioning.sources import durable
-from versioning.sources.identity import Identity, identity_of, is_settled
+
+SETTLED_AFTER: Final = 2.0
+"""Seconds after which another change certainly alters the times of a file, on any file system."""
+Identity = tuple[int, ...]
+"""Distinguishes a file from any other with its name, and from itself with another content."""
+
+
+def identity_of(path: str | os.PathLike[str]) -> Identity | None:
+    """Return the identity of what is at a path, without following links; None if there is nothing.
+
+    The identity of a folder does not depend on what is in it.
+    """
+    try:
+        about = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    which = (about.st_mode, about.st_dev, about.st_ino)
+    if stat.S_ISDIR(about.st_mode):
+        return which
+    return (*which, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+def is_settled(identity: Identity | None) -> bool:
+    """Return whether any later change will change the file's identity.
+
+    Two changes within one tick of a file system's clock can leave the same times and the same size; Git's
+    index has the same rule. The relevant time is that of the inode, which cannot be set.
+    """
+    if identity is None or stat.S_ISDIR(identity[0]):
+        return True
+    return time.time() - identity[-1] / 1e9 > SETTLED_AFTER
+
+
+_TEMPORARY, _ASIDE = ".tmp", ".old"
+_ABANDONED_AFTER: Final = 3600  # seconds; a write takes far less
+
+
+def replace(path: Path, content: bytes) -> None:
+    """Replace the content of the file atomically. Raises `OSError`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path.parent)
+    temporary = path.with_name(f".{uuid.uuid4().hex}{_TEMPORARY}")
+    try:
+        _write(temporary, content, like=path)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def set_aside(path: Path) -> Path:
+    """Give the file, if there is one, a second name and return that name. Raises `OSError`."""
+    aside = path.with_name(f".{uuid.uuid4().hex}{_ASIDE}")
+    try:
+        aside.hardlink_to(path)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except OSError:  # not every file system has hard links
+        if path.is_file():
+            try:
+                shutil.copy2(path, aside)
+            except OSError:
+                aside.unlink(missing_ok=True)
+                raise
+    return aside
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable, so that no power failure loses a change. Raises `OSError`."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write(path: Path, content: bytes, *, like: Path) -> None:
+    """Write a new file with the permissions of the one that it will replace."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with open(descriptor, "wb") as file:  # noqa: PTH123  a descriptor has no path
+        with suppress(FileNotFoundError):
+            os.fchmod(descriptor, stat.S_IMODE(like.stat().st_mode))
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove files that a killed process left behind; nothing reads them, but they would be committed."""
+    for leftover in (*folder.glob(f".*{_TEMPORARY}"), *folder.glob(f".*{_ASIDE}")):
+        with suppress(FileNotFoundError):
+            about = leftover.lstat()
+            # The second name of a file has the file's own age, so the time of the change counts.
+            since = about.st_ctime if leftover.suffix == _ASIDE else about.st_mtime
+            if time.time() - since > _ABANDONED_AFTER:
+                leftover.unlink()
+
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 FOLDER: Final = "agents"
 _PATIENCE = 10  # seconds; the end of a publication takes far less
 _POLL = 0.01
-
 logger = logging.getLogger(__name__)
 
 
@@ -111,7 +208,7 @@ class OverrideFiles:
             )
         path = self.path(agent_id)
         with _named_errors(path):
-            durable.replace(path, content)
+            replace(path, content)
 
     @contextmanager
     def replacing(self, agent_id: str, content: bytes | None, *, expected: bytes | None) -> Iterator[None]:
@@ -135,7 +232,7 @@ class OverrideFiles:
                     )
                 )
             with _named_errors(path):
-                aside = durable.set_aside(path)
+                aside = set_aside(path)
             written = before = identity_of(path)
             try:
                 try:
@@ -209,7 +306,7 @@ class OverrideFiles:
         path = self.path(agent_id)
         with _named_errors(path), suppress(FileNotFoundError, NotADirectoryError):
             path.unlink()
-            durable.sync_folder(path.parent)
+            sync_folder(path.parent)
 
 
 def _lock(folder: int, path: Path) -> None:
@@ -245,7 +342,7 @@ def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
             aside.replace(path)
         elif path.is_file():
             path.unlink()
-        durable.sync_folder(path.parent)
+        sync_folder(path.parent)
 
 
 def _stored(descriptor: int) -> StoredFile:

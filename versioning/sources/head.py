@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from versioning.sources import git
+from versioning.sources.files import Identity, identity_of, is_settled
 from versioning.sources.git import GitError, GitTooSlow
-from versioning.sources.identity import Identity, identity_of, is_settled
 
 LOOK_AROUND_AFTER: Final = 1.0
 """Seconds after which to check again for a nearer repository or another configuration. Commits, branches

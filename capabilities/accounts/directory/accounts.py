@@ -19,7 +19,7 @@ from capabilities.accounts.directory.scim import Changes, ScimError, invalid
 from capabilities.accounts.models import DirectoryAccount
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.models import ApiKey, Membership, events
 from versioning.models.accounts import (
     account,

@@ -18,7 +18,7 @@ from capabilities.accounts.sign_in.providers import GroupRule, Provider, group_r
 from studio.accounts.views import NameForm
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Invalid
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.editor.memberships import is_last_admin
 from versioning.models import Membership, Workspace, events
 from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account

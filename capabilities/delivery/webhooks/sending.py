@@ -22,7 +22,7 @@ from editor_client.certificates import ssl_context
 
 from capabilities.delivery.webhooks.models import Outcome
 from capabilities.delivery.webhooks.targets import Address, Refused, Target, resolve
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 
 SECONDS: Final = 15.0
 """The time for a whole request: to resolve the host, connect, send the message and read the answer."""

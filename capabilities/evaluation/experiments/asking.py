@@ -24,7 +24,7 @@ from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.models import ApiKey, caller_of_author
 from versioning.models.connections import give_back
 from versioning.runtime import RequestContext
-from versioning.runtime.conduct import Conduct, Stop, stoppable
+from versioning.runtime.calls import Conduct, Stop, stoppable
 
 ARM: Final = "evaluation"
 """The arm under which runs of experiments count in usage."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q
 
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
-from versioning.runtime.prices import prices_of
+from versioning.runtime.observing import prices_of
 
 _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 

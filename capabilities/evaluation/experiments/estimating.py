@@ -19,9 +19,9 @@ from capabilities.evaluation.scoring.outcomes import MISSING, Attempt, text_of
 from capabilities.evaluation.scoring.scoring import cannot_score, problem_of
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION
-from versioning.domain.prices import plus
+from versioning.domain.provider_catalog import plus
 from versioning.editor.resources import Who, caller_of
-from versioning.runtime.prices import PricedModel, Prices
+from versioning.runtime.observing import PricedModel, Prices
 from versioning.verbs import Verbs
 
 CHARACTERS: Final = 4

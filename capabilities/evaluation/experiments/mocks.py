@@ -9,7 +9,7 @@ from typing import Any, Final
 from editor_client.shared import canonical
 
 from versioning.domain.errors import VersioningError
-from versioning.runtime.conduct import LIVE
+from versioning.runtime.calls import LIVE
 
 DENY: Final = "deny"
 

@@ -28,7 +28,7 @@ from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.connections import give_back
-from versioning.runtime.conduct import Stop, stoppable
+from versioning.runtime.calls import Stop, stoppable
 
 MAX_WAITING: Final = 10.0
 """How many seconds a request waits in all for a provider that is to be asked again."""

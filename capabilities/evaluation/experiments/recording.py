@@ -17,8 +17,7 @@ from capabilities.evaluation.experiments.models import Cell, Experiment, Score
 from capabilities.evaluation.experiments.summing import summed_up
 from capabilities.evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.graphemes import boundary_before, clipped
-from versioning.domain.storable import storable_json, storable_text
+from versioning.domain.texts import boundary_before, clipped, storable_json, storable_text
 
 MAX_STORED_OUTPUT: Final = 32 * 1024
 """How many bytes of an output are kept."""

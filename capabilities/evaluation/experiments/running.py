@@ -35,12 +35,12 @@ from capabilities.evaluation.experiments.scoring_cells import NewScore
 from capabilities.evaluation.experiments.stopping import stop_for
 from capabilities.evaluation.scoring.outcomes import Problem
 from versioning.domain.errors import VersioningError
-from versioning.domain.prices import in_billionths
+from versioning.domain.provider_catalog import in_billionths
 from versioning.models import events
 from versioning.models.connections import give_back
 from versioning.models.due_work import LeaseLost
-from versioning.runtime.conduct import Stop, stoppable
-from versioning.runtime.prices import prices_of
+from versioning.runtime.calls import Stop, stoppable
+from versioning.runtime.observing import prices_of
 
 TRIES: Final = 4
 """How often a provider is asked that cannot be reached, is busy or fails."""

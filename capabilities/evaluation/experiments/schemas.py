@@ -11,8 +11,8 @@ from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_NAME, publ
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
 from versioning.api.schemas.runs import CostOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
-from versioning.domain.prices import cost_dict
-from versioning.runtime.prices import prices_of
+from versioning.domain.provider_catalog import cost_dict
+from versioning.runtime.observing import prices_of
 
 MAX_ATTEMPTS = 20
 Name = Annotated[str, Field(max_length=MAX_NAME)]

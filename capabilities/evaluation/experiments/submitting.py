@@ -30,7 +30,7 @@ from capabilities.evaluation.scoring import outcomes
 from capabilities.evaluation.scoring.outcomes import MISSING, Problem
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import migrations, models
 
 import versioning.models.constraints
-from versioning.models.text_search.tables import words_of
+from versioning.models.text_search.index import words_of
 
 
 class Migration(migrations.Migration):

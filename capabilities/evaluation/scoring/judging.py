@@ -16,10 +16,10 @@ from editor_client.shared import canonical
 from capabilities.evaluation.scoring.outcomes import MISSING, Attempt, Outcome, ScorerError, text_of
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
-from versioning.domain.prices import plus
+from versioning.domain.provider_catalog import plus
 from versioning.runtime.asking import ask
-from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
-from versioning.runtime.messages import Turn
+from versioning.runtime.calls import Turn
+from versioning.runtime.failures import NoModel, ProviderFailed, ProviderUnavailable
 
 if TYPE_CHECKING:
     from versioning.runtime.failures import Passing

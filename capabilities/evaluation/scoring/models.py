@@ -10,7 +10,7 @@ from versioning.models import Tag, Version, VersionedResource, VersionLabel
 from versioning.models.agents import AgentVersion
 from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.text_search.documents import SearchDocument
+from versioning.models.text_search.index import SearchDocument
 from versioning.models.versions import Reference
 
 

@@ -22,7 +22,7 @@ from capabilities.evaluation.scoring.outcomes import (
     Unscored,
 )
 from versioning.domain.errors import Invalid
-from versioning.runtime.functions import FunctionTimedOut, call_within
+from versioning.runtime.tools import FunctionTimedOut, call_within
 
 logger = logging.getLogger("evaluation")
 

@@ -21,7 +21,7 @@ from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import workspace_choices
 from studio.workspaces.views import address
-from versioning.domain import written
+from versioning.domain import texts
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid
 
@@ -46,10 +46,10 @@ class AddForm(forms.Form):
     def item(self) -> dict[str, Any]:
         """The item, by the names of the API."""
         given = self.cleaned_data
-        item = {"input": written.typed_cell(given["input"].replace("\r\n", "\n"))}
+        item = {"input": texts.typed_cell(given["input"].replace("\r\n", "\n"))}
         truth = given["ground_truth"].replace("\r\n", "\n")
         if truth:
-            item["groundTruth"] = written.typed_cell(truth)
+            item["groundTruth"] = texts.typed_cell(truth)
         named, said = tags.listed_in(given["tags"]), feedback_in(given["about"])
         metadata = {**({tags.MEMBER: named} if named else {}), **({"feedback": said} if said else {})}
         return {**item, "metadata": metadata} if metadata else item
@@ -76,8 +76,8 @@ class AddItemPage(StudioPage):
         if request.POST.get("do") != "add":
             tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
             began = {
-                "input": written.shown(written.typed_cell(tried)) if tried else "",
-                "ground_truth": written.shown(output),
+                "input": texts.shown(texts.typed_cell(tried)) if tried else "",
+                "ground_truth": texts.shown(output),
                 "about": about,
             }
             return self.show(self._form(initial=began))

@@ -15,7 +15,7 @@ from editor_client.shared.statistics import MIN_PAIRS, Verdict
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
 from studio.diff.texts import Section, sections, spans
 from studio.limits import PageBudget
-from versioning.domain import written
+from versioning.domain import texts
 
 OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
     ItemOutcome.WIN: pgettext_lazy("item", "better"),
@@ -42,18 +42,18 @@ class Result:
     def input(self) -> str:
         """What was asked; empty once the dataset is gone."""
         value = self.cell.member("input")
-        return "" if value is None else written.shown(value)
+        return "" if value is None else texts.shown(value)
 
     @property
     def reference(self) -> str:
         """What a good answer would have been; empty without one."""
         value = self.cell.member("groundTruth")
-        return "" if value is None else written.shown(value)
+        return "" if value is None else texts.shown(value)
 
     @property
     def output(self) -> str:
         """The answer."""
-        return written.shown(self.cell.output) if self.cell.output_json else ""
+        return texts.shown(self.cell.output) if self.cell.output_json else ""
 
     @property
     def scores(self) -> list[Score]:

@@ -23,10 +23,10 @@ from capabilities.evaluation.studio.files import TITLES
 from capabilities.evaluation.studio.steps import STEPS, next_step
 from studio.marks import as_text
 from studio.translation import translated
-from versioning.domain import written
+from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
@@ -65,8 +65,8 @@ def cells_of(revision: Revision) -> dict[str, str]:
     """Return the texts of the cells of an item."""
     payload = revision.payload
     return {
-        "input": written.shown(payload.get("input")),
-        "groundTruth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "input": texts.shown(payload.get("input")),
+        "groundTruth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
         "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
         "externalId": revision.item.external_id or "",
     }
@@ -209,7 +209,7 @@ class _Given:
         for name in ("input", "groundTruth"):
             # A browser sends each end of a line in the same way, however it was written.
             if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
-                changes[name] = written.typed_cell(typed[name]) if typed[name] else None
+                changes[name] = texts.typed_cell(typed[name]) if typed[name] else None
         if typed["tags"] != before["tags"]:
             others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
             changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
@@ -217,9 +217,9 @@ class _Given:
 
     def _item(self, key: str) -> dict[str, Any]:
         typed = self._cells(key)
-        item: dict[str, Any] = {"input": written.typed_cell(typed["input"]) if typed["input"] else None}
+        item: dict[str, Any] = {"input": texts.typed_cell(typed["input"]) if typed["input"] else None}
         if typed["groundTruth"]:
-            item["groundTruth"] = written.typed_cell(typed["groundTruth"])
+            item["groundTruth"] = texts.typed_cell(typed["groundTruth"])
         if typed["tags"]:
             item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
         if typed["externalId"]:

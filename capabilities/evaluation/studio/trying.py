@@ -22,10 +22,10 @@ from studio.error_pages import error_page
 from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
 from versioning.api.run_queue import RunsFull, waits_for_models
-from versioning.domain import written
+from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound, VersioningError
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 from versioning.domain.uuids import uuid_of
 from versioning.models.text_keys import ByName
 
@@ -54,9 +54,9 @@ class TryForm(forms.Form):
         given = self.cleaned_data
         truth = given["ground_truth"].replace("\r\n", "\n")
         return Attempt(
-            input=written.typed_cell(given["input"].replace("\r\n", "\n")),
+            input=texts.typed_cell(given["input"].replace("\r\n", "\n")),
             output=given["output"].replace("\r\n", "\n"),
-            ground_truth=written.typed_cell(truth) if truth else MISSING,
+            ground_truth=texts.typed_cell(truth) if truth else MISSING,
             metadata=given["metadata"],
         )
 
@@ -111,7 +111,7 @@ class TryScorerPage(ResourcePage):
     def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
         for row in rows:
-            yield str(row.item_id), clipped(written.shown(row.payload.get("input")), 80)
+            yield str(row.item_id), clipped(texts.shown(row.payload.get("input")), 80)
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")
@@ -123,8 +123,8 @@ class TryScorerPage(ResourcePage):
         payload = found.payload
         metadata = payload.get("metadata")
         return {
-            "input": written.shown(payload.get("input")),
-            "ground_truth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+            "input": texts.shown(payload.get("input")),
+            "ground_truth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
         }
 

@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
-from versioning.domain.graphemes import clipped
-from versioning.domain.texts import MAX_QUOTE
+from versioning.domain.texts import MAX_QUOTE, clipped
 
 MAX_PLACES: Final = 1_000
 """How many places of the same words are told apart."""

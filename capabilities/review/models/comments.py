@@ -10,8 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from capabilities.review.about import AboutResource, AboutResourceQuerySet
-from versioning.domain.graphemes import clipped
-from versioning.domain.texts import MAX_QUOTE
+from versioning.domain.texts import MAX_QUOTE, clipped
 from versioning.models import Workspace
 
 

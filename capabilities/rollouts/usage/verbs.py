@@ -19,13 +19,13 @@ from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
-from versioning.domain.prices import cost_dict, from_billionths
+from versioning.domain.provider_catalog import cost_dict, from_billionths
 from versioning.editor.event_log import EventLog
 from versioning.editor.live_periods import live_periods
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
-from versioning.runtime.prices import PricedModel, Prices
+from versioning.runtime.observing import PricedModel, Prices
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 

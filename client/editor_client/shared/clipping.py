@@ -1,6 +1,6 @@
 """Cut a text between the characters that people see, with nothing but the standard library. Pure.
 
-The server cuts by Unicode's rules (`versioning.domain.graphemes`), which need tables that Python does not
+The server cuts by Unicode's rules (`versioning.domain.texts`), which need tables that Python does not
 have. These rules may go back a few characters more; they never cut within a character.
 """
 

@@ -24,9 +24,9 @@ from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, re
 from versioning.models import Favorite, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.agents import is_visible
-from versioning.models.metadata import has_members, with_members
 from versioning.models.querysets import within
 from versioning.models.search import matching, occurs
+from versioning.models.tags import has_members, with_members
 from versioning.models.text_keys import Caseless, begins, contains
 
 V = TypeVar("V")

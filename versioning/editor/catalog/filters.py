@@ -16,9 +16,9 @@ from versioning.domain.selectors import Status
 from versioning.editor.catalog import criteria
 from versioning.editor.catalog.criteria import Criterion, Unstored, Viewer
 from versioning.models import Visibility
-from versioning.models.metadata import JSON_OBJECT, members
 from versioning.models.querysets import VersionedQuerySet
 from versioning.models.search import MAX_LENGTH
+from versioning.models.tags import JSON_OBJECT, members
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,20 +16,18 @@ from django.db.models.lookups import Exact
 from editor_client.shared.configurations import Searchable, searchable
 from editor_client.shared.text_keys import caseless
 
-from versioning.domain import excerpts
+from versioning.domain import text_search
 from versioning.domain.config import Config
-from versioning.domain.excerpts import Piece
-from versioning.domain.graphemes import clipped
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.text_search import TextQuery
+from versioning.domain.text_search import Piece, TextQuery
+from versioning.domain.texts import clipped
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.criteria import TEXT, Unstored, named
 from versioning.editor.catalog.entries import Entry, reads_drafts
 from versioning.models import VersionedResource
 from versioning.models.text_keys import contains
-from versioning.models.text_search.base import Lines, Place
-from versioning.models.text_search.index import text_index
+from versioning.models.text_search.index import Lines, Place, text_index
 
 _AHEAD: Final = datetime.datetime.max.replace(tzinfo=datetime.UTC)
 """Takes the place of the time for agents that only code defines, so that they come first as in lists."""
@@ -148,16 +146,19 @@ class Results(ABC):
         sought = (
             [texts.description, texts.text] if place is Place.DESCRIPTION else [texts.text, texts.description]
         )
-        cut_out = (excerpts.excerpt(text, self.query, inside=self.is_inside) for text in sought)
+        cut_out = (text_search.excerpt(text, self.query, inside=self.is_inside) for text in sought)
         shown = next(
-            (one for one in cut_out if one is not None), excerpts.beginning(texts.text or texts.description)
+            (one for one in cut_out if one is not None),
+            text_search.beginning(texts.text or texts.description),
         )
         return Hit(
             kind=self.kind,
             entry=entry,
             version=version,
-            name=excerpts.marked(clipped(entry.name, excerpts.LENGTH), self.query, inside=self.is_inside),
-            id=excerpts.marked(entry.id, self.query, inside=self.is_inside),
+            name=text_search.marked(
+                clipped(entry.name, text_search.LENGTH), self.query, inside=self.is_inside
+            ),
+            id=text_search.marked(entry.id, self.query, inside=self.is_inside),
             excerpt=shown,
         )
 

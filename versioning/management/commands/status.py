@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error, connection
 
 from versioning import __version__
-from versioning.models import WorkerHeartbeat, events, replica, sealed_keys, tables
+from versioning.models import WorkerHeartbeat, events, replica, sealed_keys, storage
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 from versioning.worker.jobs import backlogs, seconds_since
 
@@ -42,7 +42,7 @@ def _state() -> dict[str, Any]:
     state: dict[str, Any] = {
         "version": __version__,
         "database": connection.vendor,
-        "migrations": "pending" if tables.lack_migrations() else "current",
+        "migrations": "pending" if storage.lack_migrations() else "current",
     }
     if state["migrations"] == "pending":  # the tables may be missing
         return state

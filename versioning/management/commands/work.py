@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error
 
 from versioning.conf import get_framework
-from versioning.models import tables
+from versioning.models import storage
 from versioning.worker.running import Worker
 
 
@@ -39,7 +39,7 @@ class Command(BaseCommand):
                 raise CommandError("Something has failed; the log says what.")
             return
         if _lacks_migrations():
-            raise CommandError(tables.NOT_MIGRATED)
+            raise CommandError(storage.NOT_MIGRATED)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: worker.stop())
         if not worker.run():
@@ -49,6 +49,6 @@ class Command(BaseCommand):
 def _lacks_migrations() -> bool:
     """Return whether migrations are missing; waits for a database that is unavailable."""
     try:
-        return tables.lack_migrations()
+        return storage.lack_migrations()
     except Error:
         return False

@@ -18,9 +18,7 @@ from django.db.models.functions import Coalesce
 from editor_client.shared.configurations import searchable
 
 from versioning.models import events
-from versioning.models.text_search.base import Lines, NewDocument
-from versioning.models.text_search.documents import SearchProgress
-from versioning.models.text_search.index import text_index
+from versioning.models.text_search.index import Lines, NewDocument, SearchProgress, text_index
 from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource
 
 SECONDS: Final = 1.0

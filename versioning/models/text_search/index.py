@@ -1,18 +1,360 @@
-"""The index of the database in use."""
+"""The index of words: its tables, the interface of a database for searching words, and both databases."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import unicodedata
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Final, Self
 
-from django.db import connection
+from django.db import connection, migrations, models, transaction
+from django.db.models import F, Model, QuerySet
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Length
+from editor_client.shared.configurations import Searchable
 
-from versioning.models.text_search.base import TextIndex
-from versioning.models.text_search.postgresql import TextVectors
-from versioning.models.text_search.sqlite import Fts5
+from versioning.domain.text_search import Term, TextQuery, word_line
+from versioning.models.agents import Agent
+from versioning.models.prompts import PromptBlock
+from versioning.models.search import ByteLength
+from versioning.models.text_keys import Caseless
 
+_COLUMNS: Final = ("name", "id", "description", "text")
+"""The columns, those of `NARROW` first."""
+
+
+class Place(IntEnum):
+    """Where a resource matches; the first places come first among the results."""
+
+    EXACT = 0
+    """Its name or id equals the text, ignoring case, accents and punctuation."""
+    BEGINS = 1
+    """Its name or id begins with the text."""
+    NAME = 2
+    ID = 3
+    DESCRIPTION = 4
+    ANYWHERE = 5
+    """In the text, or distributed over several fields."""
+
+
+class TextIndex(ABC):
+    """The words of the documents, in one database.
+
+    `found` and `Lines.place_of` agree about what matches. All documents of a call are of one kind.
+    """
+
+    @abstractmethod
+    def add(self, documents: Sequence[NewDocument]) -> None:
+        """Store documents with their words."""
+
+    @abstractmethod
+    def remove(self, documents: Documents) -> None:
+        """Delete documents with their words."""
+
+    @abstractmethod
+    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+        """Return the ids of the documents that have all terms in a place, as a subquery.
+
+        The query must have terms.
+        """
+
+
+# Only our own names are inserted into the statements.
+
+
+class Fts5(TextIndex):
+    """The words in an FTS5 table."""
+
+    def add(self, documents: Sequence[NewDocument]) -> None:
+        """Store documents with their words."""
+        if not documents:
+            return
+        model = type(documents[0][0])
+        statement = (
+            f"INSERT OR REPLACE INTO {_words_of(model)} (rowid, {', '.join(_COLUMNS)})"  # noqa: S608
+            f" VALUES (%s, %s, %s, %s, %s)"
+        )
+        with transaction.atomic(), connection.cursor() as cursor:
+            model._default_manager.bulk_create(document for document, _ in documents)
+            cursor.executemany(statement, [(document.pk, *lines) for document, lines in documents])
+
+    def remove(self, documents: Documents) -> None:
+        """Delete documents with their words."""
+        statement = f"DELETE FROM {_words_of(documents.model)} WHERE rowid = %s"  # noqa: S608
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.executemany(statement, [[pk] for pk in documents.values_list("pk", flat=True)])
+            documents.delete()
+
+    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+        """Return the ids of the documents that have all terms, as a subquery."""
+        wanted = " AND ".join(map(_phrase, query.terms))
+        table = _words_of(model)
+        statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted]  # noqa: S608
+        if place in NARROW:
+            values = [f"{{{_COLUMNS[NARROW.index(place)]}}} : ({wanted})"]
+        elif place in LEADING:
+            goes_on = " *" if query.beginning != query.line else ""
+            values = [f'{{name id}} : ^ "{query.line.strip()}"{goes_on}']
+        if place is Place.EXACT:
+            statement, values = f"{statement} AND (name = %s OR id = %s)", [*values, query.line, query.line]
+        return RawSQL(statement, values)  # noqa: S611
+
+
+def _words_of(model: type[Model]) -> str:
+    return f"{model._meta.db_table}_words"
+
+
+def _phrase(term: Term) -> str:
+    """Return a term in FTS5 syntax; words consist only of letters and digits, so they cannot end a string."""
+    return f'"{" ".join(term.words)}"{" *" if term.begins else ""}'
+
+
+_VECTORS: Final = ("in_name", "in_id", "in_description", "words")
+"""The columns, those of `NARROW` first."""
+_LINES: Final = tuple(f"split_part(line, E'\\n', {number})" for number in (1, 2, 3))
+"""The words of each of these fields in their order, but for the last column."""
+MAX_BYTES: Final = 1_000_000
+"""The maximum size of a vector's words in bytes; PostgreSQL allows 1 048 575, including overhead."""
+
+
+# Only our own names are inserted into the statements.
+
+
+class TextVectors(TextIndex):
+    """The words as `tsvector` columns."""
+
+    def add(self, documents: Sequence[NewDocument]) -> None:
+        """Store documents with their words."""
+        if not documents:
+            return
+        table = type(documents[0][0])._meta.db_table
+        statement = (
+            f"INSERT INTO {table} (version_id, resource_id, {', '.join(_VECTORS)}, line) VALUES"  # noqa: S608
+            f" (%s, %s, {', '.join(['array_to_tsvector(%s)'] * len(_VECTORS))}, %s)"
+        )
+        rows = [(document.version_id, document.resource_id, *_words(lines)) for document, lines in documents]
+        with connection.cursor() as cursor:
+            cursor.executemany(statement, rows)
+
+    def remove(self, documents: Documents) -> None:
+        """Delete documents with their words."""
+        documents.delete()
+
+    def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
+        """Return the ids of the documents that have all terms, as a subquery."""
+        lexemes = " & ".join(map(_lexemes, query.terms))
+        if place in LEADING:
+            condition, values = _leading(query, lexemes, is_exact=place is Place.EXACT)
+        else:
+            phrases = [term.in_line for term in query.terms if len(term.words) > 1]
+            column = NARROW.index(place) if place in NARROW else len(NARROW)
+            line = _LINES[column] if place in NARROW else "line"
+            conditions = [f"{_VECTORS[column]} @@ %s::tsquery", *[f"strpos({line}, %s) > 0"] * len(phrases)]
+            condition, values = " AND ".join(conditions), [lexemes, *phrases]
+        # OFFSET 0 makes PostgreSQL read the index once instead of the vector of each joined document.
+        statement = f"SELECT id FROM {model._meta.db_table} WHERE {condition} OFFSET 0"  # noqa: S608
+        return RawSQL(statement, values)  # noqa: S611
+
+
+def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, list[str]]:
+    """Return the condition that the name or the id equals the text or begins with it, and its values."""
+    told = "{line} = %s" if is_exact else "starts_with({line}, %s)"
+    condition = " OR ".join(
+        f"({_VECTORS[column]} @@ %s::tsquery AND {told.format(line=_LINES[column])})" for column in (0, 1)
+    )
+    return f"({condition})", [lexemes, query.line if is_exact else query.beginning] * 2
+
+
+def _words(lines: Lines) -> list[Any]:
+    everything = "\n".join(lines)  # a phrase does not continue in the next field
+    narrow = (lines.name, lines.id, lines.description)
+    return [*(_bounded(line.split()) for line in (*narrow, everything)), everything]
+
+
+def _bounded(words: list[str]) -> list[str]:
+    """Return the distinct words, without those that exceed the size of a vector."""
+    kept, size = [], 0
+    for word in dict.fromkeys(words):
+        size += len(word.encode()) + 1
+        if size > MAX_BYTES:
+            break
+        kept.append(word)
+    return kept
+
+
+def _lexemes(term: Term) -> str:
+    """Return the words of a term in `tsquery` syntax; they consist only of letters and digits."""
+    *before, last = term.words
+    return " & ".join([*(f"'{word}'" for word in before), f"'{last}'{':*' if term.begins else ''}"])
+
+
+class SearchDocument(models.Model):
+    """A version that can be found by its words.
+
+    On PostgreSQL the table has further columns with the words, on SQLite there is an additional FTS5 table:
+    migration 0014 creates them. Deleted resources may leave documents behind for a while.
+
+    There is no index on `resource`: SQLite would begin with the resources that may be read, and look through
+    all documents found for each of them.
+    """
+
+    version_id = models.UUIDField(unique=True)
+
+    resource: Any
+    resource_id: str
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.resource_id} {self.version_id}"
+
+
+class AgentDocument(SearchDocument):
+    """A version of an agent."""
+
+    resource = models.ForeignKey(
+        Agent, on_delete=models.DO_NOTHING, related_name="documents", db_constraint=False, db_index=False
+    )
+
+
+class PromptBlockDocument(SearchDocument):
+    """A version of a prompt block."""
+
+    resource = models.ForeignKey(
+        PromptBlock,
+        on_delete=models.DO_NOTHING,
+        related_name="documents",
+        db_constraint=False,
+        db_index=False,
+    )
+
+
+class SearchProgress(models.Model):
+    """How far the index has followed the log: a single row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    position = models.BigIntegerField(default=0)
+    """Every change up to this position of the log is indexed."""
+    is_whole = models.BooleanField(default=False)
+    """Whether the index is complete. If not, any resource may be missing."""
+
+    def __str__(self) -> str:
+        return str(self.position)
+
+
+_NAMES: Final = ("in_name", "in_id", "in_description", "words")
+_ON_POSTGRESQL: Final = (
+    f"ALTER TABLE {{table}} {', '.join(f'ADD COLUMN {name} tsvector NOT NULL' for name in _NAMES)}",
+    "ALTER TABLE {table} ADD COLUMN line text NOT NULL",
+    # With statistics of the words, PostgreSQL would read all vectors when a common word is searched.
+    f"ALTER TABLE {{table}} {', '.join(f'ALTER COLUMN {name} SET STATISTICS 0' for name in _NAMES)}",
+    f"CREATE INDEX {{table}}_words ON {{table}} USING gin ({', '.join(_NAMES)})",
+)
+_FTS5: Final = "fts5(name, id, description, text, tokenize='ascii', columnsize=0)"
+_ON_SQLITE: Final = (f"CREATE VIRTUAL TABLE {{table}}_words USING {_FTS5}",)
+
+
+class WordsOf(migrations.RunPython):
+    """The operation that adds word storage to a document table, as 0014 did."""
+
+    def __init__(self, table: str) -> None:
+        self.table = table
+        super().__init__(self._make, self._drop)
+
+    def _make(self, _apps: Any, editor: Any) -> None:
+        on_postgresql = editor.connection.vendor == "postgresql"
+        for statement in _ON_POSTGRESQL if on_postgresql else _ON_SQLITE:
+            editor.execute(statement.format(table=self.table))
+
+    def _drop(self, _apps: Any, editor: Any) -> None:
+        if editor.connection.vendor != "postgresql":  # where they are columns of the table
+            editor.execute(f"DROP TABLE {self.table}_words")
+
+
+def words_of(table: str) -> WordsOf:
+    """Return the migration operation that adds word storage to a document table."""
+    return WordsOf(table)
+
+
+Documents = QuerySet[Any]
+LEADING: Final = (Place.EXACT, Place.BEGINS)
+"""The places where the text is the whole name or id, or its beginning."""
+NARROW: Final = (Place.NAME, Place.ID, Place.DESCRIPTION)
+"""The places that are one field, anywhere in it."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The words of a version, field by field in the order of `NARROW`."""
+
+    name: str
+    id: str
+    description: str
+    text: str
+
+    @classmethod
+    def of(cls, texts: Searchable) -> Self:
+        """Return the words of the texts of a version."""
+        return cls(*map(word_line, (texts.name, texts.id, texts.description, texts.text)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.name, self.id, self.description, self.text))
+
+    def place_of(self, query: TextQuery) -> Place | None:
+        """Return the first place that matches the query; None if there is none."""
+        if not query.is_in(self):
+            return None
+        if query.line in {self.name, self.id}:
+            return Place.EXACT
+        if any(line.startswith(query.beginning) for line in (self.name, self.id)):
+            return Place.BEGINS
+        lines = zip(NARROW, self, strict=False)
+        return next((place for place, line in lines if query.is_in([line])), Place.ANYWHERE)
+
+
+NewDocument = tuple[SearchDocument, Lines]
+"""A document that is not stored yet, with its words."""
 _BY_VENDOR: Final[dict[str, TextIndex]] = {"sqlite": Fts5(), "postgresql": TextVectors()}
 
 
 def text_index(database: Any = connection) -> TextIndex:
     """Return the index of a database; raises `KeyError` for a database that the editor does not support."""
     return _BY_VENDOR[database.vendor]
+
+
+_AT_ONCE: Final = 500
+
+
+def fold_stored(version_model: Any, document_model: Any, connection: Any) -> None:
+    """Fold the texts that differ from their keys, and let workers index these versions again.
+
+    The models are those of a migration's state. One statement reads all texts; few of them are written.
+    """
+    rows = version_model._default_manager.order_by().exclude(search_text=Caseless("search_text"))
+    ids = list(rows.values_list("pk", flat=True))
+    table = connection.ops.quote_name(version_model._meta.db_table)
+    update = f"UPDATE {table} SET search_text = editor_caseless(search_text) WHERE id = %s"  # noqa: S608
+    key = version_model._meta.pk
+    for start in range(0, len(ids), _AT_ONCE):
+        some = ids[start : start + _AT_ONCE]
+        with connection.cursor() as cursor:
+            cursor.executemany(update, [[key.get_db_prep_save(pk, connection)] for pk in some])
+        text_index(connection).remove(document_model._default_manager.filter(version_id__in=some))
+    if ids:
+        progress = document_model._meta.apps.get_model("versioning", "SearchProgress")
+        progress._default_manager.update(is_whole=False)
+
+
+def compose_tags(tag_model: Any) -> None:
+    """Compose the names of tags that are decomposed; a tag that is there in both forms stays once."""
+    rows = tag_model._default_manager.annotate(size=Length("name"), bytes=ByteLength("name"))
+    names = rows.filter(bytes__gt=F("size")).values_list("name", flat=True).distinct().order_by()
+    for name in [one for one in names if not unicodedata.is_normalized("NFC", one)]:
+        composed = unicodedata.normalize("NFC", name)
+        decomposed = tag_model._default_manager.filter(name=name)
+        there = tag_model._default_manager.filter(name=composed).values_list("resource_id", flat=True)
+        decomposed.filter(resource_id__in=list(there)).delete()
+        decomposed.update(name=composed)

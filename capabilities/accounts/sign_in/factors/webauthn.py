@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from capabilities.accounts.models import Kind, SecondFactor
-from versioning.domain.graphemes import clipped
+from versioning.domain.texts import clipped
 
 if TYPE_CHECKING:
     from fido2.server import Fido2Server

@@ -2,7 +2,7 @@
 
 A column is `input`, `groundTruth`, `externalId`, `metadata.<key>` or `requestContext.<key>`; every other
 column is a member of the input. An export has a column `id`, too, and one such as `__toolMocks` for what
-these columns cannot say. Cells are as people write them (`versioning.domain.written`). One that a spreadsheet
+these columns cannot say. Cells are as people write them (`versioning.domain.texts`). One that a spreadsheet
 would run, or that begins with an apostrophe, has an apostrophe before it.
 
 Encodings and separators are found by `editor_client.shared.tables`, as for all tables.
@@ -24,7 +24,7 @@ from capabilities.evaluation.datasets.formats.rows import MEMBERS, Format, Ident
 from capabilities.evaluation.scoring.numbers import whole_number
 from versioning.domain.csv_files import ESCAPED, escaped, lines
 from versioning.domain.errors import Invalid, Issue, Message
-from versioning.domain.written import shown, typed_cell
+from versioning.domain.texts import shown, typed_cell
 
 MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""

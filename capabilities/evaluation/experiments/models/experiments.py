@@ -14,7 +14,7 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from capabilities.evaluation.datasets.models import Dataset
-from versioning.domain import prices
+from versioning.domain import provider_catalog
 from versioning.domain.access import Caller, Right
 from versioning.models import Workspace, events
 from versioning.models.querysets import all_covered_by, covered_by, within
@@ -197,12 +197,12 @@ class Experiment(models.Model):
     def dollars(self) -> Decimal | None:
         """What it cost so far; None where a price is unknown."""
         is_known = not self.unpriced_count and self.prices_of is not None
-        return prices.from_billionths(self.cost) if is_known else None
+        return provider_catalog.from_billionths(self.cost) if is_known else None
 
     @property
     def cost_dict(self) -> dict[str, Any] | None:
         """The same as JSON."""
-        return prices.cost_dict(self.dollars, self.prices_of)
+        return provider_catalog.cost_dict(self.dollars, self.prices_of)
 
     @cached_property
     def settings(self) -> dict[str, Any]:
