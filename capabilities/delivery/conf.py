@@ -21,7 +21,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_WEBHOOK_ALLOW",
         (),
-        "internal receivers that [webhooks](webhooks.md#which-receivers-are-allowed) may be sent to",
+        "internal receivers that [webhooks](../guides/webhooks.md#which-receivers-are-allowed) may be "
+        "sent to",
         "none",
         kind=list,
         check=_check_receivers,
@@ -30,8 +31,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_WEBHOOK_DENY",
         (),
-        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, also where "
-        "`EDITOR_WEBHOOK_ALLOW` opens them",
+        "receivers that [webhooks](../guides/webhooks.md#which-receivers-are-allowed) are never sent to, "
+        "also where `EDITOR_WEBHOOK_ALLOW` opens them",
         "none",
         kind=list,
         check=_check_receivers,

@@ -22,7 +22,7 @@ def test_the_unit_starts_a_process_as_the_page_does() -> None:
 
 def test_the_environment_file_sets_only_documented_settings() -> None:
     named = re.findall(r"^(\w+)=", (EXAMPLE / "editor.env").read_text(), re.MULTILINE)
-    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
+    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/settings.md").read_text(), re.MULTILINE)
     assert {"SECRET_KEY", "DATABASE_URL", "EDITOR_HTTPS"} <= set(named) <= set(explained)
 
 

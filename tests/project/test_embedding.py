@@ -1,4 +1,4 @@
-"""A Django team adds the editor to a project of theirs, as docs/embedding.md says, from the wheels.
+"""A Django team adds the editor to a project of theirs, as docs/guides/embedding.md says, from the wheels.
 
 Their project has its own account model, with e-mail addresses, and its own API, whose REST_FRAMEWORK settings
 would change everything about ours if ours used them.

@@ -1,4 +1,4 @@
-"""The code in docs/embedding.md is pasted into a project that `startproject` has just made."""
+"""The code in docs/guides/embedding.md is pasted into a project that `startproject` has just made."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ ELSEWHERE = {"administration.md", "deployment.md"}
 """What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
 FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
 SETTINGS: dict[str, dict[str, str]] = {
-    "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
-    "docs/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
+    "docs/guides/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
+    "docs/guides/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
     "examples/evaluated_prompts/README.md": {"EDITOR_WORKER": "on"},
     "examples/pull_requests/README.md": {

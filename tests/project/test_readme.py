@@ -12,14 +12,14 @@ from tests.support.service import ROOT
 
 README = ROOT / "README.md"
 CAPABILITIES = {
-    "accounts": "docs/administration.md",
-    "delivery": "docs/webhooks.md",
-    "evaluation": "docs/is-it-better.md",
-    "rollouts": "docs/try-on-a-share.md",
-    "mail": "docs/mail.md",
-    "releases": "docs/publishing-together.md",
-    "review": "docs/publishing-as-a-team.md",
-    "schedules": "docs/publishing-together.md#in-time",
+    "accounts": "docs/guides/administration.md",
+    "delivery": "docs/guides/webhooks.md",
+    "evaluation": "docs/guides/is-it-better.md",
+    "rollouts": "docs/guides/try-on-a-share.md",
+    "mail": "docs/guides/mail.md",
+    "releases": "docs/guides/publishing-together.md",
+    "review": "docs/guides/publishing-as-a-team.md",
+    "schedules": "docs/guides/publishing-together.md#in-time",
 }
 """The page of each application that can be left out."""
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]

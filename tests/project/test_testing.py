@@ -1,4 +1,4 @@
-"""A Django team tests its project as docs/test-a-project.md says, with what the wheels have."""
+"""A Django team tests its project as docs/guides/test-a-project.md says, with what the wheels have."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.pages import blocks, commands
 from tests.support.projects import PAGE, fresh_project
 from tests.support.service import ROOT
 
-TESTING = ROOT / "docs/test-a-project.md"
+TESTING = ROOT / "docs/guides/test-a-project.md"
 
 
 def test_the_tests_of_the_page_pass_in_a_fresh_project(tmp_path: Path) -> None:

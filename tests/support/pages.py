@@ -23,8 +23,11 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
-ADMINISTRATION = ROOT / "docs/administration.md"
-DEPLOYMENT = ROOT / "docs/deployment.md"
+SHELVES = ("tutorials", "guides", "reference", "explanation")
+STUBS = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "README.md"]
+"""The addresses that pages had before the shelves; each says where its subject is now."""
+ADMINISTRATION = ROOT / "docs/guides/administration.md"
+DEPLOYMENT = ROOT / "docs/guides/deployment.md"
 RUN = ("sh", "python", "js")
 """The languages that are run; the others are data, or show what something looks like."""
 _NOTE = r"<!-- (not run|shows): (.+?) -->\n"
