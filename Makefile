@@ -100,7 +100,7 @@ audit: .venv/.dev $(UV) ## Look for known vulnerabilities of what is installed, 
 	@$(UV) tool run --quiet --from 'pip-audit~=2.10' pip-audit --disable-pip --no-deps --progress-spinner off \
 		--format json -r requirements-dev.txt | $(PY) -m tests.support.audit
 
-bench: .venv/.dev ## Measure the real server, for the figures of docs/explanation/performance.md (needs wrk, PostgreSQL)
+bench: .venv/.dev ## Measure the real server, for the figures of docs/reference/benchmarks.md (needs wrk, PostgreSQL)
 	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
 	$(PY) -m benchmarks $(SECONDS)
 

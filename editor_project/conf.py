@@ -58,7 +58,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_METRICS_BIND",
         "",
-        "the address at which a process serves its [metrics](../guides/operating.md#metrics)",
+        "the address at which a process serves its [metrics](metrics.md)",
         "off",
         check=_check_address,
     ),
@@ -66,7 +66,7 @@ SETTINGS: Final = (
         "EDITOR_TRANSACTION_POOLING",
         default=False,
         meaning="`on` behind a pooler in transaction mode, such as "
-        "[pgbouncer](../guides/deployment.md#pgbouncer)",
+        "[pgbouncer](../guides/use-postgresql.md#use-pgbouncer)",
         shown="off",
     ),
 )

@@ -194,7 +194,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_CLIENT_ADDRESS_HEADER",
         "",
-        "the header in which a [proxy](../guides/deployment.md) writes",
+        "the header in which a [proxy](../guides/deploy.md) writes",
         "none",
         check=written_as(r"[A-Za-z0-9-]+", "the name of a header, such as X-Real-IP"),
     ),
@@ -221,7 +221,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_HTTPS",
         default=False,
-        meaning="`on` behind a [proxy](../guides/deployment.md) that people reach by https",
+        meaning="`on` behind a [proxy](../guides/deploy.md) that people reach by https",
         shown="off",
     ),
     Setting(
@@ -264,13 +264,13 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_REPLICA_LAG",
         5.0,
-        "how many seconds a [replica](../explanation/scaling.md#a-replica-for-reads) may be behind",
+        "how many seconds a [replica](../guides/add-a-replica.md) may be behind",
         check=at_most(DAY),
     ),
     Setting(
         "EDITOR_RUN_THREADS",
         40,
-        "how many [runs](../guides/operating.md#runs) a process has in progress at once",
+        "how many [runs](runs.md#limits) a process has in progress at once",
         check=positive,
     ),
     Setting(
@@ -288,7 +288,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_STREAMS",
         None,  # 200, or 4 where each takes a thread
-        "how many [event streams](api.md#events-as-they-happen) a process keeps open",
+        "how many [event streams](events.md#stream) a process keeps open",
         "`200`",
         kind=int,
     ),

@@ -24,7 +24,7 @@ from versioning.models.sign_in_attempts import TooManyAttempts, subject
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-logger = logging.getLogger("studio.signing_in")  # docs/guides/administration.md documents this name
+logger = logging.getLogger("studio.signing_in")  # docs/reference/logs.md documents this name
 
 _MINUTE: Final = 60
 

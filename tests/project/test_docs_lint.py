@@ -12,10 +12,10 @@ from tests.support.service import ROOT
 
 UNDOCUMENTED = {
     ("docs/reference/settings.md", "| `SECRET_KEY` |"): "the setting SECRET_KEY",
-    ("README.md", "| `serve ["): "the command serve",
+    ("docs/reference/commands.md", "| `serve ["): "the command serve",
     ("docs/reference/api.md", "| `GET /agents` |"): "the route GET /agents",
-    ("docs/reference/api.md", "\n| `text-delta` |"): "the event text-delta",
-    ("docs/reference/api.md", "`throttled`"): "the code throttled",
+    ("docs/reference/runs.md", "\n| `text-delta` |"): "the event text-delta",
+    ("docs/reference/errors.md", "`throttled`"): "the code throttled",
 }
 """What is gone from a page, and what there is then nothing about."""
 

@@ -35,7 +35,7 @@ NOT_SAID_BY_THE_API = {"error", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
 BEFORE = {
-    "embedding": """
+    "embed-in-django": """
 from pathlib import Path
 from django.urls import URLPattern, URLResolver
 BASE_DIR = Path()
@@ -126,7 +126,8 @@ def too_little_to_document() -> Iterator[str]:
 
 def unexplained() -> Iterator[str]:
     """Report settings, commands, targets, routes, events and codes without a row in their table."""
-    readme, guide = text("README.md"), text("docs/reference/api.md")
+    commands_page, guide = text("docs/reference/commands.md"), text("docs/reference/api.md")
+    readme, errors, runs = text("README.md"), text("docs/reference/errors.md"), text("docs/reference/runs.md")
     readable = readme + text("CONTRIBUTING.md")
     lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
     routes = {re.sub(r":\w+", "{}", line) for line in lines}
@@ -134,7 +135,12 @@ def unexplained() -> Iterator[str]:
     for page, sort, found, is_explained in (
         ("docs/reference/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in told),
         ("docs/reference/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
-        ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
+        (
+            "docs/reference/commands.md",
+            "command",
+            commands(),
+            lambda one: matches(rf"^\| `{one}\b.*` \|", commands_page),
+        ),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
         (
             "docs/reference/api.md",
@@ -142,8 +148,8 @@ def unexplained() -> Iterator[str]:
             ROUTES,
             lambda one: {one, STORED.sub("/stored/agents", one)} & routes,
         ),
-        ("docs/reference/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
-        ("docs/reference/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
+        ("docs/reference/runs.md", "event", events(), lambda one: f"\n| `{one}` |" in runs),
+        ("docs/reference/errors.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", errors)),
     ):
         yield from (f"{page}: nothing about the {sort} {one}" for one in found if not is_explained(one))
 

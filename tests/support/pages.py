@@ -26,8 +26,7 @@ PAGES = [
 SHELVES = ("tutorials", "guides", "reference", "explanation")
 STUBS = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "README.md"]
 """The addresses that pages had before the shelves; each says where its subject is now."""
-ADMINISTRATION = ROOT / "docs/guides/administration.md"
-DEPLOYMENT = ROOT / "docs/guides/deployment.md"
+GUIDES = ROOT / "docs/guides"
 RUN = ("sh", "python", "js")
 """The languages that are run; the others are data, or show what something looks like."""
 _NOTE = r"<!-- (not run|shows): (.+?) -->\n"
