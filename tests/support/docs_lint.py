@@ -75,7 +75,7 @@ def settings() -> set[str]:
 
 def declared_settings() -> list[Setting]:
     """Return the settings of the editor as the `conf` of each package declares them."""
-    folders = [path.parent for path in (*ROOT.glob("*/conf.py"), *ROOT.glob("capabilities/*/conf.py"))]
+    folders = [path.parent for path in (*ROOT.glob("*/conf.py"), *ROOT.glob("capabilities/**/conf.py"))]
     modules = [".".join(folder.relative_to(ROOT).parts) for folder in folders]
     return [setting for module in modules for setting in import_module(f"{module}.conf").SETTINGS]
 
