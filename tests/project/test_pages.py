@@ -17,11 +17,8 @@ ELSEWHERE = {
     "back-up.md",
     "deploy.md",
     "issue-api-keys.md",
-    "keep-the-database-small.md",
     "move.md",
     "restart-without-downtime.md",
-    "rotate-keys.md",
-    "upgrade.md",
 }
 """What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
 FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
