@@ -75,7 +75,7 @@ test-image: .venv/.dev ## Build the image, and run the manifests' processes from
 screenshots: .venv/.dev ## Draw the main pages of the studio anew, into docs/screenshots
 	env -u DATABASE_URL $(PY) -m pytest -q tests/browser/screenshots.py
 
-api-reference: .venv/.dev ## Write docs/api-reference.md anew, from the service itself
+api-reference: .venv/.dev ## Write docs/reference/api-reference.md anew, from the service itself
 	env -u DATABASE_URL PYTEST_RECORD_EXAMPLES=1 $(PY) -m pytest -q tests/api/test_openapi_examples.py
 	$(PY) -m tests.support.api_reference
 
@@ -100,7 +100,7 @@ audit: .venv/.dev $(UV) ## Look for known vulnerabilities of what is installed, 
 	@$(UV) tool run --quiet --from 'pip-audit~=2.10' pip-audit --disable-pip --no-deps --progress-spinner off \
 		--format json -r requirements-dev.txt | $(PY) -m tests.support.audit
 
-bench: .venv/.dev ## Measure the real server, for the figures of docs/performance.md (needs wrk, PostgreSQL)
+bench: .venv/.dev ## Measure the real server, for the figures of docs/reference/benchmarks.md (needs wrk, PostgreSQL)
 	@command -v wrk >/dev/null || { echo 'wrk is missing; on Debian: apt-get install wrk'; exit 1; }
 	$(PY) -m benchmarks $(SECONDS)
 

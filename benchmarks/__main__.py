@@ -1,4 +1,4 @@
-"""Measure, print the figures, and write them into docs/performance.md.
+"""Measure, print the figures, and write them into docs/reference/benchmarks.md.
 
     python -m benchmarks [SECONDS]      # of each load, 5 when absent
 
@@ -22,7 +22,7 @@ from benchmarks.streams import streams
 from tests.support.postgres import throwaway_postgres
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs/performance.md"
+PAGE = ROOT / "docs/reference/benchmarks.md"
 
 
 @contextmanager

@@ -58,14 +58,15 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_METRICS_BIND",
         "",
-        "the address at which a process serves its [metrics](operating.md#metrics)",
+        "the address at which a process serves its [metrics](metrics.md)",
         "off",
         check=_check_address,
     ),
     Setting(
         "EDITOR_TRANSACTION_POOLING",
         default=False,
-        meaning="`on` behind a pooler in transaction mode, such as [pgbouncer](deployment.md#pgbouncer)",
+        meaning="`on` behind a pooler in transaction mode, such as "
+        "[pgbouncer](../guides/use-postgresql.md#use-pgbouncer)",
         shown="off",
     ),
 )

@@ -93,7 +93,7 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
             hint=" ".join(
                 f"Do you mean {close_match}?" for close_match in get_close_matches(name, known, n=1)
             )
-            or "docs/settings.md has all of them.",
+            or "docs/reference/settings.md has all of them.",
             id="editor_project.E001",
         )
         for name, value in sorted(environment.items())

@@ -1,4 +1,4 @@
-"""Settings, all read from the environment; docs/settings.md explains each."""
+"""Settings, all read from the environment; docs/reference/settings.md explains each."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if not SECRET_KEY:
 SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["localhost", "127.0.0.1", "[::1]"])
 
-# The editor's own settings, explained in docs/settings.md. The settings of other applications are read when
-# these are loaded.
+# The editor's own settings, explained in docs/reference/settings.md. The settings of other applications are
+# read when these are loaded.
 _read = {setting.name: env.setting(setting) for setting in (*SETTINGS, *conf.SETTINGS)}
 EDITOR_READ_SETTING = env.setting
 globals().update(_read)

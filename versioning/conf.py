@@ -157,7 +157,7 @@ class Setting(NamedTuple):
     name: str
     default: Any
     meaning: str
-    """The beginning of its line in docs/settings.md; the page may explain more."""
+    """The beginning of its line in docs/reference/settings.md; the page may explain more."""
     shown: str = ""
     """The default in words for the page; empty: the default itself."""
     kind: type | None = None
@@ -170,7 +170,7 @@ class Setting(NamedTuple):
 
     @property
     def line(self) -> str:
-        """The beginning of its line in docs/settings.md."""
+        """The beginning of its line in docs/reference/settings.md."""
         shown = self.shown or f"`{str(self.default).removesuffix('.0')}`"
         return f"| `{self.name}` | {shown} | {self.meaning}"
 
@@ -193,7 +193,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_CLIENT_ADDRESS_HEADER",
         "",
-        "the header in which a [proxy](deployment.md) writes",
+        "the header in which a [proxy](../guides/deploy.md) writes",
         "none",
         check=written_as(r"[A-Za-z0-9-]+", "the name of a header, such as X-Real-IP"),
     ),
@@ -220,7 +220,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_HTTPS",
         default=False,
-        meaning="`on` behind a [proxy](deployment.md) that people reach by https",
+        meaning="`on` behind a [proxy](../guides/deploy.md) that people reach by https",
         shown="off",
     ),
     Setting(
@@ -255,7 +255,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_PROVIDERS",
         "",
-        "further [model providers](connect-a-model.md) by name, as JSON",
+        "further [model providers](../guides/connect-a-model.md) by name, as JSON",
         "none",
         check=_providers,
         is_json=True,
@@ -263,13 +263,13 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_REPLICA_LAG",
         5.0,
-        "how many seconds a [replica](scaling.md#a-replica-for-reads) may be behind",
+        "how many seconds a [replica](../guides/add-a-replica.md) may be behind",
         check=at_most(DAY),
     ),
     Setting(
         "EDITOR_RUN_THREADS",
         40,
-        "how many [runs](operating.md#runs) a process has in progress at once",
+        "how many [runs](runs.md#limits) a process has in progress at once",
         check=positive,
     ),
     Setting(
@@ -287,7 +287,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_STREAMS",
         None,  # 200, or 4 where each takes a thread
-        "how many [event streams](api.md#events-as-they-happen) a process keeps open",
+        "how many [event streams](events.md#stream) a process keeps open",
         "`200`",
         kind=int,
     ),

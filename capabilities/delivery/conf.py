@@ -21,7 +21,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_WEBHOOK_ALLOW",
         (),
-        "internal receivers that [webhooks](webhooks.md#which-receivers-are-allowed) may be sent to",
+        "internal receivers that [webhooks](webhooks.md#allowed-receivers) may be sent to",
         "none",
         kind=list,
         check=_check_receivers,
@@ -30,8 +30,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_WEBHOOK_DENY",
         (),
-        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, also where "
-        "`EDITOR_WEBHOOK_ALLOW` opens them",
+        "receivers that [webhooks](webhooks.md#allowed-receivers) are never sent to, "
+        "also where `EDITOR_WEBHOOK_ALLOW` opens them",
         "none",
         kind=list,
         check=_check_receivers,

@@ -128,7 +128,7 @@ SETTINGS: Final = (
     Setting(
         "EMAIL_URL",
         "",
-        "the server that takes [mail](mail.md)",
+        "the server that takes [mail](../guides/send-mail.md)",
         "off",
         check=_check_url,
         error_id="mail.E001",

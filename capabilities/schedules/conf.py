@@ -10,7 +10,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_SCHEDULE_GRACE",
         86400,
-        "how many seconds late a [schedule](api.md#schedules) still runs",
+        "how many seconds late a [schedule](releases-and-schedules.md#schedules) still runs",
         check=at_most(DAYS * DAY),
     ),
 )

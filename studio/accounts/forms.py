@@ -146,7 +146,7 @@ class NewPasswordForm(ErrorsAtPassword, SetPasswordForm):  # type: ignore[type-a
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
 
-logger = logging.getLogger("studio.signing_in")  # docs/administration.md documents this name
+logger = logging.getLogger("studio.signing_in")  # docs/reference/logs.md documents this name
 
 _MINUTE: Final = 60
 

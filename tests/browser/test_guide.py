@@ -14,7 +14,7 @@ from tests.browser.prompts import editor
 from tests.support.pages import section
 from tests.support.service import ROOT, Service, running_service
 
-STEPS = section(ROOT / "docs/studio.md", "A first change")
+STEPS = section(ROOT / "docs/guides/change-a-prompt.md", "A first change")
 NAMED = {
     "Agents",
     "Front desk",

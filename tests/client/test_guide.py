@@ -24,7 +24,7 @@ from editor_client.reads.agents import Agent
 
 from tests.support.service import ROOT
 
-GUIDE = (ROOT / "docs/client.md").read_text()
+GUIDE = (ROOT / "docs/reference/client.md").read_text()
 
 
 KINDS = [

@@ -1,4 +1,4 @@
-"""A new capability is an app, as docs/extending.md shows; the app of that page runs in a real service.
+"""A new capability is an app, as docs/guides/build-an-extension.md shows; that app runs in a real service.
 
 Without its line in the settings the service works as before, and shows the app's entries in the log.
 """
@@ -20,7 +20,7 @@ from tests.support.served import ask, reference
 from tests.support.service import ROOT, Service, running_service
 from versioning.domain.events import Audience, EventSubject, EventType, declare, types
 
-PAGE = ROOT / "docs/extending.md"
+PAGE = ROOT / "docs/guides/build-an-extension.md"
 SETTINGS = """
 from editor_project.settings import *
 INSTALLED_APPS += ["pilots"]

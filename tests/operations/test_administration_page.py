@@ -1,4 +1,4 @@
-"""The page about administration, followed as it stands there."""
+"""The guides about people, keys and old versions, followed as they stand there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from tests.support.api import AGENTS
 from tests.support.browsing import is_signed_in, sign_in, visiting
 from tests.support.installation import Installation, installation
-from tests.support.pages import ADMINISTRATION, commands, section
+from tests.support.pages import GUIDES, commands, section
 from tests.support.remote import connected
+from tests.support.service import ROOT
 from versioning.domain.events import types
 
 LATER = {"rollout"}
@@ -34,7 +35,7 @@ def administered_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[I
 
 
 def test_the_first_superuser_signs_in(administered_service: Installation) -> None:
-    [command] = commands(ADMINISTRATION, "Workspaces and roles")
+    [command] = commands(GUIDES / "add-people.md", "Create the first superuser")
     administered_service.run(command, USERNAME="ada", PASSWORD=PASSWORD)
     with visiting(administered_service.service.url) as ada:
         assert sign_in(ada, "ada", PASSWORD)
@@ -47,7 +48,7 @@ def test_deactivating_a_person_ends_sessions_and_keys_immediately(administered_s
     with visiting(service.url) as lena, connected(service, key) as api:
         assert sign_in(lena, "lena", PASSWORD)
         AGENTS.make(api, "by-lena", workspaceId="default")
-        administered_service.run(commands(ADMINISTRATION, "People")[0], USERNAME="lena")
+        administered_service.run(commands(GUIDES / "add-people.md", "Remove a person")[0], USERNAME="lena")
         assert not is_signed_in(lena)
         assert not sign_in(lena, "lena", PASSWORD)
         assert api.get("/stored/agents").status == 401
@@ -57,7 +58,7 @@ def test_deactivating_a_person_ends_sessions_and_keys_immediately(administered_s
 
 def test_a_role_is_given_without_an_invitation(administered_service: Installation) -> None:
     service = administered_service.service
-    [command] = commands(ADMINISTRATION, "A role without an invitation")
+    [command] = commands(GUIDES / "add-people.md", "Give a role without an invitation")
     with connected(service, service.manage("create_api_key", "mia")) as mia:
         assert mia.post(AGENTS.path, AGENTS.body(id="by-mia", autoPublish=False)).status == 400
         administered_service.run(command, USERNAME="mia", WORKSPACE="default")
@@ -65,7 +66,8 @@ def test_a_role_is_given_without_an_invitation(administered_service: Installatio
 
 
 def test_a_key_is_issued_and_revoked(administered_service: Installation) -> None:
-    issue, revoke = commands(ADMINISTRATION, "API keys")
+    [issue] = commands(GUIDES / "issue-api-keys.md", "Issue a key")
+    [revoke] = commands(GUIDES / "issue-api-keys.md", "Revoke a key")
     key = administered_service.run(issue, USERNAME="shop", WORKSPACE="default").strip()
     with connected(administered_service.service, key) as shop:
         assert shop.get("/agents").status == 200
@@ -79,7 +81,7 @@ def test_pruning_deletes_old_versions_except_needed_ones(administered_service: I
         first = AGENTS.make(api, "long", autoPublish=True)["activeVersionId"]
         for turn in range(3):
             AGENTS.save(api, "long", f"edit {turn}")
-        [block] = commands(ADMINISTRATION, "Old versions")
+        [block] = commands(GUIDES / "keep-the-database-small.md", "Old versions")
         assert "Removed 2 versions." in administered_service.run(block.replace("--keep 100", "--keep 1"))
         left = AGENTS.versions(api, "long")
         assert [version["versionNumber"] for version in left] == [4, 1]
@@ -108,7 +110,8 @@ def test_a_request_is_logged_in_one_line_with_its_id_and_without_secrets(
 
 
 def test_every_type_of_entry_is_explained() -> None:
-    explained = {*re.findall(r"`([a-zA-Z]+\.[a-zA-Z]+)`", section(ADMINISTRATION, "The audit log"))}
+    listed = section(ROOT / "docs/reference/events.md", "Types")
+    explained = {*re.findall(r"`([a-zA-Z]+\.[a-zA-Z]+)`", listed)}
     of_agents = {one for one in explained if one.startswith("agent.")}
     explained |= {
         one.replace("agent.", f"{kind}.") for one in of_agents for kind in ("promptBlock", "scorer")

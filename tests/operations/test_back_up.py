@@ -11,10 +11,11 @@ import pytest
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.browsing import is_signed_in, sign_in, visiting
 from tests.support.installation import SQLITE, Installation, installation
-from tests.support.pages import ADMINISTRATION, commands
+from tests.support.pages import GUIDES, commands
 from tests.support.remote import RemoteApi, connected
 from tests.support.writing import DELICATE, Record, history, writing
 
+BACK_UP = GUIDES / "back-up.md"
 SAVES_BEFORE, SAVES_AFTER = 30, 12
 PUBLISHING = "published-at-once"
 BUSY = [PUBLISHING, "left-as-drafts"]
@@ -94,11 +95,11 @@ def back_up_while_saving(old: Installation) -> list[Record]:
     with writing(old.service, save) as acknowledged:
         acknowledged.wait_for(SAVES_BEFORE)
         before = list(acknowledged.records)
-        old.run(*commands(ADMINISTRATION, "Back-up"))
+        old.run(*commands(BACK_UP, "Back up"))
         acknowledged.wait_for_more(SAVES_AFTER)
         [backup] = (old.folder / "backups").iterdir()
         with pytest.raises(AssertionError, match="is in use"):
-            old.run(*commands(ADMINISTRATION, "Restore"), BACKUP=str(backup))
+            old.run(*commands(BACK_UP, "Restore"), BACKUP=str(backup))
     return before
 
 
@@ -109,7 +110,7 @@ def restore(old: Installation, new: Installation) -> None:
         shutil.copytree(old.folder / "var", new.folder / "var", dirs_exist_ok=True)
     [backup] = (old.folder / "backups").iterdir()
     shutil.copy(backup, new.folder / "carried-over")
-    new.run(*commands(ADMINISTRATION, "Restore"), BACKUP="carried-over")
+    new.run(*commands(BACK_UP, "Restore"), BACKUP="carried-over")
     new.service.key = old.service.key
     new.service.start()
 
@@ -185,7 +186,7 @@ def test_a_restore_ends_sessions_and_revokes_keys_if_it_is_told_to(restored_serv
     new = restored_service.new
     new.service.stop()
     new.service.environment["SECRET_KEY"] = restored_service.old.service.environment["SECRET_KEY"]
-    [block] = commands(ADMINISTRATION, "Sessions and keys that were ended since")
+    [block] = commands(BACK_UP, "End sessions and revoke keys")
     told = new.run(block.replace("2026-11-29", "9999-11-29"), BACKUP="carried-over")
     assert "Sessions ended: 1." in told and "Keys revoked: 1." in told
     new.service.start()

@@ -7,7 +7,7 @@ import re
 import shlex
 
 from tests.support.nginx import EXAMPLE
-from tests.support.pages import DEPLOYMENT, commands
+from tests.support.pages import GUIDES, commands
 from tests.support.service import ROOT
 
 
@@ -16,16 +16,16 @@ def test_the_unit_starts_a_process_as_the_page_does() -> None:
     unit.read(EXAMPLE / "systemd/editor@.service")
     program, *arguments = shlex.split(unit["Service"]["ExecStart"])
     assert program == f"{unit['Service']['WorkingDirectory']}/.venv/bin/python"
-    by_hand = shlex.split(commands(DEPLOYMENT, "Install")[0].splitlines()[-1].replace("8001", "%i"))
+    by_hand = shlex.split(commands(GUIDES / "deploy.md", "Install")[0].splitlines()[-1].replace("8001", "%i"))
     assert arguments == by_hand[1:]
 
 
 def test_the_environment_file_sets_only_documented_settings() -> None:
     named = re.findall(r"^(\w+)=", (EXAMPLE / "editor.env").read_text(), re.MULTILINE)
-    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/settings.md").read_text(), re.MULTILINE)
+    explained = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/settings.md").read_text(), re.MULTILINE)
     assert {"SECRET_KEY", "DATABASE_URL", "EDITOR_HTTPS"} <= set(named) <= set(explained)
 
 
 def test_the_page_links_to_every_file() -> None:
-    page = DEPLOYMENT.read_text()
+    page = (GUIDES / "deploy.md").read_text()
     assert [path.name for path in EXAMPLE.rglob("*") if path.is_file() and path.name not in page] == []

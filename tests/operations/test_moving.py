@@ -19,7 +19,7 @@ from tests.support.calls import PUBLISHED_WORDS
 from tests.support.installation import Installation, installation
 from tests.support.lived import KINDS, PASSWORD, SETTINGS, Life, live_a_life
 from tests.support.locks import by_lock
-from tests.support.pages import ADMINISTRATION, commands
+from tests.support.pages import GUIDES, commands
 from tests.support.receiver import Receiver, receiving
 from tests.support.remote import RemoteApi, connected
 from tests.support.reviews import approve, ask
@@ -27,7 +27,7 @@ from tests.support.webhooks import verify
 
 pytestmark = pytest.mark.postgresql
 
-[MOVE] = commands(ADMINISTRATION, "From SQLite to PostgreSQL")
+[MOVE] = commands(GUIDES / "move.md", "From SQLite to PostgreSQL")
 
 LEFT_BEHIND = {
     "versioning.AgentDocument",  # a worker fills the index of the search again

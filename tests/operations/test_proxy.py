@@ -21,7 +21,7 @@ from tests.support import nginx as front
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.event_streams import open_stream
 from tests.support.nginx import EXAMPLE, HOST, Nginx, running_nginx
-from tests.support.pages import DEPLOYMENT, commands
+from tests.support.pages import GUIDES, commands
 from tests.support.ports import free_ports
 from tests.support.remote import RemoteApi, connected
 from tests.support.runs import OPENAI, agent
@@ -320,7 +320,7 @@ def test_a_rolling_restart_fails_no_request(deployment: Deployment, api: RemoteA
         workers = [threads.submit(work, worker) for worker in range(4)]
         try:
             subprocess.run(
-                ["bash", "-euc", *commands(DEPLOYMENT, "Restart")],
+                ["bash", "-euc", *commands(GUIDES / "restart-without-downtime.md", "Restart")],
                 cwd=EXAMPLE,
                 env={
                     **deployment.processes[0].environment,

@@ -11,11 +11,11 @@ from tests.support.pages import Block
 from tests.support.service import ROOT
 
 UNDOCUMENTED = {
-    ("docs/settings.md", "| `SECRET_KEY` |"): "the setting SECRET_KEY",
-    ("README.md", "| `serve ["): "the command serve",
-    ("docs/api.md", "| `GET /agents` |"): "the route GET /agents",
-    ("docs/api.md", "\n| `text-delta` |"): "the event text-delta",
-    ("docs/api.md", "`throttled`"): "the code throttled",
+    ("docs/reference/settings.md", "| `SECRET_KEY` |"): "the setting SECRET_KEY",
+    ("docs/reference/commands.md", "| `serve ["): "the command serve",
+    ("docs/reference/api.md", "| `GET /agents` |"): "the route GET /agents",
+    ("docs/reference/runs.md", "\n| `text-delta` |"): "the event text-delta",
+    ("docs/reference/errors.md", "`throttled`"): "the code throttled",
 }
 """What is gone from a page, and what there is then nothing about."""
 

@@ -1,4 +1,4 @@
-"""A Django team adds the editor to a project of theirs, as docs/embedding.md says, from the wheels.
+"""A Django team adds the editor to a project of theirs, as docs/guides/embed-in-django.md says.
 
 Their project has its own account model, with e-mail addresses, and its own API, whose REST_FRAMEWORK settings
 would change everything about ours if ours used them.
@@ -21,7 +21,7 @@ from django.conf import settings
 from editor_client import Client
 
 from tests.support.pages import commands, section
-from tests.support.projects import PAGE, Project, asked, commands_of, fresh_project
+from tests.support.projects import API_HEADING, PAGE, Project, asked, commands_of, fresh_project
 from tests.support.service import ROOT, is_sqlite, new_database
 
 PERSON = "ada@example.com"
@@ -149,7 +149,7 @@ def project_with_service(tmp_path: Path) -> Iterator[Project]:
         people = {"__init__": "", "migrations.__init__": "", "models": MODELS, "api": API, "views": VIEWS}
         for module, text in people.items():
             made.write(f"people.{module}", text)
-        apps, urls = commands(PAGE, "The API", "python")
+        apps, urls = commands(PAGE, API_HEADING, "python")
         databases = commands(PAGE, "The database", "python")[0] if is_sqlite() else OTHER_DATABASE
         made.write("shop.own_settings", f"from shop.settings import *\n{apps}{databases}{SETTINGS}")
         made.write("shop.own_urls", f"urlpatterns = []\n{urls}{OWN_URLS}")
@@ -232,7 +232,8 @@ def test_the_page_lists_every_application_of_the_editor() -> None:
 
 
 def test_the_page_lists_every_middleware_of_the_api() -> None:
-    named = re.findall(r"^\| `([\w.]+)`", section(PAGE, "Middleware"), re.MULTILINE)
+    listed = section(ROOT / "docs/reference/embedding.md", "Middleware")
+    named = re.findall(r"^\| `([\w.]+)`", listed, re.MULTILINE)
     own = [name.removeprefix("versioning.api.") for name in settings.MIDDLEWARE if "versioning" in name]
     assert set(named) == {*own} - {"middleware.Utf8PathMiddleware"}  # which needs our own wsgi.py
 
@@ -259,7 +260,7 @@ def the_studio_opens_for_an_account_of_the_project(project: Project) -> None:
 def test_a_django_team_adds_the_editor_to_a_project_of_theirs(project_with_service: Project) -> None:
     # One test, because making the project takes longer than all its checks.
     project = project_with_service
-    *_, key, checked = project.manage("makemigrations people", *commands_of("The API"), "check")
+    *_, key, checked = project.manage("makemigrations people", *commands_of(API_HEADING), "check")
     assert "no issues" in checked
     with project.served() as url, connected(url, key := key.strip()) as client:
         an_agent_is_published_and_run_with_no_setting_of_the_editor(client)

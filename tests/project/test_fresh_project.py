@@ -1,4 +1,4 @@
-"""The code in docs/embedding.md is pasted into a project that `startproject` has just made."""
+"""The code in docs/guides/embed-in-django.md is pasted into a project that `startproject` has just made."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from pathlib import Path
 from shutil import copyfile
 
 from tests.support.browsing import sign_in, visiting
-from tests.support.pages import commands
-from tests.support.projects import PAGE, asked, commands_of, fresh_project
+from tests.support.pages import GUIDES, commands
+from tests.support.projects import API_HEADING, PAGE, asked, commands_of, fresh_project
 from tests.support.service import migrated_database
 
 
 def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
     project = fresh_project(tmp_path)
     settings_file, urls_file = (project.folder / f"shop/{name}.py" for name in ("settings", "urls"))
-    apps, api_urls = commands(PAGE, "The API", "python")
+    apps, api_urls = commands(PAGE, API_HEADING, "python")
     on_sqlite, _on_postgresql = commands(PAGE, "The database", "python")
     studio, studio_urls = commands(PAGE, "The studio", "python")
-    [registered] = commands(PAGE, "Your own models in the studio", "python")
+    heading = "Add your models to the studio"
+    [registered] = commands(GUIDES / "add-your-models-to-the-studio.md", heading, "python")
     own = "INSTALLED_APPS += ['shop']\n"
     settings_file.write_text(settings_file.read_text() + apps + on_sqlite + studio + own)
     urls_file.write_text(urls_file.read_text() + api_urls + studio_urls)
@@ -26,7 +27,9 @@ def test_the_code_of_the_page_works_in_a_fresh_project(tmp_path: Path) -> None:
     # Its accounts are Django's, as those of the service: the tables have been made already.
     copyfile(migrated_database().removeprefix("sqlite:///"), project.folder / "db.sqlite3")
     checked, *_, key, _ = project.manage(
-        "check", *commands_of("The API"), "createsuperuser --noinput --username root --email ''"
+        "check",
+        *commands_of(API_HEADING),
+        "createsuperuser --noinput --username root --email ''",
     )
     assert "no issues" in checked
     with project.served() as url:

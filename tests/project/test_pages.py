@@ -12,12 +12,22 @@ from tests.support.pages import PAGES, RUN, Block, to_run
 from tests.support.reader import NPM_CLIENT, Reader, reader
 from tests.support.service import ROOT, Service, demo_database, environment_of, running_service
 
-ELSEWHERE = {"administration.md", "deployment.md"}
+ELSEWHERE = {
+    "add-people.md",
+    "back-up.md",
+    "deploy.md",
+    "issue-api-keys.md",
+    "move.md",
+    "restart-without-downtime.md",
+}
 """What these pages show needs machines of its own: tests/operations runs it, heading by heading."""
 FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
 SETTINGS: dict[str, dict[str, str]] = {
-    "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
-    "docs/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
+    "docs/guides/keep-overrides-in-git.md": {
+        "EDITOR_SOURCE": "code",
+        "EDITOR_CODE_PATH": "{checkout}/service/editor",
+    },
+    "docs/guides/receive-webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
     "examples/evaluated_prompts/README.md": {"EDITOR_WORKER": "on"},
     "examples/pull_requests/README.md": {

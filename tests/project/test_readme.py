@@ -12,14 +12,14 @@ from tests.support.service import ROOT
 
 README = ROOT / "README.md"
 CAPABILITIES = {
-    "accounts": "docs/administration.md",
-    "delivery": "docs/webhooks.md",
-    "evaluation": "docs/is-it-better.md",
-    "rollouts": "docs/try-on-a-share.md",
-    "mail": "docs/mail.md",
-    "releases": "docs/publishing-together.md",
-    "review": "docs/publishing-as-a-team.md",
-    "schedules": "docs/publishing-together.md#in-time",
+    "accounts": "docs/guides/add-people.md",
+    "delivery": "docs/guides/receive-webhooks.md",
+    "evaluation": "docs/guides/score-answers.md",
+    "rollouts": "docs/guides/run-an-ab-test.md",
+    "mail": "docs/guides/send-mail.md",
+    "releases": "docs/guides/release-together.md",
+    "review": "docs/guides/require-approvals.md",
+    "schedules": "docs/guides/schedule.md",
 }
 """The page of each application that can be left out."""
 NUMBERS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]

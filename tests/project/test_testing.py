@@ -1,4 +1,4 @@
-"""A Django team tests its project as docs/test-a-project.md says, with what the wheels have."""
+"""A Django team tests its project as docs/guides/test-a-django-project.md says, with what the wheels have."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import sys
 from pathlib import Path
 
 from tests.support.pages import blocks, commands
-from tests.support.projects import PAGE, fresh_project
+from tests.support.projects import API_HEADING, PAGE, fresh_project
 from tests.support.service import ROOT
 
-TESTING = ROOT / "docs/test-a-project.md"
+TESTING = ROOT / "docs/guides/test-a-django-project.md"
 
 
 def test_the_tests_of_the_page_pass_in_a_fresh_project(tmp_path: Path) -> None:
     project = fresh_project(tmp_path)
     settings_file, urls_file = (project.folder / f"shop/{name}.py" for name in ("settings", "urls"))
-    apps, api_urls = commands(PAGE, "The API", "python")
+    apps, api_urls = commands(PAGE, API_HEADING, "python")
     on_sqlite, _on_postgresql = commands(PAGE, "The database", "python")
     settings_file.write_text(settings_file.read_text() + apps + on_sqlite)
     urls_file.write_text(urls_file.read_text() + api_urls)

@@ -120,7 +120,7 @@ def test_developers_may_name_a_model_as_they_like(model_server: ModelServer) -> 
 
 
 def test_the_documentation_contains_the_table() -> None:
-    page = (ROOT / "docs/runtime.md").read_text()
+    page = (ROOT / "docs/reference/providers.md").read_text()
     rows = re.findall(r"^\| (`[a-z].*?) \| (.*?) \| (.*?) \|$", page, re.MULTILINE)
     documented = {
         name: (re.findall(r"`([A-Z_]+)`", needs), extra.strip("`"))

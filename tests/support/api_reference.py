@@ -1,4 +1,4 @@
-"""The API reference, made of the OpenAPI document: `make api-reference` writes docs/api-reference.md."""
+"""Generate docs/reference/api-reference.md from the OpenAPI document: `make api-reference`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.service import ROOT
 
 Schema = dict[str, Any]
 
-PAGE = ROOT / "docs/api-reference.md"
+PAGE = ROOT / "docs/reference/api-reference.md"
 
 _ABOUT_ALL = {"400", "401", "403", "405", "406", "413", "415", "429", "503"}
 _HEAD = f"""# API reference

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from capabilities.evaluation.scoring.kind import SCORER
 from tests.support.openapi import ROUTES
-from tests.support.pages import PAGES, RUN, Block, blocks
+from tests.support.pages import PAGES, RUN, SHELVES, STUBS, Block, blocks
 from tests.support.service import ROOT
 from versioning.conf import Setting
 from versioning.domain.agents import AGENT
@@ -35,7 +35,7 @@ NOT_SAID_BY_THE_API = {"error", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
 BEFORE = {
-    "embedding": """
+    "embed-in-django": """
 from pathlib import Path
 from django.urls import URLPattern, URLResolver
 BASE_DIR = Path()
@@ -75,7 +75,7 @@ def settings() -> set[str]:
 
 def declared_settings() -> list[Setting]:
     """Return the settings of the editor as the `conf` of each package declares them."""
-    folders = [path.parent for path in (*ROOT.glob("*/conf.py"), *ROOT.glob("capabilities/*/conf.py"))]
+    folders = [path.parent for path in (*ROOT.glob("*/conf.py"), *ROOT.glob("capabilities/**/conf.py"))]
     modules = [".".join(folder.relative_to(ROOT).parts) for folder in folders]
     return [setting for module in modules for setting in import_module(f"{module}.conf").SETTINGS]
 
@@ -126,19 +126,30 @@ def too_little_to_document() -> Iterator[str]:
 
 def unexplained() -> Iterator[str]:
     """Report settings, commands, targets, routes, events and codes without a row in their table."""
-    readme, guide = text("README.md"), text("docs/api.md")
+    commands_page, guide = text("docs/reference/commands.md"), text("docs/reference/api.md")
+    readme, errors, runs = text("README.md"), text("docs/reference/errors.md"), text("docs/reference/runs.md")
     readable = readme + text("CONTRIBUTING.md")
     lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
     routes = {re.sub(r":\w+", "{}", line) for line in lines}
-    told, lines_of_settings = text("docs/settings.md"), {one.line for one in declared_settings()}
+    told, lines_of_settings = text("docs/reference/settings.md"), {one.line for one in declared_settings()}
     for page, sort, found, is_explained in (
-        ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in told),
-        ("docs/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
-        ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
+        ("docs/reference/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in told),
+        ("docs/reference/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
+        (
+            "docs/reference/commands.md",
+            "command",
+            commands(),
+            lambda one: matches(rf"^\| `{one}\b.*` \|", commands_page),
+        ),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
-        ("docs/api.md", "route", ROUTES, lambda one: {one, STORED.sub("/stored/agents", one)} & routes),
-        ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),
-        ("docs/api.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", guide)),
+        (
+            "docs/reference/api.md",
+            "route",
+            ROUTES,
+            lambda one: {one, STORED.sub("/stored/agents", one)} & routes,
+        ),
+        ("docs/reference/runs.md", "event", events(), lambda one: f"\n| `{one}` |" in runs),
+        ("docs/reference/errors.md", "code", codes(), lambda one: matches(rf"^\|.*`{one}`.*\|", errors)),
     ):
         yield from (f"{page}: nothing about the {sort} {one}" for one in found if not is_explained(one))
 
@@ -147,15 +158,20 @@ def unexplained() -> Iterator[str]:
 
 
 def broken_links() -> Iterator[str]:
-    """Report broken links within the project, and pages that the index does not name."""
+    """Report broken links, pages that the index omits, and stubs that are more than a link."""
     for page in PAGES:
         for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)", page.read_text()):
             if not leads_somewhere(page, target, anchor):
                 yield f"{name(page)}: {target}{anchor and f'#{anchor}'} leads nowhere"
-    index = ROOT / "docs/README.md"
-    for page in (ROOT / "docs").glob("*.md"):
-        if page != index and f"]({page.name})" not in index.read_text():
-            yield f"docs/README.md: does not name {page.name}"
+    index = (ROOT / "docs/README.md").read_text()
+    for page in (page for shelf in SHELVES for page in (ROOT / "docs" / shelf).glob("*.md")):
+        address = f"{page.parent.name}/{page.name}"
+        if f"]({address})" not in index:
+            yield f"docs/README.md: does not name {address}"
+    moved = rf"\A# .*\n\nThis page has moved to .*\]\((?:{'|'.join(SHELVES)})/.*\n\Z"
+    for page in STUBS:
+        if not matches(moved, page.read_text()):
+            yield f"{name(page)}: this address is kept for links from elsewhere; the page belongs on a shelf"
 
 
 def leads_somewhere(page: Path, target: str, anchor: str) -> bool:

@@ -23,8 +23,10 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "examples").rglob("*.md")),
 ]
-ADMINISTRATION = ROOT / "docs/administration.md"
-DEPLOYMENT = ROOT / "docs/deployment.md"
+SHELVES = ("tutorials", "guides", "reference", "explanation")
+STUBS = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "README.md"]
+"""The addresses that pages had before the shelves; each says where its subject is now."""
+GUIDES = ROOT / "docs/guides"
 RUN = ("sh", "python", "js")
 """The languages that are run; the others are data, or show what something looks like."""
 _NOTE = r"<!-- (not run|shows): (.+?) -->\n"

@@ -1,4 +1,4 @@
-"""Third-party Django projects, in which the wheels are installed and docs/embedding.md is followed."""
+"""Third-party Django projects with the wheels, in which docs/guides/embed-in-django.md is followed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tests.support.ports import free_port, wait_for
 from tests.support.service import ROOT
 from tests.support.wheels import installed
 
-PAGE = ROOT / "docs/embedding.md"
+PAGE = ROOT / "docs/guides/embed-in-django.md"
+API_HEADING = "Choose the capabilities"
+"""The heading below which the page adds the API."""
 OURS = {"DATABASE_URL", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
 """What the tests' own environment says, and a team's does not."""
 

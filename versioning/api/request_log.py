@@ -26,7 +26,7 @@ def without_secrets(text: str) -> str:
     return _SECRET.sub(r"\1[secret]", text) if any(prefix in text for prefix in _PREFIXES) else text
 
 
-# docs/administration.md documents this name.
+# docs/reference/logs.md documents this name.
 logger = logging.getLogger("versioning.api.middleware")
 
 _ALIKE: Final = vars(logger.makeRecord(logger.name, logging.INFO, "(unknown file)", 0, "request", (), None))

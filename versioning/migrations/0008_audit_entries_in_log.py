@@ -211,7 +211,7 @@ ABOUT_WORKSPACES = {
 def give_back(apps, schema_editor):
     """Write the audit entries of before, in their order, and of what the earlier release would have recorded.
 
-    The rest of the log (saves, metadata) has no place there and goes: docs/administration.md says so.
+    The rest of the log (saves, metadata) has no place there and goes: docs/guides/upgrade.md says so.
     """
     entry_model = apps.get_model("versioning", "AuditEntry")
     events = apps.get_model("versioning", "Event")._default_manager.filter(ordinal=0).order_by("position")

@@ -1,4 +1,4 @@
-"""For the tests of projects that have the editor as an application: docs/test-a-project.md.
+"""For the tests of projects that have the editor as an application: docs/guides/test-a-django-project.md.
 
     pytest_plugins = ["versioning.testing"]  # in conftest.py: the fixture `live_editor`
     from versioning.testing import AgentFactory, UserFactory

@@ -87,7 +87,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_OIDC",
         "",
-        "the providers for [single sign-on](administration.md#single-sign-on), as JSON",
+        "the providers for [single sign-on](../guides/single-sign-on.md), as JSON",
         "none",
         check=_check_oidc,
         error_id="company.E001",
@@ -109,7 +109,8 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_SSO_GROUPS",
         "",
-        "which groups of a provider have [which roles](administration.md#groups-and-roles), as JSON",
+        "which groups of a provider have [which roles](../guides/single-sign-on.md#map-groups-to-roles), "
+        "as JSON",
         "none",
         check=_check_groups,
         error_id="company.E004",
@@ -118,7 +119,7 @@ SETTINGS: Final = (
         "EDITOR_DIRECTORY_PROVIDER",
         "",
         "the id of the provider whose subjects are the external ids of the "
-        "[directory](administration.md#a-directory)",
+        "[directory](../guides/connect-a-directory.md)",
         "the only one",
         check=_check_directory,
         error_id="company.E007",
@@ -136,7 +137,7 @@ SETTINGS: Final = (
         "EDITOR_REQUIRE_MFA",
         default=False,
         meaning="whether people who sign in with a password need a "
-        "[second factor](administration.md#second-factor)",
+        "[second factor](../guides/second-factor.md)",
         shown="off",
     ),
     Setting(

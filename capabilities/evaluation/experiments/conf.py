@@ -10,13 +10,13 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_EVALUATION_CONCURRENCY",
         4,
-        "how many items of [experiments](is-it-better.md#experiments) a worker runs at once, by provider",
+        "how many items of [experiments](../guides/run-an-experiment.md) a worker runs at once, by provider",
         check=at_most(1000, positive),
     ),
     Setting(
         "EDITOR_KEEP_RESULTS",
         90,
-        "for how many days results of [experiments](is-it-better.md#experiments) are kept; 0: for ever",
+        "for how many days results of [experiments](../guides/run-an-experiment.md) are kept; 0: for ever",
         check=at_most(DAYS),
     ),
 )
