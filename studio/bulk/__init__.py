@@ -1,0 +1,1 @@
+"""Publishing, labelling and tagging several chosen resources: a confirmation, then a report."""

@@ -1,0 +1,1 @@
+"""Named example contexts of a resource, for previews and for trying a draft."""

@@ -1,0 +1,1 @@
+"""Preferences of the signed-in person: language, time zone, density."""

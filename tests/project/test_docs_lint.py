@@ -12,7 +12,7 @@ from tests.support.service import ROOT
 
 UNDOCUMENTED = {
     ("docs/settings.md", "| `SECRET_KEY` |"): "the setting SECRET_KEY",
-    ("README.md", "| `serve ["): "the command serve",
+    ("docs/reference/commands.md", "| `serve ["): "the command serve",
     ("docs/api.md", "| `GET /agents` |"): "the route GET /agents",
     ("docs/api.md", "\n| `text-delta` |"): "the event text-delta",
     ("docs/api.md", "`throttled`"): "the code throttled",

@@ -126,15 +126,16 @@ def too_little_to_document() -> Iterator[str]:
 
 def unexplained() -> Iterator[str]:
     """Report settings, commands, targets, routes, events and codes without a row in their table."""
-    readme, guide = text("README.md"), text("docs/api.md")
-    readable = readme + text("CONTRIBUTING.md")
+    guide, listed = text("docs/api.md"), text("docs/reference/commands.md")
+    readable = text("README.md") + text("CONTRIBUTING.md")
     lines = re.findall(r"^\| `(\w+ /[^`]*)` \|", guide, re.MULTILINE)
     routes = {re.sub(r":\w+", "{}", line) for line in lines}
+    row = r"^\| `{}\b.*` \|"
     told, lines_of_settings = text("docs/settings.md"), {one.line for one in declared_settings()}
     for page, sort, found, is_explained in (
         ("docs/settings.md", "setting", settings(), lambda one: f"| `{one}` |" in told),
         ("docs/settings.md", "line", lines_of_settings, lambda line: f"\n{line}" in told),
-        ("README.md", "command", commands(), lambda one: matches(rf"^\| `{one}\b.*` \|", readme)),
+        ("docs/reference/commands.md", "command", commands(), lambda one: matches(row.format(one), listed)),
         ("README.md, CONTRIBUTING.md", "target of make", targets(), lambda one: f"`make {one}" in readable),
         ("docs/api.md", "route", ROUTES, lambda one: {one, STORED.sub("/stored/agents", one)} & routes),
         ("docs/api.md", "event", events(), lambda one: f"\n| `{one}` |" in guide),

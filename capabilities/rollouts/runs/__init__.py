@@ -1,1 +1,1 @@
-"""What runs used and served: recorded when they end, and stored for a while."""
+"""Runs: which versions a run served and what it used, recorded at its end and deleted after a while."""
