@@ -17,6 +17,7 @@ ELSEWHERE = {"administration.md", "deployment.md"}
 FOLLOWED = [page for page in PAGES if to_run(page) and page.name not in ELSEWHERE]
 SETTINGS: dict[str, dict[str, str]] = {
     "docs/code-source.md": {"EDITOR_SOURCE": "code", "EDITOR_CODE_PATH": "{checkout}/service/editor"},
+    "docs/tutorials/first-evaluation.md": {"EDITOR_WORKER": "on"},
     "docs/webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
     "examples/evaluated_prompts/README.md": {"EDITOR_WORKER": "on"},
