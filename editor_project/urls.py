@@ -7,7 +7,7 @@ from django.conf import settings
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from editor_project import error_pages
+from editor_project import documentation, error_pages
 from studio import site
 from versioning.api import errors, health
 
@@ -22,6 +22,10 @@ urlpatterns = [
     path("readyz", health.ready),
     path("studio/", site.urls),
     path("studio", RedirectView.as_view(pattern_name="studio:index")),
+    path("docs/", documentation.page, name="docs"),
+    path("docs/<path:name>", documentation.page, name="docs"),
+    path("docs", RedirectView.as_view(pattern_name="docs")),
+    path("llms.txt", documentation.index_for_models),
     path("", RedirectView.as_view(pattern_name="studio:index")),
 ]
 

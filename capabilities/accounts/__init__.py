@@ -1,1 +1,1 @@
-"""Sign-in, second factors, the company's directory, service accounts, administration over REST."""
+"""Accounts: sign-in with second factors and OpenID Connect, SCIM, administration over REST."""

@@ -1,0 +1,1 @@
+"""Delivery of log entries: the stream of server-sent events, and signed webhooks with retries."""

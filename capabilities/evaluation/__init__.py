@@ -1,1 +1,1 @@
-"""Whether a draft is better, before it is live: scorers of answers."""
+"""Evaluation of a version before it is published: datasets, scorers, experiments and gates."""

@@ -1,1 +1,1 @@
-"""Mail: what the bell tells a person, invitations and forgotten passwords, sent by the worker."""
+"""Mail about what the bell shows, invitations, and links for forgotten passwords. The worker sends it."""

@@ -1,1 +1,1 @@
-"""Schedules: publishing versions and releases later."""
+"""Schedules: publishing or unpublishing versions and releases at a set time."""

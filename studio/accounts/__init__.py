@@ -1,0 +1,1 @@
+"""Signing in, passwords, names, invitations, and the list of users."""

@@ -1,0 +1,1 @@
+"""The home page: tasks, waiting drafts, recent and starred resources."""

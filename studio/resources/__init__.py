@@ -1,0 +1,1 @@
+"""Lists of agents and prompt blocks with filters, creating and duplicating, and the base of their pages."""

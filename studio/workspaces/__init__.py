@@ -1,0 +1,1 @@
+"""Workspaces with their members, invitations and API keys."""

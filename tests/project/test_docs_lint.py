@@ -59,3 +59,12 @@ def test_a_block_of_code_that_no_test_would_run_is_noticed() -> None:
             page=ROOT / "README.md", line=1, language=language, text=text, not_run=not_run, shows=()
         )
         assert (docs_lint.wrong_block(block) is not None) == wrong
+
+
+def test_a_message_that_no_code_has_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = docs_lint.text
+    monkeypatch.setattr(
+        docs_lint, "text", lambda path: written(path).replace("lacks migrations", "lacks paint")
+    )
+    [problem] = docs_lint.outdated_sentences()
+    assert "lacks paint" in problem

@@ -27,6 +27,7 @@ SETTINGS: dict[str, dict[str, str]] = {
         "EDITOR_SOURCE": "code",
         "EDITOR_CODE_PATH": "{checkout}/service/editor",
     },
+    "docs/tutorials/first-evaluation.md": {"EDITOR_WORKER": "on"},
     "docs/guides/receive-webhooks.md": {"EDITOR_WEBHOOK_ALLOW": "127.0.0.1"},
     "examples/canary/README.md": {"EDITOR_FRAMEWORK": "examples.canary.team.framework"},
     "examples/evaluated_prompts/README.md": {"EDITOR_WORKER": "on"},

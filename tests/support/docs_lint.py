@@ -6,6 +6,7 @@ target; blocks of code have to run or to give a reason: tests/project/test_pages
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -34,6 +35,7 @@ SPEAKING = (
 NOT_SAID_BY_THE_API = {"error", "refused"}
 """Codes of a base class, of the studio and of a command."""
 NOT_RUN_AT_MOST = 1 / 4
+TROUBLESHOOTING = "docs/guides/troubleshooting.md"
 BEFORE = {
     "embed-in-django": """
 from pathlib import Path
@@ -154,6 +156,22 @@ def unexplained() -> Iterator[str]:
         yield from (f"{page}: nothing about the {sort} {one}" for one in found if not is_explained(one))
 
 
+def outdated_sentences() -> Iterator[str]:
+    """Report messages in the guide to troubleshooting that no code has: `…` stands for any text."""
+    said: set[str] = set()
+    for folder in ("capabilities", "client/editor_client", "editor_project", "studio", "versioning"):
+        for path in (ROOT / folder).rglob("*.py"):
+            constants = (getattr(node, "value", None) for node in ast.walk(ast.parse(path.read_text())))
+            said.update(value for value in constants if isinstance(value, str) and " " in value)
+    messages = "\n".join(said)
+    rows = re.findall(r"^\| ([^|]*`[^|]*) \|", text(TROUBLESHOOTING), re.MULTILINE)
+    quoted = [sentence for row in rows for sentence in re.findall(r"`([^`]+ [^`]+)`", row)]
+    for sentence in quoted:
+        parts = [part.strip() for part in re.split(r"…|EDITOR_\w*", sentence)]
+        if not all(part in messages for part in parts):
+            yield f"{TROUBLESHOOTING}: no code says {sentence!r}"
+
+
 # Links
 
 
@@ -268,6 +286,7 @@ def wrongly_typed_python() -> Iterator[str]:
 CHECKS: tuple[Callable[[], Iterator[str]], ...] = (
     too_little_to_document,
     unexplained,
+    outdated_sentences,
     broken_links,
     wrong_blocks,
     wrong_installs,

@@ -1,1 +1,1 @@
-"""Datasets: inputs with what a good answer to them is, in versions."""
+"""Datasets: inputs with expected answers, in versions. `editor.datasets`."""

@@ -1,1 +1,1 @@
-"""Gates: before a version goes live, there has to be evidence that it is good enough."""
+"""Gates: rules that require a passed experiment before a version is published. `editor.gates`."""

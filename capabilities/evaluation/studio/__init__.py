@@ -1,1 +1,1 @@
-"""The pages and the texts of the studio about evaluation."""
+"""The pages of the studio about scorers, datasets, experiments and gates."""

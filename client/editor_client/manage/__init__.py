@@ -1,1 +1,1 @@
-"""Typed methods over every route of the administration: records and methods, a module for each resource."""
+"""Typed methods for every administrative route, a module for each resource; `shapes` is generated."""

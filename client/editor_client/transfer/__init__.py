@@ -1,1 +1,1 @@
-"""The command line, which imports, exports, pulls and pushes what is in the editor."""
+"""The command `editor`: pull, push and diff files, import from other tools, export, evaluate in CI."""
