@@ -267,7 +267,7 @@ def serving(name: str, manifest: dict[str, Any]) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        def log_message(self, format: str, *args: Any) -> None:
             """Write nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)

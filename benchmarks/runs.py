@@ -69,7 +69,7 @@ class _Completions(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(data)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: object) -> None:
         """Keep quiet."""
 
 

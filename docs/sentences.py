@@ -81,7 +81,7 @@ def sentences(text: str) -> Iterator[list[str]]:
     for paragraph in re.split(r"\n\s*\n", text):
         for sentence in re.split(r"(?<=[.?!:;])\s+", " ".join(paragraph.split())):
             words = re.findall(r"[\w’'{}/-]+", sentence)
-            if len(words) > 2:  # noqa: PLR2004  a title, or a cell of a table
+            if len(words) > 2:
                 yield words
 
 

@@ -17,7 +17,6 @@ from studio.kinds import KINDS, KINDS_BY_SLUG, StudioKind
 from studio.resources.rows import Summary
 from studio.views import StudioPage
 from versioning.domain.access import Caller
-from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import Piece
 from versioning.editor.catalog import Hit, TextSearch
 from versioning.models.search import MAX_LENGTH
@@ -45,7 +44,9 @@ class Result:
     def of(cls, hit: Hit) -> Self:
         """Return a hit of the catalog."""
         kind = StudioKind.of(hit.kind)
-        older = _older_version(hit)
+        newest, found_in = hit.entry.version, hit.version
+        is_shown = found_in is None or (newest is not None and found_in.version_id == newest.version_id)
+        older = None if is_shown else found_in
         page = kind.address("change", hit.entry.id)
         if older is not None:
             page = kind.address("version", hit.entry.id, older.version_id)
@@ -65,13 +66,6 @@ class Result:
     def shows_id(self) -> bool:
         """Whether only the id matches."""
         return not any(piece.is_hit for piece in (*self.name, *self.excerpt))
-
-
-def _older_version(hit: Hit) -> Snapshot | None:
-    """Return the version of a hit unless it is the newest, which the resource's page shows."""
-    newest, found_in = hit.entry.version, hit.version
-    is_shown = found_in is None or (newest is not None and found_in.version_id == newest.version_id)
-    return None if is_shown else found_in
 
 
 def text_to_find(excerpt: Sequence[Piece]) -> str:

@@ -118,13 +118,6 @@ _WORDS: Final = {
 }
 
 
-def _finite_and_not_negative(name: str, value: float) -> None:
-    if math.isnan(value) or math.isinf(value):
-        raise ImproperlyConfigured(f"{name} has to be a finite number, not {value}.")
-    if value < 0:
-        raise ImproperlyConfigured(f"{name} must not be negative, and is {value}.")
-
-
 def _rate(name: str, value: str) -> None:
     from versioning.models.throttle import parse_rate  # noqa: PLC0415  settings are read before there are models
 
@@ -340,7 +333,10 @@ def check_values(**_options: Any) -> list[CheckMessage]:
         try:
             _of_kind(one, value)
             if isinstance(value, int | float):
-                _finite_and_not_negative(one.name, value)
+                if math.isnan(value) or math.isinf(value):
+                    raise ImproperlyConfigured(f"{one.name} has to be a finite number, not {value}.")
+                if value < 0:
+                    raise ImproperlyConfigured(f"{one.name} must not be negative, and is {value}.")
             if one.check is not None:
                 one.check(one.name, value)
         except ImproperlyConfigured as error:

@@ -100,33 +100,33 @@ class ReleaseViewSet(EditorViewSet):
         made = self._releases.create(workspace, **given, by=self.caller)
         return self._answer(request, made, status=201, headers={"Location": _address(made)})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a release, and what is currently live for its items."""
         return self._answer(request, self._releases.find(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change a draft release."""
         changes = _cleared(ReleaseUpdate.read(request))
         changed = self._releases.change(id, **changes, by=self.caller, expect=expected_etags(request))
         return self._answer(request, changed)
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a draft release."""
         Nothing.read(request)
         self._releases.delete(id, by=self.caller, expect=expected_etags(request))
         return Response(self.dump(f"The release {id} is deleted."))
 
-    def check(self, request: Request, id: str) -> Response:  # noqa: A002
+    def check(self, request: Request, id: str) -> Response:
         """Check what prevents a release from being published now."""
         return Response(self.dump(self._releases.check(id, by=self.caller)))
 
-    def publish(self, request: Request, id: str) -> Response:  # noqa: A002
+    def publish(self, request: Request, id: str) -> Response:
         """Publish all of a release, or nothing."""
         options = options_of(ReleasePublish.read(request))
         published = self._releases.publish(id, by=self.caller, expect=expected_etags(request), **options)
         return self._answer(request, published)
 
-    def revert(self, request: Request, id: str) -> Response:  # noqa: A002
+    def revert(self, request: Request, id: str) -> Response:
         """Create a draft release that goes back to the versions that were live before."""
         Nothing.read(request)
         made = self._releases.revert(id, by=self.caller)

@@ -198,23 +198,23 @@ class RolloutViewSet(EditorViewSet):
         address = addresses.location(f"rollouts/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a rollout."""
         return self._answer(request, self.rollouts.find(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change the shares of a rollout."""
         given = RolloutUpdate.read(request)
         weights = [(arm["name"], arm["weight"]) for arm in given["arms"]]
         changed = self.rollouts.change(id, weights, by=self.caller, **options_of(given))
         return self._answer(request, changed)
 
-    def stop(self, request: Request, id: str) -> Response:  # noqa: A002
+    def stop(self, request: Request, id: str) -> Response:
         """Serve the active version to everyone again."""
         reason = RolloutStop.read(request).get("reason", "")
         return self._answer(request, self.rollouts.stop(id, reason=reason, by=self.caller))
 
-    def complete(self, request: Request, id: str) -> Response:  # noqa: A002
+    def complete(self, request: Request, id: str) -> Response:
         """Make the version of an arm the active one."""
         given = RolloutComplete.read(request)
         done = self.rollouts.complete(id, given["arm"], by=self.caller, **options_of(given))

@@ -103,16 +103,16 @@ class ScheduleViewSet(EditorViewSet):
         address = addresses.location(f"schedules/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a schedule."""
         return self._answer(request, self.schedules.find(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change the time of a schedule."""
         times = _times(ScheduleUpdate.read(request))
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Cancel it, and with a beginning its end; the record stays."""
         Nothing.read(request)
         return self._answer(request, self.schedules.cancel(id, by=self.caller))

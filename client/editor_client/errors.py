@@ -233,7 +233,7 @@ def from_answer(
     body = _object(content)
     sentence, code = body.get("error"), body.get("code")
     kind: type[EditorError] = ServerError
-    if 400 <= status < 500:  # noqa: PLR2004
+    if 400 <= status < 500:
         kind = _BY_CODE.get(str(code)) or _BY_STATUS.get(status, EditorError)
     return kind(
         sentence if isinstance(sentence, str) else f"The server answered {status}.",

@@ -131,15 +131,11 @@ def members(result: type[Result]) -> tuple[Member, ...]:
             one.name,
             one.metadata.get("json_name", camel(one.name)),
             _reader(kinds[one.name]),
-            _is_required(one),
+            one.default is MISSING and one.default_factory is MISSING,
         )
         for one in fields(result)
         if "own" not in one.metadata
     )
-
-
-def _is_required(one: Field[Any]) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
 
 
 def _reader(kind: Any) -> Reader:

@@ -89,7 +89,12 @@ def read(file: Path, into: Path) -> Manifest:
     """Unpack the database of a back-up and return the manifest; raises `Unusable` if anything is damaged."""
     try:
         with zipfile.ZipFile(file) as archive:
-            manifest = _manifest(archive.read(_MANIFEST), file)
+            text = archive.read(_MANIFEST)
+            found = json.loads(text)
+            known = {field.name for field in fields(Manifest)}
+            if not isinstance(found, dict) or found.get("format") != FORMAT or not known <= found.keys():
+                raise Unusable(f"{file} is no back-up that this release can read.")
+            manifest = Manifest(**{name: found[name] for name in known})
             with archive.open(_DATABASE) as packed, into.open("xb") as unpacked:
                 shutil.copyfileobj(packed, unpacked, _PIECE)
     except FileNotFoundError:
@@ -102,14 +107,6 @@ def read(file: Path, into: Path) -> Manifest:
     if _digest(into) != manifest.digest:
         raise Unusable(f"{file} is damaged: what it holds does not have the digest that it names.")
     return manifest
-
-
-def _manifest(text: bytes, file: Path) -> Manifest:
-    found = json.loads(text)
-    known = {field.name for field in fields(Manifest)}
-    if not isinstance(found, dict) or found.get("format") != FORMAT or not known <= found.keys():
-        raise Unusable(f"{file} is no back-up that this release can read.")
-    return Manifest(**{name: found[name] for name in known})
 
 
 def _digest(file: Path) -> str:

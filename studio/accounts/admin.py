@@ -195,7 +195,7 @@ class AccountAdmin(UserAdmin):  # type: ignore[type-arg]  # Django's class takes
         again = sign_in.ask_again(request) if request.method == "POST" else None
         return again or super().changeform_view(request, object_id, form_url, extra_context)
 
-    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Set the password of another account; changing one's own requires the old password."""
         if self.has_module_permission(request) and self.get_object(request, unquote(id)) == request.user:
             return HttpResponseRedirect(reverse("studio:password_change"))

@@ -66,7 +66,10 @@ def lines_of(
         of_one=of_one,
     )
     prefixes = {
-        event: event.key_prefix for event in events if event.key_prefix and _may_know_key(event, caller)
+        event: event.key_prefix
+        for event in events
+        if event.key_prefix
+        and (event.actor == caller.username or caller.may(Right.ADMINISTER, event.workspace_id))
     }
     keys = ApiKey.objects.filter(prefix__in=set(prefixes.values())) if prefixes else ApiKey.objects.none()
     key_names = dict(keys.values_list("prefix", "name"))
@@ -81,10 +84,6 @@ def lines_of(
         )
         for event in events
     ]
-
-
-def _may_know_key(event: Event, caller: Caller) -> bool:
-    return event.actor == caller.username or caller.may(Right.ADMINISTER, event.workspace_id)
 
 
 def _you(event: Event, caller: Caller) -> str:

@@ -237,18 +237,13 @@ class ComparePage(DifferencesPage):
         labels = labels_of(resource, versions)
         for version in versions:
             entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
+            is_account = version.author_name and version.commit is None
             about = [
                 title_of(version),
                 moment_in_words(version.created_at),
                 states.get(entry.state, ""),
                 *(label.name for label in entry.labels),
-                _author_of(version),
+                (person_name(version.author_name, Place.NAMED) if is_account else version.author_name or ""),
                 shortened(message_of(version) or changes_of(version), MAX_MESSAGE),
             ]
             yield version.version_id, " · ".join(filter(None, about))
-
-
-def _author_of(version: Snapshot) -> str:
-    """Return the name of who saved a version; empty for the application itself."""
-    is_account = version.author_name and version.commit is None
-    return person_name(version.author_name, Place.NAMED) if is_account else version.author_name or ""

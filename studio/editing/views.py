@@ -138,7 +138,9 @@ class EditPage(EditablePage):
         """Return the answer to a form that is not to be saved, or not yet; None for all others."""
         then = submission.controls["then"].typed
         if then == unsaved.RESTORE:
-            return self._restored(submission)
+            if submission.controls["base"].typed == self._saves_on()["base"]:
+                return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
+            return self._conflict(submission, status=200, restored=True)
         if then in {TAKE_BOTH, PREFER_OURS, PREFER_THEIRS}:
             return self._both(submission)
         if then == REPLACE or not submission.controls["tag"].typed.startswith(UNDECIDED):
@@ -239,12 +241,6 @@ class EditPage(EditablePage):
         if self.resource is not None and saved.resource.etag != self.resource.etag:
             return self.back("change", gettext("Saved. The text is as it was, so there is no new version."))
         return self.back("change", str(UNCHANGED), level=messages.INFO)
-
-    def _restored(self, submission: Submission) -> HttpResponse:
-        """Show unsaved text again, on top of newer saved changes."""
-        if submission.controls["base"].typed == self._saves_on()["base"]:
-            return self._form(submission.controls, is_typed=True, restored=True, **self._saves_on())
-        return self._conflict(submission, status=200, restored=True)
 
     def _conflict_in_place(self, submission: Submission) -> HttpResponse:
         """Answer a script after a conflict, unless what it sent is what was saved last.

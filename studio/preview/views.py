@@ -420,6 +420,8 @@ class TryPage(SavedInstructionsPage):
             self.used_by = self.agents.live.count  # so that the head of the page need not query it again
         form = self.form()
         several = request.GET.get("mode") == SEVERAL and form.examples.may_read
+        has_version = self.resource is not None
+        has_blocks = has_version and any(column.blocks for column in columns)
         return self.page(
             "studio/preview/try_several.html" if several else "studio/preview/try.html",
             title=gettext("Try"),
@@ -428,7 +430,7 @@ class TryPage(SavedInstructionsPage):
             may_save=self.may(Right.SAVE),
             overlay=self.overlay,
             with_drafts=self.with_drafts,
-            offers_drafts=self._offers_drafts(columns),
+            offers_drafts=(has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)),
             answer_actions=additions.added(lambda one: one.answer_actions(self.caller)),
             agents=self.agents.offered if self.agents else (),
             in_agent=self.user,
@@ -504,11 +506,6 @@ class TryPage(SavedInstructionsPage):
             (title, urlencode({**chosen, **({"mode": mode} if mode else {})}), mode == current)
             for mode, title in titles.items()
         ]
-
-    def _offers_drafts(self, columns: Sequence[Column]) -> bool:
-        has_version = self.resource is not None
-        has_blocks = has_version and any(column.blocks for column in columns)
-        return has_blocks and not self.overlay and self.may(Right.READ_DRAFTS)
 
     def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
         called = title_of(self.overlaid) if self.overlaid else gettext("In code")

@@ -202,7 +202,15 @@ class CreatePage(StudioPage):
                 by=self.caller,
             )
         except Invalid as error:
-            return self._form(given, self._by_field(error), self._workspaces(), status=400)
+            choice = self.kind.words.first_choice
+            first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
+            fields = {"workspaceId": "workspace", **first}
+            return self._form(
+                given,
+                {fields.get(issue.field, issue.field): issue.message for issue in error.issues},
+                self._workspaces(),
+                status=400,
+            )
         except IdTaken as error:
             return self._form(given, {"id": error.message}, self._workspaces(), status=409)
         except Forbidden as error:
@@ -221,12 +229,6 @@ class CreatePage(StudioPage):
         if choice is None:
             return {self.kind.text_field: given["text"]}
         return {choice.field: given["choice"], **choice.begins(given["choice"])}
-
-    def _by_field(self, error: Invalid) -> dict[str, str]:
-        choice = self.kind.words.first_choice
-        first = {self.kind.text_field: "text"} if choice is None else {choice.field: "choice"}
-        fields = {"workspaceId": "workspace", **first}
-        return {fields.get(issue.field, issue.field): issue.message for issue in error.issues}
 
     def _form(
         self,
@@ -332,7 +334,10 @@ class DuplicatePage(ResourcePage):
             "studio/resources/duplicate.html",
             title=_("Duplicate %(name)s") % {"name": self.summary.name},
             status=status,
-            given={"name": _("%(name)s (copy)") % {"name": self.summary.name}, **_without_empty_name(given)},
+            given={
+                "name": _("%(name)s (copy)") % {"name": self.summary.name},
+                **{name: value for name, value in given.items() if value or name != "name"},
+            },
             errors=said,
             others=[message for field, message in said.items() if field not in COPIED_FIELDS],
             workspaces=workspaces,
@@ -343,7 +348,3 @@ class DuplicatePage(ResourcePage):
 def _like(resource_id: str) -> Iterator[str]:
     yield resource_id
     yield from (f"{resource_id}-{number}" for number in range(2, _MAX_TRIES))
-
-
-def _without_empty_name(given: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in given.items() if value or name != "name"}

@@ -78,15 +78,12 @@ class PeoplePage(StudioPage):
         if "inviting" in given:
             people = self._to_invite(given["inviting"])
         else:
-            people = self._working_in(given.get("workspace", ""))
+            workspace_id = given.get("workspace", "")
+            self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
+            people = Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
         if "persons" in given:
             people = people.filter(is_service=False)
         return JsonResponse({"choices": [asdict(one) for one in _first(people, text)]})
-
-    def _working_in(self, workspace_id: str) -> Any:
-        """Return the memberships of those who may read drafts, as the person must be able to."""
-        self.editor.workspace.find(workspace_id, right=Right.READ_DRAFTS, by=self.caller)
-        return Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
 
     def _to_invite(self, workspace_id: str) -> Any:
         """Return the memberships elsewhere of people who are no members; only in workspaces in common."""

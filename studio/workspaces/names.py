@@ -16,7 +16,7 @@ from versioning.editor.memberships import workspaces_with
 def names_of_several(caller: Caller, right: Right = Right.READ) -> Mapping[str, str]:
     """Return the names of the workspaces where the caller has the right; empty if there is only one."""
     scope = caller.scope(right)
-    if scope is not None and len(scope) < 2:  # noqa: PLR2004  then there are not several
+    if scope is not None and len(scope) < 2:
         return {}
     found = workspace_names(caller, right)
     return found if len(found) > 1 else {}

@@ -23,7 +23,7 @@ def test_a_function_is_evaluated_and_compared_with_its_last_evaluation(client: A
             raise LookupError("eleven")
         return value * rate
 
-    def right(*, input: Any, output: Any, ground_truth: Any, metadata: Any) -> bool:  # noqa: A002
+    def right(*, input: Any, output: Any, ground_truth: Any, metadata: Any) -> bool:
         return bool(output == ground_truth)
 
     first = client.evaluate(double, dataset=new_id, scorers=[right])

@@ -198,7 +198,7 @@ def test_the_latest_draft_is_tried_or_the_version_that_is_named(alice: Api) -> N
     assert incomplete.fields == ["input", "more", "output", "usage.inputTokens", "usage.outputTokens"]
 
 
-def short(*, input: Any, output: Any, groundTruth: Any, metadata: Any) -> float:  # noqa: A002, N803
+def short(*, input: Any, output: Any, groundTruth: Any, metadata: Any) -> float:  # noqa: N803
     """Measure how short an answer is, or do as the input says."""
     match input:
         case "raise":

@@ -285,7 +285,7 @@ def restarter(processes: tuple[Service, Service]) -> Iterator[str]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        def log_message(self, format: str, *arguments: object) -> None:
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

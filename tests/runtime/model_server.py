@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.state.client_left.set()
         self.close_connection = True
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+    def log_message(self, format: str, *args: Any) -> None:
         """Keep quiet."""
 
 

@@ -10,7 +10,7 @@ from capabilities.evaluation.scoring.scoring import score
 from tests.support.api import SCORERS, Api
 
 
-def make_scorer(api: Api, name: str = "exact", type: str = "equals", **fields: Any) -> dict[str, Any]:  # noqa: A002
+def make_scorer(api: Api, name: str = "exact", type: str = "equals", **fields: Any) -> dict[str, Any]:
     """Make a scorer in acme, as a draft."""
     answer = api.post(
         SCORERS.path, {"id": name, "name": name.title(), "workspaceId": "acme", "type": type, **fields}

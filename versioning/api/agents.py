@@ -65,7 +65,7 @@ class ServedAgentViewSet(EditorViewSet):
                 del agent["instructions"], agent["blocks"]
         return Response(found)
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Return the selected agent with everything resolved; by default the published version."""
         context = parameters.context(request.query_params)
         selector = parameters.selector(request.query_params)
@@ -80,7 +80,7 @@ class ServedAgentViewSet(EditorViewSet):
         agent = get_editor().serve(id, selector, context=context, by=self.caller, identity=None)
         return with_etag(request, ResolvedAgentAnswer.dump(agent))
 
-    def parts(self, request: Request, id: str) -> Response:  # noqa: A002
+    def parts(self, request: Request, id: str) -> Response:
         """Return the selected agent before evaluation, for clients that evaluate it in any context."""
         if self.action == "retrieve":
             return self.retrieve(request, f"{id}/parts")

@@ -78,17 +78,16 @@ _FRAMEWORK_CODES: dict[type[exceptions.APIException], str] = {
 }
 
 
-def _status_of(error: errors.VersioningError) -> int:
-    """Return the status of an error; errors of other applications have that of their base class."""
-    return next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-
-
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """Return the response for an exception of a view; None for a bug, as DRF's own handler does."""
     set_rollback()
     if isinstance(error, errors.VersioningError):
         headers = RETRY_RUN if isinstance(error, RunsFull) else {}
-        response = Response(error_body(error), status=_status_of(error), headers=headers)
+        response = Response(
+            error_body(error),
+            status=next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS),
+            headers=headers,
+        )
         if response.status_code == _UNAVAILABLE:
             response.headers.setdefault("Retry-After", RETRY_LATER["Retry-After"])
         if isinstance(error, errors.TooManyInvitations):

@@ -137,7 +137,11 @@ class BodyLimitMiddleware(Middleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         """Answer the request, or refuse its body."""
         refusal = refusal_of(request)
-        if refusal is None and request.META.get("CONTENT_LENGTH", "") == "" and _is_chunked(request):
+        if (
+            refusal is None
+            and request.META.get("CONTENT_LENGTH", "") == ""
+            and ("chunked" in request.headers.get("Transfer-Encoding", "").lower())
+        ):
             refusal = _buffer_chunks(request)
         elif refusal is None and (declared_length(request) or 0) > settings.EDITOR_MAX_BODY:
             refusal = Refusal.TOO_LARGE
@@ -171,10 +175,6 @@ def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
         case Refusal.BROKEN:
             broken = Invalid.field("body", "broke off, or came in chunks that are none")
             return JsonResponse(errors.error_body(broken), status=400)
-
-
-def _is_chunked(request: HttpRequest) -> bool:
-    return "chunked" in request.headers.get("Transfer-Encoding", "").lower()
 
 
 def _buffer_chunks(request: HttpRequest) -> Refusal | None:

@@ -33,7 +33,7 @@ def query(
     name: str,
     description: str,
     *,
-    type: dict[str, Any] = TEXT,  # noqa: A002  as the library has it
+    type: dict[str, Any] = TEXT,
     enum: Sequence[str] | None = None,
     required: bool = False,
 ) -> OpenApiParameter:

@@ -82,8 +82,11 @@ class RequestLogMiddleware:
         response = self._traced(request) if telemetry.is_traced() else self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
-        if response.status_code >= FAILED and not response.streaming:
-            _name_request(response, request_id)
+        is_json = response.get("Content-Type", "").startswith("application/json")
+        if response.status_code >= FAILED and is_json and not response.streaming:
+            response.content = json.dumps({**json.loads(response.content), "requestId": request_id})
+            if response.has_header("Content-Length"):
+                response["Content-Length"] = str(len(response.content))
         return response
 
     def _traced(self, request: HttpRequest) -> HttpResponse:
@@ -96,14 +99,6 @@ class RequestLogMiddleware:
 def trace_of(request: HttpRequest) -> dict[str, str]:
     """Return the headers by which a caller says what the request is a part of."""
     return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
-
-
-def _name_request(response: HttpResponse, request_id: str) -> None:
-    """Add the id to the body of an answer after a failure, for the person who reports it."""
-    if response.get("Content-Type", "").startswith("application/json"):
-        response.content = json.dumps({**json.loads(response.content), "requestId": request_id})
-        if response.has_header("Content-Length"):
-            response["Content-Length"] = str(len(response.content))
 
 
 def request_id_for(given: str) -> str:

@@ -105,20 +105,20 @@ class RecordViewSet(EditorViewSet):
             return Response(NotCreated.dump(self.collection.check_new(config, **arguments, by=self.caller)))
         return self._made(self.collection.create(config, **arguments, by=self.caller))
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a record with the fields of the version that the selector names."""
         self._depends_on(id)
         return self._record(
             self.collection.get(id, parameters.selector(request.query_params), by=self.caller)
         )
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Save an edit, as a draft unless `autoPublish` is true."""
         changes, arguments = split(self.update_schema(id).read(request))
         saved = self.collection.edit(id, changes, **arguments, by=self.caller, expect=self._expected)
         return self._saved(saved)
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a resource with its versions and labels."""
         Nothing.read(request)
         options = parameters.given_options(request.query_params)
@@ -126,38 +126,38 @@ class RecordViewSet(EditorViewSet):
         self.collection.delete(id, if_unused=if_unused, by=self.caller, expect=self._expected, **options)
         return Response(self.dump(f"The {self.kind.singular} {id!r} is deleted."))
 
-    def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
+    def dependents(self, request: Request, id: str) -> Response:
         """List the agents that refer to it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
         self._depends_on(id, (AGENT.slug, None))
         return Response(self.dump(self.collection.dependents(id, status=status, by=self.caller)))
 
-    def export(self, request: Request, id: str) -> Response:  # noqa: A002
+    def export(self, request: Request, id: str) -> Response:
         """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
         selector = parameters.selector(request.query_params)
         config = self.collection.export(id, body_of(request), selector, by=self.caller)
         return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
-    def clone(self, request: Request, id: str) -> Response:  # noqa: A002
+    def clone(self, request: Request, id: str) -> Response:
         """Create an unpublished resource from the selected version."""
         names = {"newId": "new_id", "newName": "name", "workspaceId": "workspace"}
         arguments = {names[member]: value for member, value in Clone.read(request).items()}
         selector = parameters.selector(request.query_params)
         return self._made(self.collection.clone(id, selector=selector, **arguments, by=self.caller))
 
-    def unpublish(self, request: Request, id: str) -> Response:  # noqa: A002
+    def unpublish(self, request: Request, id: str) -> Response:
         """Stop serving any version."""
         options = options_of(TakeDownOptions.read(request))
         return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected, **options))
 
     # Favorites
 
-    def favorite(self, request: Request, id: str) -> Response:  # noqa: A002
+    def favorite(self, request: Request, id: str) -> Response:
         """Mark it as a favorite of the caller; a key acts as its owner."""
         Nothing.read(request)
         return self._favorited(*self.collection.favorite(id, by=self.caller))
 
-    def unfavorite(self, request: Request, id: str) -> Response:  # noqa: A002
+    def unfavorite(self, request: Request, id: str) -> Response:
         """Remove the caller's mark."""
         Nothing.read(request)
         return self._favorited(*self.collection.unfavorite(id, by=self.caller))

@@ -55,12 +55,12 @@ class RunViewSet(EditorViewSet):
     answers = {"stream": ("text/event-stream",)}
 
     @waits_for_models
-    def generate(self, request: Request, id: str) -> Response:  # noqa: A002
+    def generate(self, request: Request, id: str) -> Response:
         """Run the agent on the messages and return its answer."""
         return Response(self.dump(get_framework().generate(id, **self._call(request))))
 
     @waits_for_models
-    def stream(self, request: Request, id: str) -> StreamingHttpResponse:  # noqa: A002
+    def stream(self, request: Request, id: str) -> StreamingHttpResponse:
         """Run the agent and send its events as they happen."""
         framework, call = get_framework(), self._call(request)
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller

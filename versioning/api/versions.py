@@ -66,7 +66,7 @@ class ResourceViewSet(RecordViewSet):
 
     # Versions
 
-    def versions(self, request: Request, id: str) -> Response:  # noqa: A002
+    def versions(self, request: Request, id: str) -> Response:
         """List the versions, newest first."""
         page = Page.read(request.query_params, size=20, fields=VERSION_ORDERS, then="-number")
         self._depends_on(id)
@@ -84,41 +84,41 @@ class ResourceViewSet(RecordViewSet):
             weight=ByteLength("config_json"),
         )
 
-    def add_version(self, request: Request, id: str) -> Response:  # noqa: A002
+    def add_version(self, request: Request, id: str) -> Response:
         """Save a copy of the published version as a new draft."""
         message = VersionCreate.read(request).get("changeMessage")
         return self._made_version(
             self.collection.snapshot(id, message=message, by=self.caller, expect=self._expected)
         )
 
-    def version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+    def version(self, request: Request, id: str, version: str) -> Response:
         """Read one version."""
         self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
         return with_etag(request, self.dump(*versions_of(found.resource, [found.version])))
 
-    def compare(self, request: Request, id: str) -> Response:  # noqa: A002
+    def compare(self, request: Request, id: str) -> Response:
         """Show the fields in which two versions differ."""
         given = request.query_params
         before, after, diffs = self.collection.compare(id, given["from"], given["to"], by=self.caller)
         versions = versions_of(before.resource, [before.version, after.version])
         return Response(self.dump(Compared(diffs, *versions)))
 
-    def activate(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+    def activate(self, request: Request, id: str, version: str) -> Response:
         """Publish exactly this version."""
         options = options_of(Activate.read(request))
         published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
         etag = record_of(self.collection, published, self.caller).etag
         return Response(self.dump(published), headers={"ETag": f'"{etag}"'})
 
-    def restore(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+    def restore(self, request: Request, id: str, version: str) -> Response:
         """Save a copy of this version as a new draft."""
         message = VersionCreate.read(request).get("changeMessage")
         return self._made_version(
             self.collection.restore(id, version, message=message, by=self.caller, expect=self._expected)
         )
 
-    def destroy_version(self, request: Request, id: str, version: str) -> Response:  # noqa: A002
+    def destroy_version(self, request: Request, id: str, version: str) -> Response:
         """Delete a version that is neither published nor labelled nor the only one."""
         Nothing.read(request)
         self.collection.delete_version(id, version, by=self.caller, expect=self._expected)
@@ -126,12 +126,12 @@ class ResourceViewSet(RecordViewSet):
 
     # Labels
 
-    def labels(self, request: Request, id: str) -> Response:  # noqa: A002
+    def labels(self, request: Request, id: str) -> Response:
         """List the labels, the computed ones first."""
         self._depends_on(id)
         return Response(self.dump(self.collection.labels(id, by=self.caller)))
 
-    def set_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
+    def set_label(self, request: Request, id: str, name: str) -> Response:
         """Set a label on a version, or move it there."""
         body = SetLabel.read(request)
         resource, label = self.collection.label(
@@ -146,7 +146,7 @@ class ResourceViewSet(RecordViewSet):
         [record] = self._records([resource])
         return with_etag(request, self.dump(label), etag=record.etag)
 
-    def remove_label(self, request: Request, id: str, name: str) -> Response:  # noqa: A002
+    def remove_label(self, request: Request, id: str, name: str) -> Response:
         """Remove a label."""
         Nothing.read(request)
         self.collection.unlabel(id, name, by=self.caller, expect=self._expected)
@@ -164,7 +164,7 @@ class OverridableViewSet(ResourceViewSet):
     own_routes = {"change-request": {"post": "change_request"}}
     own_responses = {"change_request": ChangeRequestAnswer}
 
-    def change_request(self, request: Request, id: str) -> Response:  # noqa: A002
+    def change_request(self, request: Request, id: str) -> Response:
         """Propose a change to the repository that holds the override; no repository can be configured yet."""
         agents = get_editor().agent
         agents.require_saving(id, by=self.caller)

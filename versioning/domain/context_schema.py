@@ -98,7 +98,11 @@ def value_refusals(
     text = canonical.dump(schema)
     try:
         with time_for(seconds):
-            _refuse_unusable(text)
+            problem = _problem(text, is_stored=True)
+            if problem is not None:
+                raise UnusableSchema(
+                    Message("{field} {problem}", field=problem.field, problem=problem.message)
+                )
             errors = list(islice(_validator(text).iter_errors(brief(value)), MAX_ISSUES))
     except (TooSlow, RecursionError):
         slow = Message("cannot be checked within {seconds:g} s of processor time", seconds=SECONDS)
@@ -150,12 +154,6 @@ def _find_problem(schema: dict[str, Any], *, is_stored: bool) -> Issue | None:
             SCHEMA_FIELD,
             Message("is not a JSON Schema that can be used: {reason}", reason=type(exception).__name__),
         )
-
-
-def _refuse_unusable(text: str) -> None:
-    problem = _problem(text, is_stored=True)
-    if problem is not None:
-        raise UnusableSchema(Message("{field} {problem}", field=problem.field, problem=problem.message))
 
 
 def _dialect_of(schema: Mapping[str, Any]) -> Any:

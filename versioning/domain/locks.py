@@ -205,9 +205,8 @@ class SentLock:
         expected = f"{digest}.{_mac(key, digest, terms)}"
         if not hmac.compare_digest(f"{self.digest}.{mac}".encode(), expected.encode()):
             raise LockInvalid.at(self.place)
-        return Lock(
-            agents=self.agents, prompt_blocks=self.prompt_blocks, terms=Terms.from_dict(_decoded(terms))
-        )
+        decoded: Json = json.loads(base64.urlsafe_b64decode(terms + "=" * (-len(terms) % 4)))
+        return Lock(agents=self.agents, prompt_blocks=self.prompt_blocks, terms=Terms.from_dict(decoded))
 
 
 def _content(agents: Pins, prompt_blocks: Pins) -> Json:
@@ -241,11 +240,6 @@ def _pin(value: Any, place: str) -> Pin:
 
 def _encoded(value: Json) -> str:
     return base64.urlsafe_b64encode(canonical.dump(value).encode()).decode().rstrip("=")
-
-
-def _decoded(text: str) -> Json:
-    decoded: Json = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    return decoded
 
 
 def _listed(references: References) -> dict[str, list[str]]:

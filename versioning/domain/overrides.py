@@ -205,8 +205,10 @@ def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
 
 def _described(base: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored tools; those without a description get the code's."""
-    return {name: {**base.get(name, {}), **_without_nulls(usage)} for name, usage in tools.items()}
-
-
-def _without_nulls(usage: Mapping[str, Any]) -> dict[str, Any]:
-    return {member: value for member, value in usage.items() if value is not None}
+    return {
+        name: {
+            **base.get(name, {}),
+            **{member: value for member, value in usage.items() if value is not None},
+        }
+        for name, usage in tools.items()
+    }

@@ -162,12 +162,15 @@ class VersionsMap:
             return cls(lock=SentLock.parse(value, field))
         unknown = [name for name in value if name not in cls.MEMBERS]
         issues = [Issue(f"{field}.{name}", "is not a known member") for name in unknown]
+        strict = value.get("strict")
+        if "strict" in value and not isinstance(strict, bool):
+            issues.append(Issue(f"{field}.strict", "must be true or false"))
         parsed = cls(
             agents=_read_selectors(value, "agents", field, issues),
             prompt_blocks=_read_selectors(value, "promptBlocks", field, issues),
             self_=_read_selector(value["self"], f"{field}.self", issues) if "self" in value else None,
             default_status=_read_status(value, field, issues),
-            strict=_read_strict(value, field, issues),
+            strict=strict,
         )
         if issues:
             raise Invalid(issues)
@@ -231,13 +234,6 @@ def _read_status(value: Mapping[str, Any], place: str, issues: list[Issue]) -> S
         return Status(value["defaultStatus"])
     issues.append(Issue(f"{place}.defaultStatus", "must be 'published' or 'draft'"))
     return None
-
-
-def _read_strict(value: Mapping[str, Any], place: str, issues: list[Issue]) -> bool | None:
-    strict = value.get("strict")
-    if "strict" in value and not isinstance(strict, bool):
-        issues.append(Issue(f"{place}.strict", "must be true or false"))
-    return strict
 
 
 def _read_selector(value: Any, place: str, issues: list[Issue]) -> Selector:

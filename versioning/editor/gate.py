@@ -246,7 +246,8 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
     pending = [
         number
         for number, request in enumerate(requests)
-        if errors[number] is None and not _is_without_effect(request, code)
+        if errors[number] is None
+        and not (isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code))
     ]
     for check in (_BLOCKS, *_needed([requests[number] for number in pending])):
         decisions = check.decisions([requests[number] for number in pending])
@@ -354,11 +355,6 @@ def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...])
         for number, (rows, anywhere) in enumerate(needed_by)
     }
     return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
-
-
-def _is_without_effect(request: GateRequest, code: Registry) -> bool:
-    """Return whether the version is live already, and would gain no grants."""
-    return isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code)
 
 
 def _require_right(request: PublishRequest) -> None:

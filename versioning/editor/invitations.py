@@ -123,7 +123,9 @@ class Invitations:
                 raise Invalid.field("username", "belongs to an account that is switched off")
             if workspace.invitations.pending().filter(equals_caseless("username", name)).exists():
                 raise Invalid.field("username", "is already invited: make a new link in the list")
-            invitation = Invitation(workspace=workspace, username=name, role=role, mail=_checked_mail(mail))
+            if mail and not is_mail_address(mail):
+                raise Invalid.field("mail", "must be a mail address")
+            invitation = Invitation(workspace=workspace, username=name, role=role, mail=mail)
             _refuse_too_many(by)
             return invitation, invitation.issue(by)
 
@@ -241,10 +243,3 @@ class Invitations:
         if found is None:
             raise NotFound
         return found
-
-
-def _checked_mail(mail: str) -> str:
-    """Return a mail address, or nothing; raises `Invalid` for anything else."""
-    if mail and not is_mail_address(mail):
-        raise Invalid.field("mail", "must be a mail address")
-    return mail

@@ -109,7 +109,10 @@ class Keys:
             )
             user = accounts().get(pk=by.user_id)
             if owner is not None:
-                member = self._service_account(owner, by)
+                found = self._workspaces.service_accounts(by=by).filter(user=account(owner)).first()
+                if found is None:
+                    raise Invalid.field("owner", "is no service account that you administer")
+                member = found
                 user = member.user
                 if limits.workspace_id not in {None, member.workspace_id}:
                     raise Invalid.field("workspaceId", "must be the workspace of the service account")
@@ -152,12 +155,6 @@ class Keys:
             raise Forbidden(
                 "This key reaches other workspaces too; only its owner or a superuser can revoke it."
             )
-
-    def _service_account(self, username: str, by: Caller) -> Membership:
-        found = self._workspaces.service_accounts(by=by).filter(user=account(username)).first()
-        if found is None:
-            raise Invalid.field("owner", "is no service account that you administer")
-        return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,15 +209,12 @@ class _Limits:
         is_less = (
             own.workspace_id in {None, self.workspace_id},
             own.role is None or (self.role is not None and self.role.rank <= own.role.rank),
-            self._actions_are_within(own),
+            own.actions is None or (self.actions is not None and self.actions <= own.actions),
             own.id_prefix is None or (self.id_prefix or "").startswith(own.id_prefix),
             own.expires_at is None or (self.expires_at is not None and self.expires_at <= own.expires_at),
         )
         if not all(is_less):
             raise KeyScope(Action.ADMIN.value)
-
-    def _actions_are_within(self, own: _Limits) -> bool:
-        return own.actions is None or (self.actions is not None and self.actions <= own.actions)
 
 
 def may_revoke(key: ApiKey, by: Caller) -> bool:

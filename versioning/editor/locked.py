@@ -73,7 +73,9 @@ def _candidate(
         is_readable = as_part or agent_id in code.readable_by(by)
         return _code_candidate(resources, agent_id, pin) if is_readable else None
     row = with_versions(resources.all).filter(pk=agent_id).first()
-    if row is None or not (as_part or _may_run(row, by)):
+    if row is None or not (
+        as_part or (row.visibility == Visibility.PUBLIC or by.may(Right.READ, row.workspace_id))
+    ):
         return None
     version = _version(row, pin)
     return None if version is None else Candidate.stored(version)
@@ -99,7 +101,3 @@ def _version(row: Agent, pin: Pin) -> Resolved[Agent] | None:
         except NotFound:
             return None
     return Resolved(resource=row, version=version, selector=Selector(version_id=pin.version_id))
-
-
-def _may_run(row: Agent, by: Caller) -> bool:
-    return row.visibility == Visibility.PUBLIC or by.may(Right.READ, row.workspace_id)

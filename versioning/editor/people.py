@@ -84,8 +84,13 @@ class People:
                     raise LastSuperuser
                 _refuse_last_admin(user)
                 username = user.get_username()
+            field = get_user_model().get_email_field_name()
             erasure = Erasure(
-                user=user, name=username, address=_address_of(user), new_name=_new_name(), by=by
+                user=user,
+                name=username,
+                address=str(getattr(user, field, "") or ""),
+                new_name=_new_name(),
+                by=by,
             )
             if user is not None:
                 _rename(user, erasure)
@@ -105,11 +110,6 @@ def _refuse_last_admin(user: User) -> None:
     list(Workspace.objects.locked().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
     if user.is_active and any(map(is_last_admin, mine)):
         raise LastAdmin
-
-
-def _address_of(user: Any) -> str:
-    field = get_user_model().get_email_field_name()
-    return str(getattr(user, field, "") or "")
 
 
 def _new_name() -> str:

@@ -56,7 +56,7 @@ def create(
     resources: Resources[R],
     fields: Fields | None = None,
     *,
-    id: str | None = None,  # noqa: A002  the wire name
+    id: str | None = None,
     workspace: str | None = None,
     visibility: str | None = None,
     metadata: Fields | None = NOTHING,
@@ -98,7 +98,7 @@ def check_new(
     resources: Resources[R],
     fields: Fields | None = None,
     *,
-    id: str | None = None,  # noqa: A002  the wire name
+    id: str | None = None,
     workspace: str | None = None,
     visibility: str | None = None,
     metadata: Fields | None = NOTHING,
@@ -133,7 +133,7 @@ def _record_of_new(
     resources: Resources[R],
     changes: Fields,
     *,
-    id: str | None,  # noqa: A002  the wire name
+    id: str | None,
     workspace: str | None,
     visibility: str | None,
     metadata: Fields | None,

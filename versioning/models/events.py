@@ -178,7 +178,11 @@ def transaction() -> Iterator[None]:
             begun.write()
     except (IntegrityError, *_PROTECTED) as error:
         _raise_in_use(error)
-        _refuse_lost_workspaces(begun)
+        wanted = {entry["workspace_id"] for entry in begun.entries} - {""}
+        if apps.get_model("versioning.Workspace")._default_manager.filter(pk__in=wanted).count() < len(
+            wanted
+        ):
+            raise WorkspaceDeleted from None
         raise
     finally:
         _open.transaction = None
@@ -195,13 +199,6 @@ def _raise_in_use(error: BaseException) -> None:
         names = sorted({str(row._meta.verbose_name_plural) for row in rows})
         message = Message("It cannot be deleted: other rows refer to it ({names}).", names=", ".join(names))
         raise InUse(message, hidden_count=len(rows)) from error
-
-
-def _refuse_lost_workspaces(failed: OpenTransaction) -> None:
-    """Raise `WorkspaceDeleted` if that is why a transaction has failed: nothing can refer to it any more."""
-    wanted = {entry["workspace_id"] for entry in failed.entries} - {""}
-    if apps.get_model("versioning.Workspace")._default_manager.filter(pk__in=wanted).count() < len(wanted):
-        raise WorkspaceDeleted from None
 
 
 def record(

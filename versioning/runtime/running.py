@@ -104,10 +104,13 @@ class _Run:
             *(turn.as_dict() for turn in conversation.turns),
             {"role": "assistant", "content": last.text or ""},
         )
+        cost: Decimal | None = Decimal(0)
+        for use in self._uses.values():
+            cost = plus(cost, use.cost)
         return Result(
             text=last.text or "",
             finish_reason=finish_reason_of(last),
-            usage={**usage_dict(self._usage), "cost": cost_dict(self._cost, prices_of())},
+            usage={**usage_dict(self._usage), "cost": cost_dict(cost, prices_of())},
             steps=steps_of(messages),
             messages=turns,
             run_id=self.id,
@@ -203,14 +206,6 @@ class _Run:
                     reporter.step_finished(node.model_response)
                 break
         return run.new_messages()
-
-    @property
-    def _cost(self) -> Decimal | None:
-        """The cost of all agents so far; None if that of one is unknown."""
-        cost: Decimal | None = Decimal(0)
-        for use in self._uses.values():
-            cost = plus(cost, use.cost)
-        return cost
 
     def _cost_of(self, ready: ReadyAgent, run: AgentRun[None, str]) -> Decimal | None:
         usage = run.usage

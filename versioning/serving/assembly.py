@@ -358,7 +358,8 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
     asking = {
         one.granted_to
         for one, blocks in zip(candidates, blocks_of, strict=True)
-        if _is_stored_version(one.granted_to) and any(_needs_grant(one, block) for block in blocks.values())
+        if (one.granted_to is not None and not one.granted_to.startswith(("git-", "file-")))
+        and any(_needs_grant(one, block) for block in blocks.values())
     }
     grants = granted(BlockReference, asking) if asking else {}
     for one, blocks in zip(candidates, blocks_of, strict=True):
@@ -368,11 +369,6 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
             for block_id, block in blocks.items()
             if not _needs_grant(one, block) or own.get(block_id) == block.uuid
         }
-
-
-def _is_stored_version(version_id: str | None) -> bool:
-    """Return whether the version is in a row; a version in a file or a commit has no grants."""
-    return version_id is not None and not version_id.startswith(("git-", "file-"))
 
 
 def _needs_grant(candidate: Candidate, block: FoundBlock) -> bool:

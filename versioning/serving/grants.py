@@ -92,7 +92,7 @@ def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
         value
         for references, found in targets.items()
         for target_id, value in found.items()
-        if not _is_in_code(references, target_id, code)
+        if not (references.target.kind.in_code and target_id in code.agents)
     )
 
 
@@ -125,10 +125,6 @@ def _joined(
         identity_now=identity, workspace_now=workspace_id
     ).values_list("version_id", "identity_now", "workspace_now")
     return found
-
-
-def _is_in_code(references: type[Reference], target_id: str, code: Registry) -> bool:
-    return references.target.kind.in_code and target_id in code.agents
 
 
 def _found(references: type[Reference], ids: Collection[str]) -> Mapping[str, Named]:

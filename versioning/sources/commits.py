@@ -160,7 +160,7 @@ def _touches(log: bytes) -> Iterator[_Touch]:
         fields = [next(tokens, b"") for _ in range(5)]
         change = next(tokens, b"").strip().lstrip(b":").split(b" ")
         path = os.fsdecode(next(tokens, b""))
-        if len(change) != 5 or not path:  # noqa: PLR2004  two modes, two objects, what was done
+        if len(change) != 5 or not path:
             continue
         sha, parents, author_name, seconds, message = (field.decode("utf-8", "replace") for field in fields)
         yield _Touch(

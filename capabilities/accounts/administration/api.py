@@ -75,20 +75,20 @@ class WorkspaceViewSet(EditorViewSet):
         location = addresses.location(f"workspaces/{ids.encode(made.pk)}")
         return with_etag(request, self._dump(made), status=201, headers={"Location": location})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a workspace."""
         return with_etag(
             request, self._dump(get_editor().workspace.find(id, right=Right.READ, by=self.caller))
         )
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Rename a workspace; its id stays."""
         given = WorkspaceUpdate.read(request)
         return with_etag(
             request, self._dump(get_editor().workspace.rename(id, given["name"], by=self.caller))
         )
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete an empty workspace with its members and keys; only superusers may."""
         Nothing.read(request)
         get_editor().workspace.delete(id, by=self.caller)
@@ -111,20 +111,20 @@ class MemberViewSet(EditorViewSet):
     responses = {"list": MemberPage, "update": MemberAnswer, "destroy": Success}
     paths = {"id": WORKSPACE, "username": USERNAME}
 
-    def list(self, request: Request, id: str) -> Response:  # noqa: A002
+    def list(self, request: Request, id: str) -> Response:
         """List the members, by username."""
         page = Page.read(request.query_params, size=100, fields=BY_USERNAME, then="id", direction="ASC")
         found = get_editor().workspace.members(id, right=Right.READ, by=self.caller)
         return self.page_of(page, found, lambda rows: members_as_seen(rows, self.caller))
 
-    def update(self, request: Request, id: str, username: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str, username: str) -> Response:
         """Change the role of a member; who is none has to be invited."""
         role = Role(RoleOfMember.read(request)["role"])
         changed = get_editor().workspace.change_role(id, username, role, by=self.caller)
         [member] = members_as_seen([changed], self.caller)
         return with_etag(request, self.dump(member))
 
-    def destroy(self, request: Request, id: str, username: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str, username: str) -> Response:
         """End a membership; the person's keys no longer reach the workspace."""
         Nothing.read(request)
         get_editor().workspace.remove(id, username, by=self.caller)
@@ -142,11 +142,11 @@ class InvitationViewSet(EditorViewSet):
     responses = {"list": InvitationList, "create": InvitationCreated, "destroy": Success}
     paths = {"id": WORKSPACE, "invitation": ({"type": "string"}, "The id of the invitation.")}
 
-    def list(self, request: Request, id: str) -> Response:  # noqa: A002
+    def list(self, request: Request, id: str) -> Response:
         """List the invitations that are not accepted yet, by username."""
         return Response(self.dump(get_editor().invitation.pending(id, by=self.caller)))
 
-    def create(self, request: Request, id: str) -> Response:  # noqa: A002
+    def create(self, request: Request, id: str) -> Response:
         """Invite a person; only this answer has the link to accept."""
         given = InvitationCreate.read(request)
         role, mail = Role(given["role"]), given.get("mail") or ""
@@ -159,7 +159,7 @@ class InvitationViewSet(EditorViewSet):
         headers = {"Location": location, **NOT_STORED}
         return with_etag(request, {**body, "url": url}, etag=content_etag(body), status=201, headers=headers)
 
-    def destroy(self, request: Request, id: str, invitation: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str, invitation: str) -> Response:
         """Withdraw an invitation: its link no longer works."""
         Nothing.read(request)
         get_editor().invitation.withdraw_by_id(id, invitation, by=self.caller)

@@ -151,7 +151,10 @@ def _store(user: User, known: DirectoryAccount, given: Changes, by: Caller, what
     events.touch()
     _report(user, by, what, [*columns, *(["externalId"] if given.external_id is not None else [])])
     if was_active and not user.is_active:
-        _warn_of_missing_admins(user)
+        for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
+            admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
+            if not admins.filter(user__is_active=True, is_service=False).exists():
+                logger.warning("no one administers the workspace %s any more", membership.workspace_id)
 
 
 def _columns(user: User, given: Changes) -> dict[str, Any]:
@@ -207,11 +210,3 @@ def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:
         action_flag=CHANGE,
         change_message=f"The directory has {what} it{given}, with the key {by.key_prefix}.",
     )
-
-
-def _warn_of_missing_admins(user: User) -> None:
-    """Report the workspaces that have lost their last admin."""
-    for membership in Membership.objects.filter(user=user, role=Role.ADMIN):
-        admins = Membership.objects.filter(workspace=membership.workspace_id, role=Role.ADMIN)
-        if not admins.filter(user__is_active=True, is_service=False).exists():
-            logger.warning("no one administers the workspace %s any more", membership.workspace_id)

@@ -307,7 +307,7 @@ def _refused(error: Exception, context: dict[str, Any]) -> Response | None:
     if detail is None and isinstance(error, APIException | Http404):
         detail = str(getattr(error, "detail", error))
     refusal = ScimError(found.status_code, detail or str(found.data.get("error")))
-    if found.status_code == 400:  # noqa: PLR2004
+    if found.status_code == 400:
         refusal = invalid(refusal.detail, "invalidSyntax")
     headers = {name: value for name, value in found.headers.items() if name.lower() != "content-type"}
     return Response(refusal.body, status=found.status_code, headers=headers)

@@ -92,39 +92,39 @@ class WebhookViewSet(EditorViewSet):
         }
         return with_etag(request, {**body, "secret": secret}, etag=etag, status=201, headers=headers)
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a webhook and the state of its receiver."""
         return self._answer(request, administration.find(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change a webhook."""
         changes = WebhookUpdate.read(request)
         return self._answer(request, administration.change(id, changes, by=self.caller))
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a webhook with its deliveries."""
         Nothing.read(request)
         administration.delete(id, by=self.caller)
         return Response(self.dump(f"The webhook {id} is deleted."))
 
-    def rotate(self, request: Request, id: str) -> Response:  # noqa: A002
+    def rotate(self, request: Request, id: str) -> Response:
         """Replace the secret; only this answer shows the new one."""
         hours = Rotation.read(request)["keepPreviousHours"]
         rotated = administration.rotate(id, keep_previous_hours=hours, by=self.caller)
         return Response(self.dump(rotated))
 
-    def ping(self, request: Request, id: str) -> Response:  # noqa: A002
+    def ping(self, request: Request, id: str) -> Response:
         """Send a `webhook.ping`, to test the receiver."""
         Nothing.read(request)
         return Response(self.dump(administration.ping(id, by=self.caller)))
 
-    def deliveries(self, request: Request, id: str) -> Response:  # noqa: A002
+    def deliveries(self, request: Request, id: str) -> Response:
         """List the deliveries with their attempts, newest first."""
         found = administration.deliveries(id, by=self.caller)
         page = Page.read(request.query_params, size=20, fields=ORDERS, then="pk")
         return self.page_of(page, found, weight=LENGTH)
 
-    def replay(self, request: Request, id: str, delivery: str) -> Response:  # noqa: A002
+    def replay(self, request: Request, id: str, delivery: str) -> Response:
         """Make one more attempt at a delivery; the message keeps its id."""
         Nothing.read(request)
         return Response(self.dump(administration.replay(id, delivery, by=self.caller)))

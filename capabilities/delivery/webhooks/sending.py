@@ -199,7 +199,7 @@ def _text(answer: bytes) -> str:
 
 
 def _refusal(status: int) -> str:
-    if 300 <= status < 400:  # noqa: PLR2004  redirects
+    if 300 <= status < 400:
         return f"The receiver answered {status}; redirects are not followed."
     return f"The receiver answered {status}."
 

@@ -133,7 +133,7 @@ def _checked_host(host: str) -> str:
 
 def _checked_port(parsed: httpx2.URL) -> int:
     port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
-    if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
+    if not 1 <= port <= 65535:
         raise Refused("has an invalid port")
     return port
 

@@ -101,22 +101,22 @@ class DatasetViewSet(EditorViewSet):
         made = Datasets.current().create(given, **named, by=self.caller)
         return self.made(made, f"datasets/{made.pk}")
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a dataset."""
         return with_etag(request, self.dump(Datasets.find(id, by=self.caller)))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change a dataset; its items have to fit new schemas."""
         changes = schemas.DatasetUpdate.read(request)
         return Response(self.dump(Datasets.current().change(id, changes, by=self.caller)))
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a dataset with its items."""
         Nothing.read(request)
         Datasets.delete(id, by=self.caller)
         return Response(self.dump("The dataset is deleted."))
 
-    def versions(self, request: Request, id: str) -> Response:  # noqa: A002
+    def versions(self, request: Request, id: str) -> Response:
         """List the versions, newest first."""
         dataset = Datasets.find(id, by=self.caller)
         page = Page.read(request.query_params, size=10, fields=VERSION_ORDERS, then="pk")
@@ -165,7 +165,7 @@ class ItemViewSet(EditorViewSet):
         "version": (_NUMBER, "A version of the dataset."),
     }
 
-    def list(self, request: Request, id: str) -> Response:  # noqa: A002
+    def list(self, request: Request, id: str) -> Response:
         """List the items, newest first."""
         given = request.query_params
         dataset = self._dataset(id)
@@ -176,7 +176,7 @@ class ItemViewSet(EditorViewSet):
         page = Page.read(given, size=10, fields=ITEM_ORDERS, then="-pk")
         return self.page_of(page, found, weight=ByteLength("payload_json"))
 
-    def create(self, request: Request, id: str) -> Response:  # noqa: A002
+    def create(self, request: Request, id: str) -> Response:
         """Add an item; 200 if it is there already, by its external id."""
         given = schemas.ItemCreate.read(request)
         added = Datasets.add(id, [given], places=[""], by=self.caller)
@@ -185,7 +185,7 @@ class ItemViewSet(EditorViewSet):
             return Response(self.dump(revision))
         return self.made(revision, f"datasets/{id}/items/{revision.item_id}")
 
-    def create_batch(self, request: Request, id: str) -> Response:  # noqa: A002
+    def create_batch(self, request: Request, id: str) -> Response:
         """Add items, all of them or none, as one version."""
         given = schemas.ItemBatch.read(request)["items"]
         places = [f"items.{index}." for index in range(len(given))]
@@ -193,44 +193,44 @@ class ItemViewSet(EditorViewSet):
         answer = Added(added.revisions, len(added.revisions))
         return Response(self.dump(answer), status=201 if added.created else 200)
 
-    def destroy_batch(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy_batch(self, request: Request, id: str) -> Response:
         """Delete items, as one version; what is no item is left out of the count."""
         count = Datasets.remove(id, schemas.ItemIds.read(request)["itemIds"], by=self.caller)
         return Response(self.dump(Removed(deleted_count=count)))
 
-    def retrieve(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str, item: str) -> Response:
         """Read an item as it is now."""
         return with_etag(request, self.dump(current(self._dataset(id), item)))
 
-    def update(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str, item: str) -> Response:
         """Change an item."""
         changes = schemas.ItemUpdate.read(request)
         return Response(self.dump(Datasets.change_item(id, item, changes, by=self.caller)))
 
-    def destroy(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str, item: str) -> Response:
         """Delete an item; earlier versions keep it."""
         Nothing.read(request)
         if not Datasets.remove(id, [item], by=self.caller):
             raise NotFound
         return Response(self.dump("The item is deleted."))
 
-    def purge(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
+    def purge(self, request: Request, id: str, item: str) -> Response:
         """Remove the content of an item from all versions, for good."""
         Nothing.read(request)
         Datasets.purge(id, item, by=self.caller)
         return Response(self.dump("The content of the item is removed."))
 
-    def history(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
+    def history(self, request: Request, id: str, item: str) -> Response:
         """List the revisions of an item, newest first."""
         found = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related("item")
         if not found:
             raise NotFound
         return Response(self.dump(History([*found])))
 
-    def as_of(self, request: Request, id: str, item: str, version: str) -> Response:  # noqa: A002
+    def as_of(self, request: Request, id: str, item: str, version: str) -> Response:
         """Read an item as of a version of the dataset."""
         dataset = self._dataset(id)
-        number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else None  # noqa: PLR2004
+        number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else None
         if number is None or number > dataset.version:
             raise NotFound
         revision = Revision.objects.of_version(dataset, number).filter(item=uuid_of(item)).first()

@@ -20,7 +20,7 @@ _AT_ONCE: Final = 50
 def export_items(
     dataset_id: str,
     *,
-    format: str,  # noqa: A002
+    format: str,
     version: int | None = None,
     by: Who = APPLICATION,
 ) -> Iterator[str]:

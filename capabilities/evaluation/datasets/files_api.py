@@ -61,7 +61,7 @@ class DatasetFileViewSet(EditorViewSet):
     responses = {"upload": schemas.ImportAnswer}
     paths = {"id": _ID}
 
-    def upload(self, request: Request, id: str) -> Response:  # noqa: A002
+    def upload(self, request: Request, id: str) -> Response:
         """Add the items of a file that are not there yet, all of them or none."""
         given = request.query_params
         self.is_dry_run = given.get("dryRun") == "true"
@@ -75,7 +75,7 @@ class DatasetFileViewSet(EditorViewSet):
         )
         return Response(self.dump(done))
 
-    def export(self, request: Request, id: str) -> HttpResponseBase:  # noqa: A002
+    def export(self, request: Request, id: str) -> HttpResponseBase:
         """Send the items as a file."""
         given = request.query_params
         name = given.get("format", "jsonl")
@@ -134,7 +134,7 @@ class ModelWorkViewSet(EditorViewSet):
     errors = {"generate_items": (501,), "cluster_failures": (501,)}
     paths = {"id": _ID}
 
-    def generate_items(self, _request: Request, id: str) -> Response:  # noqa: A002
+    def generate_items(self, _request: Request, id: str) -> Response:
         """Refuse: no items are generated here."""
         Datasets.find(id, by=self.caller, right=Right.SAVE)
         raise NotThere

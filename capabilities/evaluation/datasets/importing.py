@@ -91,7 +91,7 @@ def import_items(
     dataset_id: str,
     body: bytes,
     *,
-    format: str,  # noqa: A002
+    format: str,
     dry_run: bool = False,
     encodings: Sequence[str] = (),
     layout: Layout | None = None,

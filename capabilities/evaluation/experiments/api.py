@@ -96,7 +96,7 @@ class ExperimentViewSet(EditorViewSet):
         """List the experiments, newest first."""
         return self._page(request, None)
 
-    def list_of_dataset(self, request: Request, id: str) -> Response:  # noqa: A002
+    def list_of_dataset(self, request: Request, id: str) -> Response:
         """List the experiments over a dataset, newest first."""
         editing.find(id, by=self.caller)
         return self._page(request, id)
@@ -110,7 +110,7 @@ class ExperimentViewSet(EditorViewSet):
         weight = ByteLength("settings_json") + ByteLength("lock_json")
         return self.page_of(page, found, shown, weight=weight)
 
-    def create(self, request: Request, id: str) -> Response:  # noqa: A002
+    def create(self, request: Request, id: str) -> Response:
         """Start an experiment; everything it uses is pinned now."""
         given = schemas.ExperimentCreate.read(request)
         self.is_dry_run = given.get("dryRun", False)
@@ -123,7 +123,7 @@ class ExperimentViewSet(EditorViewSet):
         name = quote(started.experiment.public_id, safe="")
         return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
 
-    def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:
         """Read an experiment."""
         return self._read(Experiments.find(experiment, dataset_id=id, by=self.caller))
 
@@ -134,12 +134,12 @@ class ExperimentViewSet(EditorViewSet):
     def _read(self, experiment: Experiment) -> Response:
         return with_etag(self.request, self.dump(*shown([experiment])))
 
-    def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str, experiment: str) -> Response:
         """Change the name, the description or the metadata of an experiment."""
         changes = schemas.ExperimentUpdate.read(request)
         return self._answer(Experiments.describe(experiment, changes, dataset_id=id, by=self.caller))
 
-    def destroy(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str, experiment: str) -> Response:
         """Delete an experiment with its results and scores."""
         Nothing.read(request)
         Experiments.delete(experiment, dataset_id=id, by=self.caller)
@@ -151,27 +151,27 @@ class ExperimentViewSet(EditorViewSet):
         Experiments.delete(experiment, by=self.caller)
         return Response(self.dump(DELETED))
 
-    def finalize(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def finalize(self, request: Request, id: str, experiment: str) -> Response:
         """End an experiment whose results an application sends; items without a result are skipped."""
         Nothing.read(request)
         return self._answer(Experiments.finalize(experiment, dataset_id=id, by=self.caller))
 
-    def cancel(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def cancel(self, request: Request, id: str, experiment: str) -> Response:
         """Stop an experiment: nothing more begins, and what runs is dropped."""
         Nothing.read(request)
         return self._answer(Experiments.cancel(experiment, dataset_id=id, by=self.caller))
 
-    def resume(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def resume(self, request: Request, id: str, experiment: str) -> Response:
         """Run what failed or was skipped."""
         limits = schemas.ExperimentResume.read(request).get("limits")
         return self._answer(Experiments.resume(experiment, limits=limits, dataset_id=id, by=self.caller))
 
-    def add_attempts(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def add_attempts(self, request: Request, id: str, experiment: str) -> Response:
         """Add the attempts that are missing."""
         attempts = schemas.ExperimentAttempts.read(request)["attempts"]
         return self._answer(Experiments.add_attempts(experiment, attempts, dataset_id=id, by=self.caller))
 
-    def score(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def score(self, request: Request, id: str, experiment: str) -> Response:
         """Score the outputs that there are, by these scorers as they are published now."""
         ids = schemas.ExperimentScore.read(request)["scorerIds"]
         scored = Experiments.current().score_again(experiment, ids, dataset_id=id, by=self.caller)
@@ -229,7 +229,7 @@ class ResultViewSet(EditorViewSet):
         "result": (parameters.TEXT, "The id of the result."),
     }
 
-    def list(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def list(self, request: Request, id: str, experiment: str) -> Response:
         """List the results, in the order in which the items ran."""
         found = Experiments.find(experiment, dataset_id=id, by=self.caller)
         rows = Cell.objects.over().filter(experiment=found).with_revisions()
@@ -244,14 +244,14 @@ class ResultViewSet(EditorViewSet):
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         return self.page_of(page, rows.prefetch_related("scores"), weight=weight)
 
-    def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def create(self, request: Request, id: str, experiment: str) -> Response:
         """Store the result of an item and an attempt, in place of an earlier one."""
         given = result_schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     @waits_for_models
-    def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
+    def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:
         """Run an item and score the answer, where no worker does; an output that is there stays."""
         given = result_schemas.ItemRun.read(request)
         done = run_item(
@@ -267,7 +267,7 @@ class ResultViewSet(EditorViewSet):
         said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
         return Response(self.dump(Ran(done, said)))
 
-    def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str, experiment: str, result: str) -> Response:
         """Say what people found: the state of the review, tags, a comment."""
         changes = result_schemas.ResultUpdate.read(request)
         found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
@@ -284,7 +284,7 @@ class ResultFileViewSet(EditorViewSet):
     answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
     paths = {"id": _DATASET, "experiment": _EXPERIMENT}
 
-    def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:  # noqa: A002
+    def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:
         """Send the results as a file."""
         name = request.query_params.get("format", "jsonl")
         found = Experiments.find(experiment, dataset_id=id, by=self.caller)

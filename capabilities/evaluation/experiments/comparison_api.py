@@ -73,7 +73,7 @@ class ComparisonViewSet(EditorViewSet):
         "experiment": (parameters.TEXT, "The id of the experiment."),
     }
 
-    def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:
         """Compare an experiment with another one, item by item."""
         given = request.query_params
         comparison = comparison_of(experiment, given.get("baseline"), dataset_id=id, by=self.caller)
@@ -84,7 +84,7 @@ class ComparisonViewSet(EditorViewSet):
         answer = self.dump(ComparisonPage(comparison=comparison, page=page, per_page=size))
         return with_etag(request, answer)
 
-    def side_by_side(self, request: Request, id: str) -> Response:  # noqa: A002
+    def side_by_side(self, request: Request, id: str) -> Response:
         """Show the outputs and scores of two experiments, item by item."""
         given, body = request.query_params, ExperimentsBeside.read(request)
         page, size = number_in(given, "page", 0), number_in(given, "perPage", None)

@@ -56,7 +56,7 @@ class ResultFormat(NamedTuple):
 def export_results(
     experiment_id: str,
     *,
-    format: str,  # noqa: A002
+    format: str,
     dataset_id: str | None = None,
     by: Who = APPLICATION,
 ) -> Iterator[str]:

@@ -58,12 +58,12 @@ class ScoreViewSet(EditorViewSet):
         """List the scores of a run or of an experiment, newest first."""
         return self._page(request, scores.of_run(run, by=self.caller))
 
-    def of_scorer(self, request: Request, id: str) -> Response:  # noqa: A002
+    def of_scorer(self, request: Request, id: str) -> Response:
         """List the scores of a scorer, newest first."""
         given = {name: str(value) for name, value in request.query_params.items()}
         return self._page(request, scores.of_scorer(id, given, by=self.caller))
 
-    def of_entity(self, request: Request, type: str, id: str) -> Response:  # noqa: A002
+    def of_entity(self, request: Request, type: str, id: str) -> Response:
         """List the scores of an entity, newest first."""
         return self._page(request, scores.of_entity(type, id, by=self.caller))
 

@@ -81,16 +81,16 @@ class GateViewSet(EditorViewSet):
         made = Gates.current().create(_fields(given), agent_id=agent_id, workspace=workspace, by=self.caller)
         return self.made(made, f"gates/{made.pk}")
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a gate."""
         return with_etag(request, self.dump(Gates.find(id, by=self.caller)))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Change a gate."""
         changes = _fields(schemas.GateUpdate.read(request))
         return Response(self.dump(Gates.current().change(id, changes, by=self.caller)))
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete a gate."""
         Nothing.read(request)
         Gates.delete(id, by=self.caller)

@@ -46,7 +46,7 @@ class ScorerViews(ResourceViewSet):
     own_requests = {"try_out": ScorerTry}
     own_responses = {"try_out": ScorerOutcome, "dependents": ScorerDependents, "agreement": AgreementAnswer}
 
-    def dependents(self, request: Request, id: str) -> Response:  # noqa: A002
+    def dependents(self, request: Request, id: str) -> Response:
         """List what names it."""
         status = Status(request.query_params.get("status", Status.PUBLISHED))
         self._depends_on(id, (AGENT.slug, None))
@@ -54,12 +54,12 @@ class ScorerViews(ResourceViewSet):
         named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
         return Response(self.dump(Named([*named, *naming(id, self.caller)], agents.hidden_count)))
 
-    def agreement(self, request: Request, id: str) -> Response:  # noqa: A002
+    def agreement(self, request: Request, id: str) -> Response:
         """Compare what it says with the labels of people under its id."""
         return Response(self.dump(get_editor().experiments.agreement(id, by=self.caller)))
 
     @waits_for_models
-    def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
+    def try_out(self, request: Request, id: str) -> Response:
         """Score an answer with a version of this scorer; nothing is stored."""
         given = ScorerTry.read(request)
         outcome = Scoring.current().try_out(
@@ -81,7 +81,7 @@ class RegisteredViewSet(EditorViewSet):
         found = Scoring.current().registered(by=self.caller)
         return Response({one.id: RegisteredAnswer.dump(one) for one in found})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Return a scorer, with the agents that name it."""
         return with_etag(request, self.dump(Scoring.current().registered_one(id, by=self.caller)))
 

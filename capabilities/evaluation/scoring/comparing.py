@@ -115,7 +115,7 @@ def json_equals(config: Config, attempt: Attempt) -> bool:
 def _at(path: str, value: Any) -> Any:
     for segment in path.split(".") if path else ():
         if isinstance(value, list) and segment.isdecimal() and segment.isascii():
-            value = value[int(segment)] if len(segment) < 10 and int(segment) < len(value) else MISSING  # noqa: PLR2004
+            value = value[int(segment)] if len(segment) < 10 and int(segment) < len(value) else MISSING
         else:
             value = value.get(segment, MISSING) if isinstance(value, dict) else MISSING
     return value

@@ -172,7 +172,7 @@ class ExportPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponseBase:
         """Send it."""
         name, version = request.GET.get("format", "csv"), request.GET.get("version", "")
-        is_number = version.isascii() and version.isdecimal() and len(version) < 10  # noqa: PLR2004
+        is_number = version.isascii() and version.isdecimal() and len(version) < 10
         if name not in FORMATS or (version and not is_number):
             raise NotFound
         return exported(self.dataset_id, name, version=int(version) if version else None, by=self.caller)

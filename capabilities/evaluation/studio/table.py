@@ -159,7 +159,7 @@ class TablePage(DatasetPage):
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None  # noqa: PLR2004
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None
         return number if number is not None and number < self.dataset.version else None
 
     def _query(self) -> str:
@@ -190,7 +190,7 @@ class _Given:
         self._given = given
         self._revisions = revisions
         base = given.get("base", "")
-        self.base = int(base) if base.isascii() and base.isdecimal() and len(base) < 10 else -1  # noqa: PLR2004
+        self.base = int(base) if base.isascii() and base.isdecimal() and len(base) < 10 else -1
         self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
         self.changed = {
             key: changes

@@ -77,16 +77,16 @@ class CommentViewSet(EditorViewSet):
         address = addresses.location(f"comments/{comment.pk}")
         return with_etag(request, self.dump(comment), status=201, headers={"Location": address})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a comment."""
         return with_etag(request, self.dump(self.comments.get(id, by=self.caller)))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Resolve or reopen a thread, or change the text of your own comment."""
         changes = CommentUpdate.read(request)
         return with_etag(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
 
-    def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
+    def destroy(self, request: Request, id: str) -> Response:
         """Delete your own comment; replies stay."""
         Nothing.read(request)
         self.comments.delete(id, by=self.caller)

@@ -27,11 +27,11 @@ class ReviewPolicyViewSet(EditorViewSet):
         """The verbs for policies."""
         return ReviewPolicies.current()
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read the policy of a workspace; its members may."""
         return self._answer(self.policies.get(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Replace the policy of a workspace; its admins may."""
         return self._answer(self.policies.set(id, **ReviewPolicyUpdate.read(request), by=self.caller))
 

@@ -97,11 +97,11 @@ class ReviewViewSet(EditorViewSet):
         address = addresses.location(f"reviews/{review.id}")
         return self._answer(request, review, status=201, headers={"Location": address})
 
-    def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
+    def retrieve(self, request: Request, id: str) -> Response:
         """Read a review in its current state."""
         return self._answer(request, self.reviews.find(id, by=self.caller))
 
-    def update(self, request: Request, id: str) -> Response:  # noqa: A002
+    def update(self, request: Request, id: str) -> Response:
         """Move a review to a newer version, name its reviewers, or close it."""
         given = ReviewUpdate.read(request)
         review = self.reviews.change(
@@ -113,7 +113,7 @@ class ReviewViewSet(EditorViewSet):
         )
         return self._answer(request, review)
 
-    def give_verdict(self, request: Request, id: str) -> Response:  # noqa: A002
+    def give_verdict(self, request: Request, id: str) -> Response:
         """Approve the version under review, request changes to it, or withdraw your verdict."""
         given = VerdictCreate.read(request)
         review = self.reviews.give_verdict(

@@ -67,7 +67,7 @@ class Dataset(ById[D_co, DatasetRecord]):
     iter_items = iterating(list_items)
 
     @method
-    def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:  # noqa: A002
+    def add_item(self, input: Any, **fields: Unpack[NewItem]) -> Call[ItemRecord]:
         """Add an item; one whose `external_id` is there with the same content stays as it is.
 
         Raises `Conflict` if it is there with another content.

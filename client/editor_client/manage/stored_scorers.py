@@ -144,7 +144,7 @@ class StoredScorer(Stored[D_co, ScorerRecord, ScorerVersion, ScorerVersionPage, 
         return self._get(reading(ScorerDependents), "/dependents", query=query(status=status))
 
     @method
-    def try_out(self, input: Any, output: Any, **more: Unpack[Tried]) -> Call[ScorerOutcome]:  # noqa: A002
+    def try_out(self, input: Any, output: Any, **more: Unpack[Tried]) -> Call[ScorerOutcome]:
         """Score an answer with the latest version, or the one that is named; nothing is stored."""
         body = {"input": input, "output": output, **with_json_names(more)}
         return Call.to("POST", f"{self._path}/try", reading(ScorerOutcome), body=body)

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from editor_client.calls import Call, Local, Query
-from editor_client.errors import CannotEvaluate, Conflict, EditorError, ValidationFailed
+from editor_client.errors import CannotEvaluate, Conflict, ValidationFailed
 from editor_client.reads.cache import MAX_ENTRIES
 from editor_client.reads.cached import NO_ANSWER, Reads
 from editor_client.reads.effects import Flow
@@ -72,7 +72,9 @@ class AgentReads:
         try:
             parts = yield from self._held(local.parts)
         except (ValidationFailed, Conflict) as error:
-            if not _says_that_there_are_no_parts(error):
+            if not (
+                error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
+            ):
                 raise
             is_too_old = isinstance(error, ValidationFailed)
             self._leave_to_the_server(_ANY if is_too_old else call.request.path, events_tell=is_too_old)
@@ -124,8 +126,3 @@ class AgentReads:
                 while len(self._results) > MAX_ENTRIES:
                     self._results.popitem(last=False)
         return replace(known[1], stale=True) if parts.stale else known[1]
-
-
-def _says_that_there_are_no_parts(error: EditorError) -> bool:
-    """Return whether a server is too old for parts, or chooses the agent's versions in its own way."""
-    return error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)

@@ -185,12 +185,6 @@ class Reads:
         elif is_news:
             logger.warning("%s What this key has read before is served as stale.", error)
 
-    def _let_in(self, ticket: Ticket) -> None:
-        """Record that the key was accepted; answers to requests before the refusal do not count."""
-        with self._refusals:
-            if self._refused_at is not None and ticket.number > self._refused_at:
-                self._refused_at = None
-
     def forget(self, *about: Resource) -> Flow[None]:
         """Remove the cached answers about one resource; or all that this key may have, for this key alone."""
         self.cache.forget(*about)
@@ -235,7 +229,9 @@ class Reads:
                 wait=cached is None,
             )
             if answer.status != UNAUTHORIZED:
-                self._let_in(ticket)
+                with self._refusals:
+                    if self._refused_at is not None and ticket.number > self._refused_at:
+                        self._refused_at = None
             asked, key = key, (yield from self._key_after(call, key, answer, ticket))
             # What was read with other rights is not returned, even if this answer is an error.
             cached = cached if key == asked else None
@@ -259,14 +255,10 @@ class Reads:
         except NO_ANSWER as error:
             if cached is None:
                 raise
-            return self._unconfirmed(call, key, cached, error)
-
-    def _unconfirmed(self, call: Call[Any], key: Key, cached: Entry, error: EditorError) -> Any:
-        """Return the cached answer as stale; logged once for an outage, and else once for each answer."""
-        self.cache.put(key, replace(cached, unconfirmed=True))
-        if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
-            logger.warning("%s: %s The last good answer is used.", call.request.path, error)
-        return stale(cached)
+            self.cache.put(key, replace(cached, unconfirmed=True))
+            if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
+                logger.warning("%s: %s The last good answer is used.", call.request.path, error)
+            return stale(cached)
 
     def _raise_unless_good(self, answer: Answer) -> Flow[None]:
         if answer.status not in {OK, CREATED}:

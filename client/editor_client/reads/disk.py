@@ -120,13 +120,8 @@ class DiskCache:
             _remove([Path(temporary)])
             raise
         if is_new:
-            _trim(path.parent)
-
-
-def _trim(folder: Path) -> None:
-    """Remove the oldest answers; contexts that only the server evaluates can produce any number of them."""
-    files = sorted((one for one in folder.iterdir() if one.name != _RIGHTS), key=_written)
-    _remove(files[:-MAX_ENTRIES])
+            files = sorted((one for one in path.parent.iterdir() if one.name != _RIGHTS), key=_written)
+            _remove(files[:-MAX_ENTRIES])
 
 
 def _digest(value: Any) -> str:

@@ -110,7 +110,7 @@ class Exchange:
             ended = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
-            wanted = _wanted_pause(outcome)
+            wanted = _retry_after(outcome) if isinstance(outcome, Answer) else None
             pause = wanted or _back_off(attempt)
             if self._clock() + pause >= deadline or not (wait or wanted is None):
                 break
@@ -161,11 +161,6 @@ def _is_busy(outcome: Answer | NoAnswer) -> bool:
         return False
     # The first attempt is in progress, and its answer has not arrived.
     return outcome.status == TOO_MANY or (outcome.status == CONFLICT and IN_PROGRESS in outcome.content)
-
-
-def _wanted_pause(outcome: Answer | NoAnswer) -> float | None:
-    """Return the pause in seconds that the server requests, if any."""
-    return _retry_after(outcome) if isinstance(outcome, Answer) else None
 
 
 def _back_off(attempt: int) -> float:

@@ -128,7 +128,7 @@ class UsageReports:
             return nothing.sent
         if answer.status in _NOT_COUNTED:
             return False
-        if answer.status >= 400 and answer.status not in self._refused:  # noqa: PLR2004  HTTP's first refusal
+        if answer.status >= 400 and answer.status not in self._refused:
             self._refused.add(answer.status)
             logger.warning("usage of %s %r is not counted: %s", reported.kind, reported.id, failure(answer))
         return True

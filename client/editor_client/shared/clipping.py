@@ -31,43 +31,33 @@ def _are_apart(text: str, position: int) -> bool:
         return before + after != "\r\n"
     if unicodedata.category(before) in {"Cc", "Zl", "Zp"}:
         return True
-    if before in _JOINERS or after in _JOINERS or _is_mark(after):
+    if (
+        before in _JOINERS
+        or after in _JOINERS
+        or (unicodedata.category(after)[0] == "M" and after not in "\u102b\u102c\u1038")
+    ):
         return False
-    if unicodedata.combining(before) == 9:  # noqa: PLR2004  a virama joins consonants
+    if unicodedata.combining(before) == 9:
         return False
     if _is_of_flag(before) and _is_of_flag(after):
-        return _count_signs_of_flags(text, position) % 2 == 0
-    return not (_is_extending(after) or _is_prepended(before) or _are_one_syllable(before, after))
-
-
-def _is_mark(letter: str) -> bool:
-    """Return whether it belongs to what precedes it; some vowels of Burmese are marks that stand alone."""
-    return unicodedata.category(letter)[0] == "M" and letter not in "\u102b\u102c\u1038"
+        start = position
+        while start and _is_of_flag(text[start - 1]):
+            start -= 1
+        return (position - start) % 2 == 0
+    is_emoji_part = "\U0001f3fb" <= after <= "\U0001f3ff" or "\U000e0020" <= after <= "\U000e007f"
+    return not (
+        (is_emoji_part or after in "\u0e33\u0eb3\uff9e\uff9f")
+        or (
+            unicodedata.category(before) == "Cf"
+            or before == "\u0d4e"
+            or "\U000111c2" <= before <= "\U000111c3"
+        )
+        or _are_one_syllable(before, after)
+    )
 
 
 def _is_of_flag(letter: str) -> bool:
     return "\U0001f1e6" <= letter <= "\U0001f1ff"
-
-
-def _count_signs_of_flags(text: str, position: int) -> int:
-    """Return how many signs of flags, of which two are one, end at a position."""
-    start = position
-    while start and _is_of_flag(text[start - 1]):
-        start -= 1
-    return position - start
-
-
-def _is_extending(letter: str) -> bool:
-    """Return whether it is a colour of skin, a tag, or a vowel that other alphabets write as a mark."""
-    is_emoji_part = "\U0001f3fb" <= letter <= "\U0001f3ff" or "\U000e0020" <= letter <= "\U000e007f"
-    return is_emoji_part or letter in "\u0e33\u0eb3\uff9e\uff9f"
-
-
-def _is_prepended(letter: str) -> bool:
-    """Return whether it is a sign that belongs to what follows."""
-    return (
-        unicodedata.category(letter) == "Cf" or letter == "\u0d4e" or "\U000111c2" <= letter <= "\U000111c3"
-    )
 
 
 def _are_one_syllable(before: str, after: str) -> bool:

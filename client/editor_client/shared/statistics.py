@@ -113,17 +113,12 @@ def _sign_flips(differences: Sequence[float], seed: str) -> float:
     # Sums of the same numbers in another order differ in their last digits.
     extreme = abs(fsum(differences)) - 1e-9 * total
     if len(sizes) <= MAX_ENUMERATED:
-        return _share_of_all(sizes, extreme)
+        half = len(sizes) // 2
+        left, right = _signed_sums(sizes[:half]), sorted(_signed_sums(sizes[half:]))
+        between = sum(bisect_left(right, extreme - one) - bisect_right(right, -extreme - one) for one in left)
+        return 1.0 if extreme <= 0 else 1 - between / (len(left) * len(right))
     found = sum(1 for positive in _drawn(sizes, seed) if abs(2 * positive - total) >= extreme)
     return (1 + found) / (DRAWS + 1)
-
-
-def _share_of_all(sizes: Sequence[float], extreme: float) -> float:
-    """Return the share of all combinations of signs whose sum is as extreme, by the sums of both halves."""
-    half = len(sizes) // 2
-    left, right = _signed_sums(sizes[:half]), sorted(_signed_sums(sizes[half:]))
-    between = sum(bisect_left(right, extreme - one) - bisect_right(right, -extreme - one) for one in left)
-    return 1.0 if extreme <= 0 else 1 - between / (len(left) * len(right))
 
 
 def _signed_sums(sizes: Sequence[float]) -> list[float]:
@@ -139,16 +134,15 @@ def _drawn(sizes: Sequence[float], seed: str) -> Iterator[float]:
     Sizes are not added one by one: those that are drawn are counted for each value or, of many values, for
     each binary digit.
     """
-    masks = _masks_of_values(sizes) if len(set(sizes)) <= _DIGITS else _masks_of_digits(sizes)
+    masks = (
+        [(value, _mask(size == value for size in sizes)) for value in sorted(set(sizes))]
+        if len(set(sizes)) <= _DIGITS
+        else _masks_of_digits(sizes)
+    )
     draw = Random(seed).randbytes  # noqa: S311  a simulation, which has to be repeatable
     for _ in range(DRAWS):
         drawn = int.from_bytes(draw((len(sizes) + 7) // 8), "little")
         yield sum([weight * (drawn & mask).bit_count() for weight, mask in masks])
-
-
-def _masks_of_values(sizes: Sequence[float]) -> list[tuple[float, int]]:
-    """Return each value, with a bit for each place that has it."""
-    return [(value, _mask(size == value for size in sizes)) for value in sorted(set(sizes))]
 
 
 def _masks_of_digits(sizes: Sequence[float]) -> list[tuple[float, int]]:
@@ -170,7 +164,7 @@ def _mask(bits: Iterable[int]) -> int:
 def t_quantile(degrees: int) -> float:
     """Return where Student's t with so many degrees of freedom leaves out `ALPHA`, on both sides together."""
     low, high = Z, 13.0
-    while high - low > 1e-12:  # noqa: PLR2004  what is left of a double's digits
+    while high - low > 1e-12:
         middle = (low + high) / 2
         outside = _beta(degrees / (degrees + middle * middle), degrees / 2, 0.5)
         low, high = (middle, high) if outside > ALPHA else (low, middle)
@@ -201,7 +195,7 @@ def _power(pairs: int, drop: int) -> float:
     first, last = int(mean - 10 * spread) - 30, int(mean + 10 * spread) + 30
     for differ in range(max(first, 1), min(last, pairs) + 1):
         chance = _exactly(differ, pairs, changed)
-        if chance > 1e-12:  # noqa: PLR2004  nothing else that the sum would show
+        if chance > 1e-12:
             found += chance * _at_least(_significant(differ), differ, lost / (lost + won))
     return found
 
@@ -253,6 +247,6 @@ def _fraction(x: float, a: float, b: float) -> float:
         denominator = 1 / (1 + d * denominator)
         numerator = 1 + d / numerator
         value *= numerator * denominator
-        if abs(numerator * denominator - 1) < 1e-15:  # noqa: PLR2004  the last digit of a double
+        if abs(numerator * denominator - 1) < 1e-15:
             break
     return value

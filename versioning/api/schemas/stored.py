@@ -73,7 +73,13 @@ def responses_of(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
     """Return the answers of a kind, by action."""
     name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
     fields = (kind.override_schema or kind.schema).whole
-    record = _schema(f"{name}Record", f"A {stored}.", records.Record, fields, **_visibility(kind))
+    record = _schema(
+        f"{name}Record",
+        f"A {stored}.",
+        records.Record,
+        fields,
+        **{"visibility": (Visibility, ...)} if kind.has_visibility else {},
+    )
     version = _schema(
         f"{name}VersionRecord",
         f"A version of {a_kind}.",
@@ -122,10 +128,6 @@ def _nothing_required(schema: ConfigSchema) -> type[Shape]:
     optional: Any = {name: (types[name] | None, None) for name in required}
     made: type[Shape] = _schema("Optional", "The fields; none is required.", schema.edit, **optional)
     return made
-
-
-def _visibility(kind: ResourceKind) -> dict[str, Any]:
-    return {"visibility": (Visibility, ...)} if kind.has_visibility else {}
 
 
 def _python(member: str) -> str:

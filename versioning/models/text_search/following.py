@@ -61,7 +61,11 @@ def missing() -> Missing | None:
 def follow() -> None:
     """Index everything that has changed; several workers may do so at once."""
     while _is_behind():
-        _follow_some()
+        progress = SearchProgress.objects.first()
+        if progress is None or not progress.is_whole:
+            _compare_some()
+        else:
+            _read_some_of_the_log()
 
 
 def rebuild() -> int:
@@ -79,14 +83,6 @@ def rebuild() -> int:
 def _is_behind() -> bool:
     progress = SearchProgress.objects.first()
     return progress is None or not progress.is_whole or progress.position != events.position()
-
-
-def _follow_some() -> None:
-    progress = SearchProgress.objects.first()
-    if progress is None or not progress.is_whole:
-        _compare_some()
-    else:
-        _read_some_of_the_log()
 
 
 @transaction.atomic

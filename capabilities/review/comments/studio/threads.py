@@ -258,7 +258,7 @@ def where(config: Config, comment: Comment, written_on: Config | None = None) ->
         return None
     name = top(config, comment.field)
     places = occurrences(config, name, comment.quote)
-    if comment.start is None or len(places) < 2:  # noqa: PLR2004
+    if comment.start is None or len(places) < 2:
         return located(config, name, comment.quote, Hint(comment.field, comment.line))
     before = PlaceOfWords(comment.field, comment.line, comment.start)
     if written_on is None or written_on == config:

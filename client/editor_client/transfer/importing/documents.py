@@ -137,7 +137,7 @@ class Documents:
         def repaired(found: re.Match[str]) -> str:
             nonlocal counted, line
             code = int(found[1], 16) if found[1] and is_json else -1
-            if not found[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
+            if not found[2] and code != 0 and not 0xD800 <= code <= 0xDFFF:
                 return found[0]
             line, counted = line + text.count("\n", counted, found.start()), found.start()
             self.repairs[self.name(path), line, _HALF if code > 0 else _NUL] = None

@@ -85,7 +85,7 @@ def settings_in(members: Members) -> dict[str, Any]:
     """Take the settings of a model; a member that is none, or has a value that is none, is left."""
     settings: dict[str, Any] = {}
     for name in members.names():
-        ours = SETTINGS.get(_snake(name))
+        ours = SETTINGS.get(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
         fitting = None if ours is None else _fitting(ours, members.peek(name))
         if ours is None or fitting is None or ours in settings:
             continue
@@ -156,10 +156,6 @@ def _split(text: str) -> tuple[str | None, str, str]:
         return provider, name, ""
     by_way = f"{TRANSLATED.get(provider.lower(), provider.lower())}-{way}"
     return by_way if by_way in BUILT_IN else provider, rest, ""
-
-
-def _snake(name: str) -> str:
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
 def _fitting(name: str, value: Any) -> Any:

@@ -135,7 +135,7 @@ class Assertions:
     def _several(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         listed = comma_separated(value) if isinstance(value, str) else value
         texts = [literal(part) for part in listed] if isinstance(listed, list) else []
-        if not 1 <= len(texts) <= 50 or None in texts:  # noqa: PLR2004 - as many as a scorer takes
+        if not 1 <= len(texts) <= 50 or None in texts:
             return None
         kind = str(one["type"])
         return self.scorers.add(_slug(kind), "contains", {"values": texts, **SEVERAL[kind]})

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from editor_client.transfer.importing import credentials
@@ -63,7 +62,10 @@ class Prompts:
             yield Prompt(name, text, left)
         elif not isinstance(text, str):
             self._lose("prompt", name, "It is no text, and is left out.", one)
-        elif text.startswith("file://") or (_is_path(text) and self._is_file(text)):
+        elif text.startswith("file://") or (
+            (len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS)))
+            and self._is_file(text)
+        ):
             for prompt in self._prompts_in_files(text, name, labelled=isinstance(one, dict)):
                 yield prompt._replace(left={**left, **prompt.left})
         elif EXECUTED.match(text):
@@ -98,7 +100,7 @@ class Prompts:
             if not path.is_file():
                 self._lose("not_followed", name, f"{shown(path.name)} is not there.", reference)
                 continue
-            found = list(_in_file(self.documents, path))
+            found = list(_READERS[path.suffix](self.documents.text(path), path.name))
             base = name if labelled and len(paths) == 1 else f"{self.name}/{path.stem}"
             for column in sorted({column for _, _, left in found for column in left}):
                 lost = f"The column {shown(column)!r} has no place in the editor: metadata.import has it."
@@ -111,11 +113,6 @@ _COLUMNS: Final = frozenset({"prompt", "label"})
 """The columns of a table of prompts that are read."""
 Labelled = Iterator[tuple[str, Any, dict[str, Any]]]
 """Labels, which may be empty, contents, and what is left of rows."""
-
-
-def _in_file(documents: Documents, path: Path) -> Labelled:
-    """Yield the label, the content and what is left for each prompt in a file."""
-    return _READERS[path.suffix](documents.text(path), path.name)
 
 
 def _rows(text: str, name: str) -> Labelled:
@@ -158,10 +155,6 @@ _READERS: Final[Mapping[str, Callable[[str, str], Labelled]]] = {
     ".yml": partial(_value, parse_yaml),
     ".csv": _rows,
 }
-
-
-def _is_path(text: str) -> bool:
-    return len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS))
 
 
 def _chat_in(text: str) -> Any:

@@ -129,7 +129,7 @@ class Tests:
         left: list[Any] = []
         pending: list[Any] = list(reversed(test.get("assert", [])))
         for _ in range(10_000):
-            if not pending or len(found) >= 1_000:  # noqa: PLR2004
+            if not pending or len(found) >= 1_000:
                 break
             one = pending.pop()
             named = one.get("$ref") if isinstance(one, dict) else None
