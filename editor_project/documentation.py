@@ -17,6 +17,7 @@ from django.views.decorators.http import require_safe
 
 FOLDER: Final = (Path(__file__).parent / "docs").resolve()
 INDEX: Final = "README.md"
+SHELVES: Final = ("tutorials", "guides", "reference", "explanation", "decisions")
 SUMMARY: Final = (
     "A service that you host to manage the prompts and the configuration of AI agents, in versions."
 )
@@ -44,13 +45,12 @@ def page(request: HttpRequest, name: str = INDEX) -> HttpResponse:
 @require_safe
 @cache_control(public=True, max_age=300)
 def index_for_models(request: HttpRequest) -> HttpResponse:
-    """Return the links to all pages by folder, as llmstxt.org describes it."""
+    """Return the links to the pages on the shelves, as llmstxt.org describes it."""
     lines = ["# The editor", "", f"> {SUMMARY}"]
-    folders = dict.fromkeys(name.rpartition("/")[0] for name in titles())
-    for folder in sorted(folders, key=lambda folder: (folder == "decisions", folder)):
-        lines += ["", f"## {folder.capitalize() or 'Pages'}", ""]
+    for folder in SHELVES:
+        lines += ["", f"## {folder.capitalize()}", ""]
         for name, title in titles().items():
-            if name.rpartition("/")[0] == folder:
+            if name.startswith(f"{folder}/"):
                 lines.append(f"- [{title}]({request.build_absolute_uri(reverse('docs', args=[name]))})")
     return _markdown("\n".join([*lines, ""]).encode())
 

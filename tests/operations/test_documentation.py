@@ -68,12 +68,12 @@ def test_the_list_of_pages_is_at_the_top(service: Service) -> None:
     assert answer.headers["Location"] == "/docs/"
 
 
-def test_models_find_every_page(service: Service) -> None:
+def test_models_find_every_page_on_a_shelf(service: Service) -> None:
     answer, text = ask(service, "/llms.txt")
     assert answer.status == 200 and text.startswith("# The editor\n\n> ")
     addresses = re.findall(r"^- \[.+\]\((.+)\)$", text, re.MULTILINE)
     assert {urljoin(service.url, address) for address in addresses} == {
-        f"{service.url}/docs/{name}" for name in PAGES
+        f"{service.url}/docs/{name}" for name in PAGES if "/" in name
     }
 
 
