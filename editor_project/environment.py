@@ -86,7 +86,7 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
 
     This is a Django system check, which commands run before they begin.
     """
-    known = {one.name for one in declared()}
+    known = {setting.name for setting in declared()}
     return [
         Error(
             f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",

@@ -44,48 +44,52 @@ T = TypeVar("T")
 
 def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
     """Return what all extensions add of a sort, in the order of the applications."""
-    return [one for extension in REGISTERED for one in of(extension)]
+    return [addition for extension in REGISTERED for addition in of(extension)]
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
     """Return the added URLs below those of the resources of a kind."""
-    found = (import_string(one.resource_urls) for one in REGISTERED if one.resource_urls)
+    found = (import_string(extension.resource_urls) for extension in REGISTERED if extension.resource_urls)
     return [url for urls in found for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
     """Return the added pages at the top of the studio."""
-    return sorted((page for one in REGISTERED for page in one.pages), key=attrgetter("place"))
+    return sorted((page for extension in REGISTERED for page in extension.pages), key=attrgetter("place"))
 
 
 def account_pages() -> list[MainPage]:
     """Return the added pages in the menu of the signed-in person."""
-    return sorted((page for one in REGISTERED for page in one.account_pages), key=attrgetter("place"))
+    return sorted(
+        (page for extension in REGISTERED for page in extension.account_pages), key=attrgetter("place")
+    )
 
 
 def sends_invitations() -> bool:
     """Return whether the link of an invitation can be sent by mail."""
-    return any(one.sends_invitations() for one in REGISTERED)
+    return any(extension.sends_invitations() for extension in REGISTERED)
 
 
 def tabs() -> list[WorkspaceTab]:
     """Return the added tabs of workspaces."""
-    return sorted((tab for one in REGISTERED for tab in one.tabs), key=attrgetter("place"))
+    return sorted((tab for extension in REGISTERED for tab in extension.tabs), key=attrgetter("place"))
 
 
 def reasons() -> dict[str, str | Promise]:
     """Return what an admin does by overruling a refusal with a reason, by the code of the refusal."""
-    return {code: words for one in REGISTERED for code, words in one.reasons.items()}
+    return {code: words for extension in REGISTERED for code, words in extension.reasons.items()}
 
 
 def overlays() -> dict[str, OverlayWords]:
     """Return the overlays that can be previewed and tried, by the names of their selectors."""
-    return {name: words for one in REGISTERED for name, words in one.overlays.items()}
+    return {name: words for extension in REGISTERED for name, words in extension.overlays.items()}
 
 
 def after_saving(then: str) -> AfterSaving | None:
     """Return the next address after this button of the edit page; None for the page's own buttons."""
-    return next((one.after_saving[then] for one in REGISTERED if then in one.after_saving), None)
+    return next(
+        (extension.after_saving[then] for extension in REGISTERED if then in extension.after_saving), None
+    )
 
 
 def for_you(caller: Caller) -> list[TaskGroup]:
@@ -97,43 +101,45 @@ def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> dict[str, list[SafeString]]:
     """Return the further notes of the history on versions, by their ids."""
-    return _together(one.notes(caller, kind, resource, versions) for one in REGISTERED)
+    return _together(extension.notes(caller, kind, resource, versions) for extension in REGISTERED)
 
 
 def list_notes(caller: Caller, kind: StudioKind, resources: Mapping[str, str]) -> dict[str, list[SafeString]]:
     """Return the further notes of a kind's list, by resource id; `resources` maps ids to workspaces."""
-    return _together(one.list_notes(caller, kind, resources) for one in REGISTERED if resources)
+    return _together(extension.list_notes(caller, kind, resources) for extension in REGISTERED if resources)
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> dict[tuple[str, str], str]:
     """Return the reasons for which newest versions would be refused; the first application's comes first."""
-    return dict(ChainMap(*(dict(one.publish_blockers(caller, resources)) for one in REGISTERED)))
+    return dict(ChainMap(*(dict(extension.publish_blockers(caller, resources)) for extension in REGISTERED)))
 
 
 def address_of(kind: StudioKind, event: Event) -> str:
     """Return the address of what an event is about besides its resource, or empty."""
-    return next(filter(None, (one.event_address(kind, event) for one in REGISTERED)), "")
+    return next(filter(None, (extension.event_address(kind, event) for extension in REGISTERED)), "")
 
 
 def panels(shown: VersionOnPage) -> list[Panel]:
     """Return the panels and buttons of the applications that the version concerns."""
     resource, version = shown.resource, shown.version
     on_page = [
-        one
-        for one in REGISTERED
-        if (one.panels is not None or one.buttons)
-        and one.panels_need in shown.rights
-        and (shown.page in one.panels_on or not one.panels_on)
+        extension
+        for extension in REGISTERED
+        if (extension.panels is not None or extension.buttons)
+        and extension.panels_need in shown.rights
+        and (shown.page in extension.panels_on or not extension.panels_on)
     ]
-    conditional = tuple(one.concerns for one in on_page if one.concerns is not None)
+    conditional = tuple(extension.concerns for extension in on_page if extension.concerns is not None)
     concerned = _concerned(conditional, shown) if conditional else ()
     is_live = version.version_id == resource.active_id
     found: list[Panel] = []
-    for one in on_page:
-        of_version = one.panels if one.concerns is None or one.concerns in concerned else None
+    for extension in on_page:
+        of_version = (
+            extension.panels if extension.concerns is None or extension.concerns in concerned else None
+        )
         if of_version is not None:
             found += of_version(shown)
-        for button in one.buttons:
+        for button in extension.buttons:
             if button.right not in shown.rights or shown.page in button.off:
                 continue
             if button.on and shown.page not in button.on:
@@ -178,7 +184,7 @@ def _having(model: type[VersionedResource], in_code: bool, functions: tuple[Conc
 
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
     """Return the added actions on a version."""
-    functions = [one.actions for one in REGISTERED if one.actions is not None]
+    functions = [extension.actions for extension in REGISTERED if extension.actions is not None]
     return [action for of in functions for action in of(caller, kind, resource, version)]
 
 
@@ -186,18 +192,18 @@ def links(
     caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
 ) -> dict[tuple[str, str], list[Action]]:
     """Return the links next to versions of several resources, by the slug of the kind and the id."""
-    return _together(one.links(caller, versions) for one in REGISTERED)
+    return _together(extension.links(caller, versions) for extension in REGISTERED)
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
     """Return the objects besides resources that events name, by position and ordinal."""
-    return dict(ChainMap(*(dict(one.named_in_events(caller, events)) for one in REGISTERED)))
+    return dict(ChainMap(*(dict(extension.named_in_events(caller, events)) for extension in REGISTERED)))
 
 
 def way_out_of(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
     """Return the address of a page that can resolve an application's error, or None."""
-    found = (one.way_out(kind, resource_id, error) for one in REGISTERED)
-    return next((one for one in found if one is not None), None)
+    found = (extension.way_out(kind, resource_id, error) for extension in REGISTERED)
+    return next((address for address in found if address is not None), None)
 
 
 def _together(several: Iterable[Mapping[K, Sequence[T]]]) -> dict[K, list[T]]:

@@ -259,7 +259,7 @@ class BulkPage(ChosenPage):
             self.report_template,
             title=self.result(len(by_result[Result.DONE.value]), len(by_result[Result.REFUSED.value])),
             back_address=self.back_address,
-            later=[value_of(one.kind, one.id, one.version_id) for one in self.later],
+            later=[value_of(choice.kind, choice.id, choice.version_id) for choice in self.later],
             **by_result,
             **self.after(outcomes),
             **self.more(),
@@ -404,11 +404,11 @@ class PublishChosenPage(BulkPage):
         changed = [outcome.choice for outcome in outcomes if isinstance(outcome.error, EditConflict)]
         found = self._drafts(changed)
         newest = [
-            replace(one, version_id=draft.newest.version_id, etag=None)
-            for one in changed
-            if (draft := found.get((one.kind.slug, one.id))) is not None
+            replace(choice, version_id=draft.newest.version_id, etag=None)
+            for choice in changed
+            if (draft := found.get((choice.kind.slug, choice.id))) is not None
         ]
-        again = [one for one in self.judged(self._resources(newest)) if not one.obstacle]
+        again = [draft for draft in self.judged(self._resources(newest)) if not draft.obstacle]
         return {"again": self.detailed(again)}
 
 
@@ -416,7 +416,7 @@ def with_changes(
     offered: Sequence[ChosenResource], caller: Caller, texts: Texts | None = None
 ) -> list[ChosenResource]:
     """Return chosen drafts with what publishing each would change; ticked are those that are shown whole."""
-    drafts = [one.draft for one in offered if one.draft is not None]
+    drafts = [offer.draft for offer in offered if offer.draft is not None]
     changes = changes_of(drafts, texts or Texts(drafts), caller)
-    shown = [(one, changes[one.choice.kind.slug, one.choice.id]) for one in offered]
-    return [replace(one, changes=own, is_chosen=own.is_whole) for one, own in shown]
+    shown = [(offer, changes[offer.choice.kind.slug, offer.choice.id]) for offer in offered]
+    return [replace(offer, changes=own, is_chosen=own.is_whole) for offer, own in shown]

@@ -137,7 +137,7 @@ def names_of(references: Iterable[tuple[str, str]], caller: Caller) -> Mapping[t
 
 def _names(catalog: Catalog, ids: set[str]) -> Iterator[tuple[str, str]]:
     """Yield the names of those of the resources that are stored or defined in code; one query."""
-    yield from ((one, catalog.in_code[one].name) for one in ids & catalog.in_code.keys())
+    yield from ((agent_id, catalog.in_code[agent_id].name) for agent_id in ids & catalog.in_code.keys())
     yield from ((resource.pk, entry.name) for resource, entry in catalog.some(sorted(ids)))
 
 
@@ -246,7 +246,7 @@ def people(usernames: Iterable[str], place: str = Place.WITHIN) -> SafeString:
     """Return people with their faces, separated by commas; the first one at the place."""
     named = list(usernames)
     places = [place, *[Place.WITHIN] * (len(named) - 1)]
-    return format_html_join(", ", "{}", ((person(*one),) for one in zip(named, places, strict=False)))
+    return format_html_join(", ", "{}", ((person(*pair),) for pair in zip(named, places, strict=False)))
 
 
 def display_name(user: AbstractBaseUser) -> str:
@@ -293,7 +293,7 @@ def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mappin
     if request.user.is_authenticated:
         known[request.user.get_username()] = request.user
     unknown = {mention.username for mention in mentions if mention.is_account} - known.keys()
-    found = {one.get_username(): one for one in accounts_named(unknown)} if unknown else {}
+    found = {account.get_username(): account for account in accounts_named(unknown)} if unknown else {}
     return found | known
 
 

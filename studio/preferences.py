@@ -156,7 +156,7 @@ def note_opened(request: HttpRequest, kind: str, resource_id: str) -> None:
     before: list[list[str]] = preferences.recent
     if before and before[0][:2] == [kind, resource_id]:
         return
-    others = [one for one in before if one[:2] != [kind, resource_id]]
+    others = [entry for entry in before if entry[:2] != [kind, resource_id]]
     preferences.recent = [[kind, resource_id, timezone.now().isoformat()], *others][:MAX_REMEMBERED]
     with storage.optional():
         if not Preferences.objects.filter(pk=preferences.pk).update(recent=preferences.recent):

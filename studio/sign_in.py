@@ -20,43 +20,45 @@ METHOD = "sign_in_method"
 
 def added() -> list[SignInExtension]:
     """Return the parts of all applications."""
-    return [one.sign_in for one in extensions.REGISTERED if one.sign_in is not None]
+    return [extension.sign_in for extension in extensions.REGISTERED if extension.sign_in is not None]
 
 
 def takes_passwords() -> bool:
     """Return whether people sign in with passwords."""
-    return all(one.takes_passwords() for one in added())
+    return all(addition.takes_passwords() for addition in added())
 
 
 def takes_password_of(user: Any) -> bool:
     """Return whether a person signs in with a password."""
-    return user.has_usable_password() and all(one.takes_password_of(user) for one in added())
+    return user.has_usable_password() and all(addition.takes_password_of(user) for addition in added())
 
 
 def forgotten_password() -> str:
     """Return the address for people who have forgotten their password; empty if there is none."""
-    return next(filter(None, (one.forgotten_password() for one in added())), "")
+    return next(filter(None, (addition.forgotten_password() for addition in added())), "")
 
 
 def end_sessions(user: Any) -> None:
     """End all sessions of a person."""
-    for one in added():
-        one.ends_sessions(user)
+    for addition in added():
+        addition.ends_sessions(user)
 
 
 def ways(next_url: str) -> list[Link]:
     """Return the links to other ways of signing in."""
-    return [way for one in added() for way in one.ways(next_url)]
+    return [way for addition in added() for way in addition.ways(next_url)]
 
 
 def ask_again(request: HttpRequest) -> HttpResponse | None:
     """Return the answer that asks for the password again before something weighty, or None."""
-    return next(filter(None, (one.asks_again(request) for one in added())), None)
+    return next(filter(None, (addition.asks_again(request) for addition in added())), None)
 
 
 def with_password(request: HttpRequest, user: Any, next_url: str) -> HttpResponse:
     """Sign in a person whose password was right, unless an application asks for more first."""
-    further = next(filter(None, (one.further_step(request, user, next_url) for one in added())), None)
+    further = next(
+        filter(None, (addition.further_step(request, user, next_url) for addition in added())), None
+    )
     return further or open_session(request, user, next_url, method="password")
 
 

@@ -187,7 +187,7 @@ class StudioSite(AdminSite):
         # The route of a page below a workspace, such as `datasets/<str:dataset>/`.
         route = match.route.partition("<str:workspace>/")[2] if match is not None else ""
         pages = [page for page in additions.main_pages() if caller.scope(page.right) != frozenset()]
-        sections = [one for page in pages for one in page.sections if route.startswith(one)]
+        sections = [section for page in pages for section in page.sections if route.startswith(section)]
         section = max(sections, key=len, default="")
         counts = _waiting(pages, caller)
         kinds = [Link(title=_("Home"), address=home, is_current=here == home)]

@@ -166,9 +166,9 @@ class EditorApp(AppConfig):
     def _hand_over(self, attribute: str, path: str, receiver: str) -> None:
         value = self._loaded(attribute, path)
         take: Any = import_string(receiver)
-        for one in value if type(value) in {list, tuple} else [value]:
+        for entry in value if type(value) in {list, tuple} else [value]:
             try:
-                take(one)
+                take(entry)
             except (TypeError, ValueError) as error:
                 raise self._wrong(attribute, path, str(error)) from error
 
@@ -214,7 +214,9 @@ def installed() -> Iterator[EditorApp]:
 
 def left_out(name: str) -> str | None:
     """Return the application that has this address or these verbs, if INSTALLED_APPS does not name it."""
-    found = (app for app, names in OPTIONAL.items() if any(f"{name}/".startswith(f"{one}/") for one in names))
+    found = (
+        app for app, names in OPTIONAL.items() if any(f"{name}/".startswith(f"{prefix}/") for prefix in names)
+    )
     app = next(found, None)
     return None if app is None or apps.is_installed(app) or find_spec(app) is None else app
 
@@ -229,7 +231,7 @@ def _is_text(value: object) -> bool:
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list | tuple):
-        return bool(value) and all(isinstance(one, str) and "." in one for one in value)
+        return bool(value) and all(isinstance(entry, str) and "." in entry for entry in value)
     return isinstance(value, str)
 
 

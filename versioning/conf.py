@@ -300,7 +300,7 @@ def declare(setting: Setting) -> None:
     require_instance(setting, Setting, by="settings")
     kind = setting.kind or type(setting.default)
     if kind not in _TYPES:
-        known = ", ".join(one.__name__ for one in _TYPES)
+        known = ", ".join(kind.__name__ for kind in _TYPES)
         raise ValueError(f"the setting {setting.name} has the kind {kind.__name__}; possible are {known}")
     if _declared.setdefault(setting.name, setting) is not setting:
         raise ValueError(f"the setting {setting.name} is declared already")
@@ -328,19 +328,19 @@ def check_values(**_options: Any) -> list[CheckMessage]:
     This is a Django system check, which commands run before they begin.
     """
     found: list[CheckMessage] = []
-    for one in declared():
-        value = getattr(settings, one.name)
+    for setting in declared():
+        value = getattr(settings, setting.name)
         try:
-            _of_kind(one, value)
+            _of_kind(setting, value)
             if isinstance(value, int | float):
                 if math.isnan(value) or math.isinf(value):
-                    raise ImproperlyConfigured(f"{one.name} has to be a finite number, not {value}.")
+                    raise ImproperlyConfigured(f"{setting.name} has to be a finite number, not {value}.")
                 if value < 0:
-                    raise ImproperlyConfigured(f"{one.name} must not be negative, and is {value}.")
-            if one.check is not None:
-                one.check(one.name, value)
+                    raise ImproperlyConfigured(f"{setting.name} must not be negative, and is {value}.")
+            if setting.check is not None:
+                setting.check(setting.name, value)
         except ImproperlyConfigured as error:
-            found.append(Error(str(error), id=one.error_id))
+            found.append(Error(str(error), id=setting.error_id))
     return found
 
 

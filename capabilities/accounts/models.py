@@ -162,7 +162,7 @@ def use_recovery_code(user: Any, code: str) -> bool:
         left = row.data["digests"] if row is not None else []
         if row is None or digest not in left:
             return False
-        row.store({"digests": [one for one in left if one != digest]}, last_used_at=timezone.now())
+        row.store({"digests": [hashed for hashed in left if hashed != digest]}, last_used_at=timezone.now())
     return True
 
 

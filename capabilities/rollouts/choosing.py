@@ -20,8 +20,8 @@ Rules = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 def _read_rules() -> Rules:
     found: dict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
-    for one in Rollout.objects.running().order_by():
-        found[one.kind][one.resource_id] = one.rule
+    for rollout in Rollout.objects.running().order_by():
+        found[rollout.kind][rollout.resource_id] = rollout.rule
     return found
 
 
@@ -44,7 +44,9 @@ class ByRollout:
     ) -> Mapping[str, Choice]:
         """Return the version of the context's arm, by resource id."""
         rules = self._rules.get().get(kind.slug, {})
-        return {one: _choice(rules[one], context) for one in ids if one in rules}
+        return {
+            resource_id: _choice(rules[resource_id], context) for resource_id in ids if resource_id in rules
+        }
 
 
 def _choice(rule: Mapping[str, Any], context: Mapping[str, Any]) -> Choice:

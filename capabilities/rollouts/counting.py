@@ -105,7 +105,7 @@ def store(counts: Mapping[Counted, Count]) -> None:
     numbers = _numbers(counts)
     with transaction.atomic():
         # In a fixed order, so that two processes never deadlock.
-        for counted in sorted(one for one in counts if one in numbers):
+        for counted in sorted(member for member in counts if member in numbers):
             count = counts[counted]
             rows = Usage.objects.filter(**counted._asdict())
             sums = {name: F(name) + getattr(count, name) for name in (*SUMS, *COSTS)}
@@ -131,11 +131,11 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
         ids: dict[Counted, UUID] = {}
         rows = model_of(kind).version_model.objects.order_by()
         of_kind = [count for count in counts if count.kind == kind.slug]
-        for one in of_kind:
+        for rollout in of_kind:
             try:
-                ids[one] = uuid_of(one.version_id)
+                ids[rollout] = uuid_of(rollout.version_id)
             except NotFound:
-                found[one] = None
+                found[rollout] = None
         named = (
             rows.filter(pk__in=set(ids.values())).values_list("pk", "resource_id", "number") if ids else ()
         )
@@ -188,7 +188,7 @@ AT_ONCE: Final = 1000
 def served_by(use: RunUse) -> ServedRun:
     """Return the row for a run that has ended."""
     served: dict[str, list[str | None]] = {}
-    for agent in (one.served for one in use.agents.values()):
+    for agent in (agent.served for agent in use.agents.values()):
         arm = agent.outcome["arm"] if agent.outcome else None
         served[reference(AGENT.slug, agent.id)] = [agent.resolved_version_id, arm]
         for block in agent.blocks:

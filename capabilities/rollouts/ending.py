@@ -53,7 +53,9 @@ def refuse_running(resource: VersionedResource) -> None:
 
 def _decide(requests: Sequence[PublishRequest | TakeDownRequest]) -> list[gate.Decision]:
     """Refuse to move the active version of resources with a running rollout, unless that is to end."""
-    targets = {number: target(one.resource) for number, one in enumerate(requests) if _moves_active(one)}
+    targets = {
+        number: target(request.resource) for number, request in enumerate(requests) if _moves_active(request)
+    }
     running = Rollout.objects.running_by_resource(targets.values()) if targets else {}
     decisions = [gate.Decision()] * len(requests)
     for number, resource in targets.items():

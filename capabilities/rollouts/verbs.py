@@ -77,8 +77,8 @@ def start(
             seed=str(uuid4()),
             bucket_by=bucket_by,
             arms=[
-                asdict(replace(arm, version_id=one.version_id))
-                for arm, one in zip(found, versions, strict=True)
+                asdict(replace(arm, version_id=version.version_id))
+                for arm, version in zip(found, versions, strict=True)
             ],
             author_id=by.user_id,
             author_name=by.username or "",
@@ -224,7 +224,7 @@ def _pass_gate(
     options: Options,
 ) -> None:
     """Raise what the gate raises for versions that a share of the requests is to get."""
-    for version in {one.version_id: one for one in versions}.values():
+    for version in {version.version_id: version for version in versions}.values():
         request = PublishRequest(
             resource=resource, version=version, caller=by, options=options, keeps_active=True
         )

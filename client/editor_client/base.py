@@ -194,7 +194,7 @@ class BaseClient(
 
     def _reads(self, wanted: Iterable[Any]) -> list[Call[Any]]:
         """Return the calls for the arguments of `prefetch`."""
-        handles = (Agent(self, one) if isinstance(one, str) else one for one in wanted)
+        handles = (Agent(self, agent) if isinstance(agent, str) else agent for agent in wanted)
         return [handle._details() for handle in handles]  # noqa: SLF001
 
     def _check_http(self, given: object) -> None:

@@ -196,7 +196,7 @@ def _at_most(kind: type[Sized], words: str) -> Callable[[Any, Any], str | None]:
 _SIMPLE: Final[Mapping[str, Callable[[Any, Any], str | None]]] = {
     "type": _type,
     "enum": lambda given, value: (
-        None if any(same_value(one, value) for one in given) else f"{value!r} is not one of {given!r}"
+        None if any(same_value(other, value) for other in given) else f"{value!r} is not one of {given!r}"
     ),
     "const": lambda given, value: None if same_value(given, value) else f"{given!r} was expected",
     "minimum": _compare(lambda value, given: value < given, "less than the minimum"),

@@ -101,7 +101,9 @@ class Pages(Source[Entry]):
         if self._next:
             # The items before fill whole pages of a smaller size only if it divides the size.
             size = self._size or 1
-            fits = max((one for one in range(1, min(fits, size - 1) + 1) if size % one == 0), default=0)
+            fits = max(
+                (length for length in range(1, min(fits, size - 1) + 1) if size % length == 0), default=0
+            )
             if not fits:
                 raise error
             self._next *= size // fits

@@ -128,13 +128,13 @@ def members(result: type[Result]) -> tuple[Member, ...]:
     kinds = get_type_hints(result)
     return tuple(
         Member(
-            one.name,
-            one.metadata.get("json_name", camel(one.name)),
-            _reader(kinds[one.name]),
-            one.default is MISSING and one.default_factory is MISSING,
+            member.name,
+            member.metadata.get("json_name", camel(member.name)),
+            _reader(kinds[member.name]),
+            member.default is MISSING and member.default_factory is MISSING,
         )
-        for one in fields(result)
-        if "own" not in one.metadata
+        for member in fields(result)
+        if "own" not in member.metadata
     )
 
 

@@ -75,7 +75,7 @@ class Processors:
         if self._chosen is None or seconds < PERIOD:
             return
         others = {
-            one: share for one, share in shares(self._busy, busy(), seconds).items() if one in self.order
+            cpu: share for cpu, share in shares(self._busy, busy(), seconds).items() if cpu in self.order
         }
         own = (time.process_time() - self._own) / seconds
         self._note()
@@ -110,7 +110,7 @@ def better(others: Mapping[int, float], chosen: int) -> int | None:
 
 def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
     """Return the share of the given seconds for which each processor was busy."""
-    return {one: (after[one] - before[one]) / seconds for one in before.keys() & after.keys()}
+    return {cpu: (after[cpu] - before[cpu]) / seconds for cpu in before.keys() & after.keys()}
 
 
 def busy() -> Busy:

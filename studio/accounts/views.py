@@ -268,8 +268,10 @@ def _check_readable(name: str) -> None:
     heaps of marks, and words that mix alphabets whose letters look alike.
     """
     is_readable = any(character.isalnum() for character in name)
-    is_invisible = any(unicodedata.category(one) in _INVISIBLE and one not in _JOINERS for one in name)
-    kinds = "".join(unicodedata.category(one)[0] for one in unicodedata.normalize("NFD", name))
+    is_invisible = any(
+        unicodedata.category(character) in _INVISIBLE and character not in _JOINERS for character in name
+    )
+    kinds = "".join(unicodedata.category(character)[0] for character in unicodedata.normalize("NFD", name))
     is_heaped = "M" * (_MARKS + 1) in kinds
     if not is_readable or is_invisible or is_heaped or any(map(mixes_alphabets, name.split())):
         raise ValidationError(_("Use letters that everyone can read."))

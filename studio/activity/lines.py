@@ -137,7 +137,7 @@ class _Found:
         for resource, entry in catalog.some(sorted(resource_ids)):
             self.identities[kind.slug, resource.pk] = resource.uuid
             self.called[kind.slug, resource.pk] = shortened(entry.name)
-        ids = [UUID(one) for event in events for one in _named(event) if _is_uuid(one)]
+        ids = [UUID(text) for event in events for text in _named(event) if _is_uuid(text)]
         saved = [event for event in events if _is_save(event)]
         before = Q(
             resource__in={event.resource_id for event in saved},

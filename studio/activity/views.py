@@ -135,7 +135,7 @@ class ActivityForm(forms.Form):
     def __init__(self, data: Any, *, types: Collection[str], of_one: bool, caller: Caller) -> None:
         super().__init__(data, auto_id="filter-%s")
         self.caller = caller
-        groups = [(one.title, [(one.pattern, one.anything), *one.types]) for one in grouped(types)]
+        groups = [(group.title, [(group.pattern, group.anything), *group.types]) for group in grouped(types)]
         choices: list[Any] = [("", gettext("Anything")), *groups]
         self.fields["type"].choices = choices  # type: ignore[attr-defined]
         if of_one:
@@ -240,10 +240,10 @@ class ActivityPage(StudioPage):
         is_admin, reads_drafts = self.administers(), self.reads_drafts()
         kinds = {kind.slug for kind in KINDS}
         return [
-            one
-            for one, audience in types().items()
+            event_type
+            for event_type, audience in types().items()
             if (is_admin or audience is not Audience.ADMINS)
-            and (reads_drafts or audience is not Audience.EDITORS or one.partition(".")[0] in kinds)
+            and (reads_drafts or audience is not Audience.EDITORS or event_type.partition(".")[0] in kinds)
         ]
 
     def reads_drafts(self) -> bool:
@@ -291,7 +291,7 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
     def types(self) -> list[str]:
         """Return the types of events about resources of its kind, and those of other applications."""
         others = {kind.slug for kind in KINDS} - {self.kind.slug}
-        return [one for one in super().types() if one.partition(".")[0] not in others]
+        return [event_type for event_type in super().types() if event_type.partition(".")[0] not in others]
 
     def administers(self) -> bool:
         """Return False: events for admins are never about a resource."""

@@ -88,7 +88,7 @@ def readable(name: str, value: Any) -> Any:
     if name == "instructions" and isinstance(value, list):
         return [_readable_block(block) for block in value]
     if _are_variants(value):
-        return [_variant(readable(name, one["value"]), one.get("rules")) for one in value]
+        return [_variant(readable(name, variant["value"]), variant.get("rules")) for variant in value]
     if (
         name == MODEL
         and isinstance(value, dict)
@@ -153,10 +153,10 @@ def _are_variants(value: Any) -> bool:
         isinstance(value, list)
         and bool(value)
         and all(
-            isinstance(one, dict)
-            and {"value"} <= one.keys() <= {"value", "rules"}
-            and (one.get("rules") is None or is_rules(one["rules"]))
-            for one in value
+            isinstance(variant, dict)
+            and {"value"} <= variant.keys() <= {"value", "rules"}
+            and (variant.get("rules") is None or is_rules(variant["rules"]))
+            for variant in value
         )
     )
 

@@ -127,7 +127,7 @@ def _once(items: Sequence[str], length: int) -> dict[tuple[str, ...], int]:
     """Return the positions of the series of this length that occur once, in order."""
     series = list(zip(*(items[start:] for start in range(length)), strict=False))
     counts = Counter(series)
-    return {one: place for place, one in enumerate(series) if counts[one] == 1}
+    return {item: place for place, item in enumerate(series) if counts[item] == 1}
 
 
 def _longest_rising(candidates: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -307,7 +307,7 @@ def _on_whole_lines(pieces: list[Span]) -> list[Span]:
     for place in range(1, len(found) - 1):
         around, piece = (found[place - 1], found[place + 1]), found[place]
         head = piece.text[: piece.text.find("\n") + 1]
-        is_between = piece.op is not Op.SAME and {one.op for one in around} == {Op.SAME}
+        is_between = piece.op is not Op.SAME and {span.op for span in around} == {Op.SAME}
         if is_between and not around[0].text.endswith("\n") and head and around[1].text.startswith(head):
             found[place - 1] = Span(Op.SAME, around[0].text + head)
             found[place] = Span(piece.op, piece.text[len(head) :] + head)
@@ -412,11 +412,11 @@ def _folded(pieces: Sequence[Span], context: int) -> Iterator[list[Span] | str]:
             near.append(piece)
             continue
         near.append(Span(Op.SAME, piece.text[:start]))
-        if any(one.text for one in near):
+        if any(section.text for section in near):
             yield near
         yield middle
         near = [Span(Op.SAME, piece.text[end:])]
-    if any(one.text for one in near):
+    if any(section.text for section in near):
         yield near
 
 
@@ -456,7 +456,7 @@ def _affordable(part: list[Span], budget: PageBudget, before: int, after: int) -
     is_cut = False
     for row in rows(part, before, after):
         if is_cut or budget.is_spent:
-            shown = [piece for one in found for piece in one.spans]
+            shown = [piece for section in found for piece in section.spans]
             budget.left_out += max(_changed_places(part) - _changed_places(shown), not is_cut)
             break
         budget.lines -= 1

@@ -76,7 +76,7 @@ def known_providers() -> dict[str, str]:
 def _configs(workspace_id: str, caller: Caller) -> Iterable[Config]:
     newest = AGENT.collection.changed_last(workspace_id, limit=MAX_READ, by=caller)
     found = AGENT.collection.newest_readable(newest, limit=MAX_CHARACTERS, by=caller) if newest else {}
-    return [found[one].config for one in newest if one in found]
+    return [found[version].config for version in newest if version in found]
 
 
 def _models(config: Config) -> Iterator[Mapping[str, Any]]:
@@ -150,7 +150,7 @@ class ChoicesPage(ResourcePage):
             ]
         else:
             found = _containing(text, names)
-        return JsonResponse({"choices": [asdict(one) for one in found]})
+        return JsonResponse({"choices": [asdict(block) for block in found]})
 
     def _names(self, wanted: str) -> Mapping[str, str] | None:
         """Return what is chosen by its name alone, with where it comes from; None for resources."""
@@ -169,7 +169,10 @@ def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
     sought = caseless(text)
     matching = [name for name in names if sought in caseless(name)]
     found = sorted(matching, key=lambda one: not caseless(one).startswith(sought))
-    return [Choice(id=one, preview=shortened(names[one], MAX_PREVIEW)) for one in found[:MAX_CHOICES]]
+    return [
+        Choice(id=block_id, preview=shortened(names[block_id], MAX_PREVIEW))
+        for block_id in found[:MAX_CHOICES]
+    ]
 
 
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
@@ -232,14 +235,14 @@ class NamesPage(EditablePage):
         for kind in KINDS:
             newest = kind.collection.changed_last(self.workspace_id, limit=MAX_NAMED, by=self.caller)
             own = self.resource_id if kind.slug == self.kind.slug else None
-            yield from _read(kind, [one for one in newest if one != own], self.caller)
+            yield from _read(kind, [version for version in newest if version != own], self.caller)
 
 
 def _read(kind: StudioKind, wanted: Sequence[str], caller: Caller) -> list[Config]:
     """Return the configurations of the readable ones among some resources, in their order."""
     first = wanted[:MAX_NAMED]
     found = kind.collection.newest_readable(first, limit=MAX_NAME_CHARACTERS, by=caller) if first else {}
-    return [found[one].config for one in first if one in found]
+    return [found[version].config for version in first if version in found]
 
 
 def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
@@ -312,7 +315,7 @@ def referred_to(controls: Input, caller: Caller) -> References:
     """Return the references of a form."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
     lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
-    agents = {row["key"].as_line for one in lists for row in one["offered"].rows}
+    agents = {row["key"].as_line for reference in lists for row in reference["offered"].rows}
     return references_to(blocks, agents, caller)
 
 
@@ -336,7 +339,7 @@ def _choices(kind: StudioKind, wanted: Iterable[str], caller: Caller) -> dict[st
 
 
 def _blocks(wanted: Iterable[str], caller: Caller) -> dict[str, ShownBlock]:
-    possible = {one for one in wanted if not ids.problem(one)}
+    possible = {name for name in wanted if not ids.problem(name)}
     if not possible:
         return {}
     found = PROMPT_BLOCK.collection.newest_readable(possible, limit=MAX_REFERENCES, by=caller)

@@ -89,10 +89,10 @@ def _note(name: Name, rule: Mapping[str, Any]) -> None:
     name.is_number = name.is_number or rule["operator"] in _NUMERIC
     value = rule.get("value")
     values = value if rule["operator"] in {"in", "not_in"} and isinstance(value, list) else [value]
-    for one in values:
-        is_known = any(type(one) is type(known) and one == known for known in name.values)
-        if one is not None and not is_known:
-            name.values.append(one)
+    for entry in values:
+        is_known = any(type(entry) is type(known) and entry == known for known in name.values)
+        if entry is not None and not is_known:
+            name.values.append(entry)
 
 
 def _is_object(value: Any) -> bool:
@@ -248,7 +248,7 @@ def _declared(schema: Any, prefix: str, depth: int) -> Iterator[tuple[str, Mappi
 def _of_schema(path: str, declared: Mapping[str, Any]) -> ContextControl | None:
     """Return the control of a plain value; None for an object, a list, and values without a type."""
     types = declared.get("type")
-    listed = [one for one in (types if isinstance(types, list) else [types]) if one != "null"]
+    listed = [kind for kind in (types if isinstance(types, list) else [types]) if kind != "null"]
     # Compared one by one, because a list cannot be looked up in a dictionary.
     if len(listed) != 1 or listed[0] not in tuple(_SCALARS):
         return None

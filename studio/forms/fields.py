@@ -189,7 +189,7 @@ def as_variants(value: Any) -> list[dict[str, Any]]:
 def is_one_value(value: Any) -> bool:
     """Return whether a value is the same in every context: no variants, or one without conditions."""
     return not isinstance(value, list) or (
-        len(value) <= 1 and not any((one.get("rules") or {}).get("conditions") for one in value)
+        len(value) <= 1 and not any((variant.get("rules") or {}).get("conditions") for variant in value)
     )
 
 

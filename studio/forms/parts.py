@@ -22,7 +22,9 @@ def show_parts(parts: Iterable[Part], value: Any) -> Shown:
     """Return the controls of an object; `as` says whether they or the JSON say it."""
     known = {part.name: part for part in parts}
     given = value if isinstance(value, dict) else {}
-    fits = given.keys() <= known.keys() and all(_fits(known[name], one) for name, one in given.items())
+    fits = given.keys() <= known.keys() and all(
+        _fits(known[name], content) for name, content in given.items()
+    )
     shown = {name: _shown(part, given.get(name) if fits else None) for name, part in known.items()}
     exact = fits and canonical.same(_read_all(known, Input.showing(shown), "", Reading()) or {}, given)
     return {"as": "controls" if exact else "json", "json": json_text(value), "parts": shown}
@@ -47,9 +49,11 @@ def _read_all(known: Mapping[str, Part], controls: Input, path: str, reading: Re
 def _fits(part: Part, value: Any) -> bool:
     match part.control:
         case "lines":
-            return isinstance(value, list) and all(isinstance(one, str) and one.strip() for one in value)
+            return isinstance(value, list) and all(
+                isinstance(entry, str) and entry.strip() for entry in value
+            )
         case "rows":
-            return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+            return isinstance(value, list) and all(isinstance(entry, dict) for entry in value)
         case "line" | "choice":
             return isinstance(value, str)
         case "yes_no":

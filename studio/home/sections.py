@@ -119,7 +119,7 @@ def _recent(opened: Sequence[Opened], newest: int, caller: Caller) -> dict[Key, 
     found = edits.values_list("resource_kind", "resource_id", "created_at", "resource_uuid")
     for slug, resource_id, at, identity in found[: 5 * RECENT]:
         edited.setdefault((slug, resource_id), (at, identity))
-    seen = {(one.kind, one.id): one.at for one in opened}
+    seen = {(opening.kind, opening.id): opening.at for opening in opened}
     both = {}
     for key in {*edited, *seen}:
         edited_at, identity = edited.get(key, (None, None))

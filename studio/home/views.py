@@ -88,7 +88,7 @@ class HomePage(StudioPage):
         return self.page(
             "studio/home/home.html",
             title=_("Home"),
-            counts={one.value: n for one, n in waiting.counts.items()} if waiting is not None else {},
+            counts={whose.value: n for whose, n in waiting.counts.items()} if waiting is not None else {},
             groups=groups,
             workspace_names=names_of_several(caller),
             news=lines[: len(news)],

@@ -147,7 +147,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
         key="drafts",
         urgency=Urgency.STARTED,
         title=_("Your drafts"),
-        tasks=[_task(one) for one in shown],
+        tasks=[_task(draft) for draft in shown],
         count=len(shown) if len(shown) < SHOWN else len(waiting),
         address=f"{reverse('studio:waiting')}?{urlencode({'whose': Whose.MINE.value})}",
     )
@@ -198,10 +198,10 @@ class WaitingPage(StudioPage):
             tabs=[
                 {
                     "title": title,
-                    "address": f"?{urlencode({'whose': one.value})}" if one is not Whose.ALL else "?",
-                    "current": one is whose,
+                    "address": f"?{urlencode({'whose': choice.value})}" if choice is not Whose.ALL else "?",
+                    "current": choice is whose,
                 }
-                for one, title in _tabs(counts).items()
+                for choice, title in _tabs(counts).items()
             ],
             whose=whose,
             page=page,
@@ -294,12 +294,14 @@ def changes_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[Ke
     The drafts share the budget of a page. Short ones are shown first, so that a long one leaves nothing out
     but itself.
     """
-    names = _block_names([texts.of(version) for one in drafts for version in (one.newest, one.live)], caller)
+    names = _block_names(
+        [texts.of(version) for draft in drafts for version in (draft.newest, draft.live)], caller
+    )
     budget = PageBudget()
     found = {}
     sizes = [
-        sum(len(canonical.dump(texts.of(version) or {})) for version in (one.live, one.newest))
-        for one in drafts
+        sum(len(canonical.dump(texts.of(version) or {})) for version in (draft.live, draft.newest))
+        for draft in drafts
     ]
     for place in sorted(range(len(drafts)), key=sizes.__getitem__):
         draft = drafts[place]
@@ -323,14 +325,14 @@ def refusals_of(drafts: Sequence[Draft], texts: Texts, caller: Caller) -> dict[K
     read are not asked about.
     """
     judged = [draft for draft in drafts if texts.of(draft.newest) is not None]
-    blocks = [one for one in judged if one.kind.is_shown]
+    blocks = [draft for draft in judged if draft.kind.is_shown]
     refused = _refused(blocks, ALONE, caller)
     moving = {
         key: OverlaidVersion(identity=block.resource.uuid, version_id=block.newest.version_id)
         for block in blocks
         if (key := (block.kind.slug, block.resource.pk)) not in refused
     }
-    return refused | _refused([one for one in judged if not one.kind.is_shown], moving, caller)
+    return refused | _refused([draft for draft in judged if not draft.kind.is_shown], moving, caller)
 
 
 def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[Key, str]:
@@ -340,8 +342,8 @@ def _refused(drafts: Sequence[Draft], moving: Versions, caller: Caller) -> dict[
     ]
     errors = gate.refusals(requests, get_editor().code) if requests else []
     return {
-        (one.kind.slug, one.resource.pk): " ".join(reasons(error))
-        for one, error in zip(drafts, errors, strict=True)
+        (draft.kind.slug, draft.resource.pk): " ".join(reasons(error))
+        for draft, error in zip(drafts, errors, strict=True)
         if error is not None
     }
 

@@ -318,7 +318,7 @@ class ResourcePage(StudioPage):
                 is_current=tab.page == self.tab,
                 count=self.used_by if tab.page == "usage" else 0,
             )
-            for tab in (*TABS, *(tab for one in REGISTERED for tab in one.resource_tabs))
+            for tab in (*TABS, *(tab for extension in REGISTERED for tab in extension.resource_tabs))
             if (tab.right is None or tab.right in self.rights)
             and (tab.kinds is None or tab.kinds(self.kind))
             and not (tab.needs_record and self.resource is None)
@@ -334,7 +334,7 @@ class ResourcePage(StudioPage):
         if resource is None:
             return {"actions": [], "saving_actions": []}
         added = additions.actions(self.caller, self.kind, resource, resource.current)
-        saving = [one for one in added if self.has_edit_form and one.then]
+        saving = [action for action in added if self.has_edit_form and action.then]
         is_public = self.summary.visibility == "public"
         offered = {
             "duplicate": (
@@ -353,7 +353,7 @@ class ResourcePage(StudioPage):
             "delete": (_("Delete the override…") if self.code_agent else _("Delete…"), publishes),
         }
         own = [(title, self.address(page)) for page, (title, is_offered) in offered.items() if is_offered]
-        links = [(one.title, one.address) for one in added if one not in saving]
+        links = [(action.title, action.address) for action in added if action not in saving]
         return {"actions": [*links, *own], "saving_actions": saving}
 
 

@@ -94,7 +94,7 @@ class FilterForm(forms.Form):
         self.caller = caller
         workspaces = [_ANY, *workspace_choices(Right.READ, caller)]
         self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
-        self.filters = {one.field: one for one in filters_of(kind) if one.field}
+        self.filters = {filter_.field: filter_ for filter_ in filters_of(kind) if filter_.field}
         for name in set(self.base_fields) - set(self.filters) - {"order"}:
             del self.fields[name]
         self.fields |= {
@@ -235,7 +235,7 @@ def quick_chips(form: FilterForm) -> list[Chip]:
 def tag_chip(form: FilterForm, tag: str) -> Chip:
     """Return the link that adds this tag to the filters."""
     tags = form.wanted.get("tag", [])
-    rest = [one for one in tags if one != tag]
+    rest = [other for other in tags if other != tag]
     wanted = rest if tag in tags else [*tags, tag]
     return Chip(title=tag, address=form.address(tag=",".join(wanted)), current=tag in tags)
 

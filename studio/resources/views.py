@@ -97,17 +97,19 @@ class ListPage(StudioPage):
         starred = stars_of(self.kind, list(stored), self.caller)
         notes = additions.list_notes(self.caller, self.kind, stored)
         return [
-            Row.of(self.kind, one, self.caller, starred.get(one.id), notes.get(one.id, ())) for one in entries
+            Row.of(self.kind, entry, self.caller, starred.get(entry.id), notes.get(entry.id, ()))
+            for entry in entries
         ]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
         """Return the caller's saved filters, and whether the current one can be saved."""
         query = form.address()[1:]
         saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.slug))
-        is_saved = any(one.query == query for one in saved)
+        is_saved = any(filter_.query == query for filter_ in saved)
         return {
             "saved_filters": [
-                {"name": one.name, "query": one.query, "current": one.query == query} for one in saved
+                {"name": filter_.name, "query": filter_.query, "current": filter_.query == query}
+                for filter_ in saved
             ],
             "may_save_filter": form.is_narrowed and not is_saved and len(saved) < MAX_FILTERS,
             "filters_address": self.kind.address("filters"),
@@ -263,7 +265,9 @@ class CreatePage(StudioPage):
 def usual_id(text: str) -> str:
     """Return an id of usual characters that is like a text: `grosses-ae` for `Großes Ä!`; may be empty."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFC", text.lower()).translate(_SPELT_OUT))
-    segments = (re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", one)) for one in plain.split("/"))
+    segments = (
+        re.sub(r"[^a-z0-9._]+", "-", re.sub(r"[^\x00-\x7f]", "", segment)) for segment in plain.split("/")
+    )
     return "/".join(found for segment in segments if (found := segment.strip("-._")))
 
 

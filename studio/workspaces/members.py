@@ -83,7 +83,7 @@ class PeoplePage(StudioPage):
             people = Membership.objects.filter(workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS))
         if "persons" in given:
             people = people.filter(is_service=False)
-        return JsonResponse({"choices": [asdict(one) for one in _first(people, text)]})
+        return JsonResponse({"choices": [asdict(person) for person in _first(people, text)]})
 
     def _to_invite(self, workspace_id: str) -> Any:
         """Return the memberships elsewhere of people who are no members; only in workspaces in common."""

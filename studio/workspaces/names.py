@@ -51,7 +51,10 @@ def by_workspace(
     found: dict[str, list[T]] = {}
     for item in items:
         found.setdefault(workspace_of(item), []).append(item)
-    return [OfWorkspace(id=one, name=names.get(one, one), items=own) for one, own in found.items()]
+    return [
+        OfWorkspace(id=workspace_id, name=names.get(workspace_id, workspace_id), items=own)
+        for workspace_id, own in found.items()
+    ]
 
 
 NAMES: Final[dict[str, Promise]] = {

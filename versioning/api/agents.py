@@ -58,7 +58,7 @@ class ServedAgentViewSet(EditorViewSet):
             self.depends_on((AGENT.slug, None), (PROMPT_BLOCK.slug, None))
         agents = get_editor().agent.serve_all(context=context, by=self.caller)
         if not context:
-            self.depends_on(*(one for agent in agents for one in agent.depends_on))
+            self.depends_on(*(dependency for agent in agents for dependency in agent.depends_on))
         found = {agent.id: ResolvedAgentAnswer.dump(agent) for agent in agents}
         if request.query_params.get("partial") == "true":
             for agent in found.values():

@@ -106,9 +106,9 @@ class ResourceFilter(django_filters.FilterSet):
 def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
     """Return the filters of a kind; a kind that can be public lists published resources by default."""
     members: dict[str, Any] = {
-        one.parameter: TextFilter(one) if one.words is None else WordFilter(one)
-        for one in filters_of(kind)
-        if one.parameter
+        filter_.parameter: TextFilter(filter_) if filter_.words is None else WordFilter(filter_)
+        for filter_ in filters_of(kind)
+        if filter_.parameter
     }
     members["default_status"] = "published" if kind.has_visibility else "all"
     return type(f"{kind.schema_name}Filter", (ResourceFilter,), members)

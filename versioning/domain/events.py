@@ -137,7 +137,7 @@ def declare(subject: EventSubject) -> None:
     require_instance(subject.audience, Audience, by="EventSubject(audience=…)")
     if subject.name in _SUBJECTS or subject.name in KINDS_BY_SLUG:
         raise ValueError(f"events about {subject.name!r} are declared already")
-    declared = {f"{subject.name}.{one.name}": one for one in subject.types}
+    declared = {f"{subject.name}.{event_type.name}": event_type for event_type in subject.types}
     for event_type in declared:
         if not _TYPE.fullmatch(event_type) or len(event_type) > MAX_LENGTH:
             raise ValueError(f"{event_type!r} is not a type of event")

@@ -165,7 +165,7 @@ class Lock:
     def blocks(self, agent_id: str, named: Collection[str]) -> list[str]:
         """Return those of the named prompt blocks that the agent shows."""
         without = self.terms.without_blocks.get(agent_id, frozenset())
-        return [one for one in named if one in self.prompt_blocks and one not in without]
+        return [block_id for block_id in named if block_id in self.prompt_blocks and block_id not in without]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +226,7 @@ def _mac(key: bytes, digest: str, terms: str) -> str:
 def _pins(value: Any, place: str) -> Pins:
     if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
         raise LockInvalid.at(place)
-    return MappingProxyType({str(one): _pin(given, place) for one, given in value.items()})
+    return MappingProxyType({str(resource_id): _pin(given, place) for resource_id, given in value.items()})
 
 
 def _pin(value: Any, place: str) -> Pin:
@@ -243,8 +243,8 @@ def _encoded(value: Json) -> str:
 
 
 def _listed(references: References) -> dict[str, list[str]]:
-    return {one: sorted(targets) for one, targets in references.items() if targets}
+    return {kind: sorted(targets) for kind, targets in references.items() if targets}
 
 
 def _references(given: Mapping[str, Iterable[str]]) -> References:
-    return {one: frozenset(targets) for one, targets in given.items()}
+    return {kind: frozenset(targets) for kind, targets in given.items()}

@@ -67,7 +67,7 @@ class Selector:
             return cls(version_id=named["versionId"])
         if "label" in named:
             return cls(label=named["label"])
-        return next((cls(overlay=OverlayName(*one)) for one in named.items()), PUBLISHED)
+        return next((cls(overlay=OverlayName(*pair)) for pair in named.items()), PUBLISHED)
 
     @classmethod
     def read(cls, value: Any, place: str) -> Selector:

@@ -98,7 +98,7 @@ class VersionPointers:
         """Return the version with this id if it is one that no row stores."""
         if self.file is not None and self.file.version_id == version_id:
             return self.active
-        return next((one for one in self.from_git if one.version_id == version_id), None)
+        return next((commit for commit in self.from_git if commit.version_id == version_id), None)
 
 
 def title_of(version: Snapshot) -> str:

@@ -43,7 +43,7 @@ class _Folds(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         decomposed = unicodedata.normalize("NFKD", chr(code).casefold()).casefold()
-        kept = "".join(one for one in decomposed if ord(one) not in _ACCENTS)
+        kept = "".join(character for character in decomposed if ord(character) not in _ACCENTS)
         if len(self) >= _MAX_FOLDS:  # caches every character
             self.clear()
         self[code] = unicodedata.normalize("NFC", kept)

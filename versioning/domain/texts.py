@@ -111,7 +111,7 @@ _VISIBLE: Final = (
 """Those of the characters below that scripts, emoji and flags need."""
 _INVISIBLE: Final = rf"(?:[{_IGNORED}{_CONTROLS}]|\r(?!\n))+"
 _RUN: Final = regex.compile(
-    "|".join([*(f"{one}(*SKIP)(*FAIL)" for one in _VISIBLE), _INVISIBLE]), regex.DOTALL
+    "|".join([*(f"{pattern}(*SKIP)(*FAIL)" for pattern in _VISIBLE), _INVISIBLE]), regex.DOTALL
 )
 _CANDIDATE: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}\r]")
 _CANDIDATE_IN_JSON: Final = re.compile(rf"[{_IGNORED}{_CONTROLS}]|\\[bfru]")

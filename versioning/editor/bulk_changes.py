@@ -86,7 +86,7 @@ def _tag(
         resource = collection.find(choice.id, by=by)
         by.require(Right.SAVE, resource.workspace_id)
         before = tags.tags_of(resource.metadata)
-        after = list(dict.fromkeys([*(one for one in before if one not in remove), *add]))
+        after = list(dict.fromkeys([*(tag for tag in before if tag not in remove), *add]))
         if after == before:
             return None
         if len(after) > tags.MAX_TAGS:

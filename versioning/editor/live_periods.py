@@ -162,7 +162,7 @@ class _Periods:
 
     def before(self, active_id: str | None) -> str:
         """Return the id of the last version that was live and is not live now."""
-        return next((one for one in reversed(self.order) if one != active_id), "")
+        return next((version_id for version_id in reversed(self.order) if version_id != active_id), "")
 
     def _add(self, version_id: str, period: Period) -> None:
         self.by_version.setdefault(version_id, []).append(period)

@@ -93,8 +93,8 @@ def _code_candidate(resources: Resources[Agent], agent_id: str, pin: Pin) -> Can
 
 
 def _version(row: Agent, pin: Pin) -> Resolved[Agent] | None:
-    loaded = (one for one in (row.active, row.latest) if one is not None)
-    version = next((one for one in loaded if one.version_id == pin.version_id), None)
+    loaded = (version for version in (row.active, row.latest) if version is not None)
+    version = next((candidate for candidate in loaded if candidate.version_id == pin.version_id), None)
     if version is None:
         try:
             version = find_version(row, pin.version_id or "")

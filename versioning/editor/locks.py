@@ -134,11 +134,11 @@ class _Maker:
                 for agent_id in parent.named:
                     self._look_up(agent_id, parent.granted.get(agent_id))
             self._read()
-            parents = [self._known(one) for one in level]
+            parents = [self._known(node) for node in level]
             reached = dict.fromkeys(
-                one for parent in parents for one in parent.named if self._way(parent, one)
+                child for parent in parents for child in parent.named if self._way(parent, child)
             )
-            level = [one for one in reached if one not in self._locked]
+            level = [resource for resource in reached if resource not in self._locked]
 
     def lock(self) -> Lock:
         """Return the lock of everything added."""
@@ -236,16 +236,21 @@ class _Maker:
         unread, self._unread = self._unread, []
         candidates = [candidate for candidate, _ in unread]
         wanted: dict[str, set[str]] = {
-            one.id: {target for _, target in referenced_blocks(one.config)} for one in candidates
+            candidate.id: {target for _, target in referenced_blocks(candidate.config)}
+            for candidate in candidates
         }
-        policies = {one.policy for one in candidates}
+        policies = {candidate.policy for candidate in candidates}
         found = {
             policy: find_blocks(
-                set().union(*(wanted[one.id] for one in candidates if one.policy is policy)),
+                set().union(
+                    *(wanted[candidate.id] for candidate in candidates if candidate.policy is policy)
+                ),
                 policy,
                 self._by,
                 self._evaluation,
-                overlay=next((one.overlay for one in candidates if one.overlay is not None), None),
+                overlay=next(
+                    (candidate.overlay for candidate in candidates if candidate.overlay is not None), None
+                ),
             )
             for policy in policies
         }

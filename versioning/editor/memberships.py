@@ -35,7 +35,7 @@ def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
 def admins_of(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[str, list[str]]:
     """Return the user names of the admins of those workspaces that the caller may read, by id."""
     by = caller_of(by)
-    readable = [one for one in workspace_ids if by.may(Right.READ, one)]
+    readable = [workspace_id for workspace_id in workspace_ids if by.may(Right.READ, workspace_id)]
     admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
     found: dict[str, list[str]] = {}
     name = name_of("user")

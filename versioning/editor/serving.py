@@ -155,7 +155,7 @@ def serve_all(
         lambda: _all_served(resources, Evaluation(context or {}), by),
         lambda agents: (
             *((AGENT.slug, None), (PROMPT_BLOCK.slug, None)),
-            *(one for agent in agents for one in agent.depends_on),
+            *(dependency for agent in agents for dependency in agent.depends_on),
         ),
     )
 

@@ -68,7 +68,9 @@ class Timeline:
                 **{name_of("author"): self.author} if self.author else {"author": None}
             )
         if self.among is not None:
-            self.stored = self.stored.filter(pk__in=[one for one in self.among if _is_of_a_row(one)])
+            self.stored = self.stored.filter(
+                pk__in=[resource for resource in self.among if _is_of_a_row(resource)]
+            )
 
     @property
     def is_narrowed(self) -> bool:
@@ -99,7 +101,7 @@ def oldest_of(resource: VersionedResource) -> str:
     rows = resource.versions.order_by("number").values_list("pk", "created_at")[:1]
     candidates = [(created_at, str(pk)) for pk, created_at in rows]
     unstored = resource.pointers.from_git if resource.pointers else ()
-    candidates += [(one.created_at, one.version_id) for one in unstored]
+    candidates += [(version.created_at, version.version_id) for version in unstored]
     return min(candidates, default=(None, ""))[1]
 
 
@@ -110,7 +112,7 @@ def authors_of(resource: VersionedResource) -> list[str]:
         found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
     }
     unstored = resource.pointers.from_git if resource.pointers else ()
-    return sorted(names | {one.author_name or "" for one in unstored}, key=collation_key)
+    return sorted(names | {version.author_name or "" for version in unstored}, key=collation_key)
 
 
 def entry_of(

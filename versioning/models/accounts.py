@@ -184,5 +184,7 @@ def _problem_of(username: str) -> str | Message | None:
 
 def mixes_alphabets(name: str) -> bool:
     """Return whether a name mixes letters of alphabets that look alike, so that it could imitate another."""
-    alphabets = {unicodedata.name(one, "").partition(" ")[0] for one in name if one.isalpha()}
+    alphabets = {
+        unicodedata.name(character, "").partition(" ")[0] for character in name if character.isalpha()
+    }
     return len(alphabets & _CONFUSABLE_ALPHABETS) > 1

@@ -50,7 +50,7 @@ class _Table:
         """Return whether the statement changes columns of the table that answers depend on."""
         if verb.startswith("INSERT"):
             return not self.new_is_harmless or " DO UPDATE " in statement
-        return verb != "UPDATE" or not self.shown or any(one in statement for one in self.shown)
+        return verb != "UPDATE" or not self.shown or any(column in statement for column in self.shown)
 
 
 _tables: Final[dict[str, _Table]] = {}

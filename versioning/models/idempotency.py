@@ -192,7 +192,7 @@ class Unwritten:
     def write(self) -> bool:
         """Write all that is kept; return whether that was possible."""
         with self._lock:
-            ends = [(caller, *one) for caller, own in self._ends.items() for one in own.items()]
+            ends = [(caller, *entry) for caller, own in self._ends.items() for entry in own.items()]
         for caller, key, (digest, answer) in ends:
             try:
                 with transaction.atomic():

@@ -102,7 +102,9 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             digest=digest_of(text),
             workspace=workspace,
             role=role,
-            actions=None if actions is None else [one.value for one in Action if one in set(actions)],
+            actions=None
+            if actions is None
+            else [action.value for action in Action if action in set(actions)],
             id_prefix=id_prefix,
             expires_at=expires_at,
             issued_by_id=by.user_id,

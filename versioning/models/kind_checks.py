@@ -67,7 +67,7 @@ def _problems_of_managers(model: type[VersionedResource]) -> Iterator[CheckMessa
         for relation in model._meta.related_objects
         if relation.related_name in {"versions", "labels"}
     )
-    tables: list[Any] = [model, *(one.related_model for one in related)]
+    tables: list[Any] = [model, *(relation.related_model for relation in related)]
     for manager in (manager for table in tables for manager in table._meta.managers):
         if not isinstance(manager.get_queryset(), GuardedQuerySet):
             yield Error(
@@ -89,8 +89,10 @@ def _problems_of_migrations() -> Iterator[CheckMessage]:
             if app_label == documents.app_label
             for operation in migration.operations
         ]
-        is_made = documents.object_name in {one.name for one in operations if isinstance(one, CreateModel)}
-        with_words = {one.table for one in operations if isinstance(one, WordsOf)}
+        is_made = documents.object_name in {
+            operation.name for operation in operations if isinstance(operation, CreateModel)
+        }
+        with_words = {operation.table for operation in operations if isinstance(operation, WordsOf)}
         if is_made and documents.db_table not in with_words:
             yield Error(
                 f"No migration of {documents.app_label} makes the index of the words of {model.__name__}.",

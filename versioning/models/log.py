@@ -46,7 +46,9 @@ class Event(Guarded):
     via = models.CharField(max_length=16, choices=[(via.value, via.value) for via in Via])
     key_prefix = models.CharField(max_length=16, blank=True)
     detail = models.JSONField(default=dict)
-    audience = models.CharField(max_length=16, choices=[(one.value, one.value) for one in Audience])
+    audience = models.CharField(
+        max_length=16, choices=[(audience.value, audience.value) for audience in Audience]
+    )
     reach = models.PositiveSmallIntegerField(default=Reach.EDITORS.value)
     """Who could read the resource until the event: `versioning.domain.events.Reach`."""
     hidden_from = models.CharField(max_length=200, blank=True)

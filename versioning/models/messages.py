@@ -39,7 +39,7 @@ def _parts_of(value: Any) -> Any:
         return value
     return {
         "template": value.template,
-        "values": {name: _parts_of(one) for name, one in value.values.items()},
+        "values": {name: _parts_of(part) for name, part in value.values.items()},
     }
 
 

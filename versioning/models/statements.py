@@ -278,8 +278,8 @@ class _Object:
         self._names = [column[0].target.attname for column in columns[self._values]]
         self._key = self._values.start + self._names.index(self._model._meta.pk.attname)
         self._related = [
-            (one["local_setter"], one["remote_setter"], _Object(one, columns))
-            for one in info.get("related_klass_infos", ())
+            (relation["local_setter"], relation["remote_setter"], _Object(relation, columns))
+            for relation in info.get("related_klass_infos", ())
         ]
 
     def of(self, alias: str, values: Sequence[Any]) -> Any:

@@ -59,7 +59,7 @@ class Tag(models.Model):
         stored = set(rows.values_list("name", flat=True))
         if stored - set(wanted):
             rows.filter(name__in=stored - set(wanted)).delete()
-        insert(cls, [{"resource_id": resource.pk, "name": one} for one in wanted if one not in stored])
+        insert(cls, [{"resource_id": resource.pk, "name": name} for name in wanted if name not in stored])
 
 
 class VersionLabel(Guarded):
@@ -113,8 +113,13 @@ class FavoriteQuerySet(models.QuerySet["Favorite"]):
         marks, own = Count("pk"), Count("pk", filter=Q(user_id=user_id))
         rows = self.filter(kind=kind.slug, resource_id__in=resource_ids)
         counted = rows.values_list("resource_id").annotate(marks=marks, own=own)
-        found = {one: Favorited(by_caller=bool(mine), count=count) for one, count, mine in counted}
-        return {one: found.get(one, Favorited(by_caller=False, count=0)) for one in resource_ids}
+        found = {
+            resource_id: Favorited(by_caller=bool(mine), count=count) for resource_id, count, mine in counted
+        }
+        return {
+            resource_id: found.get(resource_id, Favorited(by_caller=False, count=0))
+            for resource_id in resource_ids
+        }
 
 
 class Favorite(models.Model):

@@ -170,7 +170,7 @@ def _folds() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
 def _class_of(letters: Any) -> str:
     """Return a regular expression for one of the letters, as a literal of SQL."""
     codes = sorted(map(ord, letters))
-    gaps = [place for place, (one, other) in enumerate(pairwise(codes)) if other != one + 1]
+    gaps = [place for place, (code, other) in enumerate(pairwise(codes)) if other != code + 1]
     ends = pairwise([-1, *gaps, len(codes) - 1])
     ranges = (f"{chr(codes[before + 1])}-{chr(codes[last])}" for before, last in ends)
     return f"'[{''.join(ranges)}]'"

@@ -202,5 +202,5 @@ def _by_id(agents: Iterable[Agent]) -> dict[str, Agent]:
             raise ValueError(f"there are two agents with the id {agent.id!r}")
         if agent.id not in found:
             found[agent.id] = agent
-            waiting.extend(one for one in agent.agents if isinstance(one, Agent))
+            waiting.extend(sub_agent for sub_agent in agent.agents if isinstance(sub_agent, Agent))
     return found

@@ -75,7 +75,9 @@ class Plan:
 
         Contains only those with a chosen version (`versioning.serving.choice`).
         """
-        agents = {one: served.outcome for one, served in self.agents.items() if served.outcome is not None}
+        agents = {
+            agent_id: served.outcome for agent_id, served in self.agents.items() if served.outcome is not None
+        }
         blocks = {
             block: outcome
             for served in self.agents.values()
@@ -218,10 +220,10 @@ class _LockedPlanner:
         while waiting:
             parent, named = waiting.popleft()
             available = self._lock.sub_agents(parent, named)
-            unavailable |= dict.fromkeys(one for one in named if one not in available)
+            unavailable |= dict.fromkeys(name for name in named if name not in available)
             self._delegations[parent] = frozenset(available)
-            for one in available:
-                waiting.extend(self._look_up(one, parent=parent))
+            for tool in available:
+                waiting.extend(self._look_up(tool, parent=parent))
         self._refuse_broken()
         root = self._agents[agent_id]
         own = [notice for served in self._agents.values() for notice in notices_of(served, root)]

@@ -67,7 +67,7 @@ class PendingAnswer:
         """Cache the answer, made of plain Python values, if its dependencies are known."""
         if not self._found or None in self._found.values():
             return
-        fingerprints = tuple((one, found) for one, found in self._found.items() if found != ())
+        fingerprints = tuple((dependency, found) for dependency, found in self._found.items() if found != ())
         packed = marshal.dumps((*self.begun, tuple(self._found), answer))
         if len(packed) <= COMPRESSED_BYTES:
             packed = zlib.compress(packed, 1)
@@ -128,7 +128,7 @@ class AnswerCache:
         made, dependencies, fingerprints, _ = answer
         taken = fingerprint or self.fingerprint
         return self.log.is_right(made, dependencies, now) and all(
-            taken(one) == found for one, found in fingerprints
+            taken(path) == found for path, found in fingerprints
         )
 
     def get(self, key: Hashable, now: Moment) -> Any:

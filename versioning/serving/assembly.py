@@ -70,7 +70,9 @@ def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> R
     agent = build(candidate, evaluation, texts)
     if not candidate.selected_blocks:
         return agent
-    resolved = {one for one, block in found.items() if one in texts and not block.is_unresolved}
+    resolved = {
+        block_id for block_id, block in found.items() if block_id in texts and not block.is_unresolved
+    }
     selected = _blocks_named(candidate) & candidate.selected_blocks.keys()
     return replace(agent, unresolved_blocks=tuple(sorted(selected - resolved)))
 
@@ -139,7 +141,7 @@ def all_assembled(
     policies = {candidate.policy for candidate in candidates} if wanted else set()
     found = {policy: find_blocks(wanted, policy, caller, evaluation, is_paid=False) for policy in policies}
     shown = shown_texts(candidates, found)
-    texts = {one.id: own for one, own in zip(candidates, shown, strict=True)}
+    texts = {candidate.id: own for candidate, own in zip(candidates, shown, strict=True)}
     made = choice.choices(AGENT, filter(None, map(_chosen_id, candidates)), evaluation.context)
     of_blocks = choice.choices(PROMPT_BLOCK, wanted, evaluation.context)
     built: dict[str, ResolvedAgent] = {}
@@ -184,8 +186,8 @@ def _built(
     agent = evaluated(config, texts, evaluation)
     served = {block.id: block.version_id for block in agent.blocks if block.id}
     published = () if candidate.policy is Blocks.DRAFTS else served.keys() - candidate.selected_blocks.keys()
-    of_blocks = {one: of_blocks[one] for one in sorted(published) if one in of_blocks}
-    outcomes = {one: made.outcome_of(served[one]) for one, made in of_blocks.items()}
+    of_blocks = {block_id: of_blocks[block_id] for block_id in sorted(published) if block_id in of_blocks}
+    outcomes = {block_id: made.outcome_of(served[block_id]) for block_id, made in of_blocks.items()}
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
@@ -212,8 +214,8 @@ def _built(
         ),
         blocks=tuple(agent.blocks),
         outcome=own.outcome_of(candidate.version_id),
-        block_outcomes={one: outcome for one, outcome in outcomes.items() if outcome is not None},
-        depends_on=tuple(one for made in (own, *of_blocks.values()) for one in made.depends_on),
+        block_outcomes={agent_id: outcome for agent_id, outcome in outcomes.items() if outcome is not None},
+        depends_on=tuple(dependency for made in (own, *of_blocks.values()) for dependency in made.depends_on),
     )
 
 
@@ -356,10 +358,10 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
     """Yield, for each candidate, the texts of the blocks that it may show; one query if any needs a grant."""
     blocks_of = [found.get(candidate.policy, {}) for candidate in candidates]
     asking = {
-        one.granted_to
-        for one, blocks in zip(candidates, blocks_of, strict=True)
-        if (one.granted_to is not None and not one.granted_to.startswith(("git-", "file-")))
-        and any(_needs_grant(one, block) for block in blocks.values())
+        candidate.granted_to
+        for candidate, blocks in zip(candidates, blocks_of, strict=True)
+        if (candidate.granted_to is not None and not candidate.granted_to.startswith(("git-", "file-")))
+        and any(_needs_grant(candidate, block) for block in blocks.values())
     }
     grants = granted(BlockReference, asking) if asking else {}
     for one, blocks in zip(candidates, blocks_of, strict=True):

@@ -101,10 +101,10 @@ def choices(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) 
     wanted = list(ids) if _choosers else []
     for chooser in _choosers if wanted else ():
         spoken = chooser.speaks_of(kind)
-        asked = [one for one in wanted if one in spoken and one not in found] if spoken else []
+        asked = [name for name in wanted if name in spoken and name not in found] if spoken else []
         if asked:
             chosen = chooser.choose(kind, asked, context)
-            found |= {one: chosen.get(one, Choice()) for one in asked}
+            found |= {resource_id: chosen.get(resource_id, Choice()) for resource_id in asked}
     return found
 
 
@@ -115,9 +115,11 @@ def chosen(resources: Sequence[VersionedResource], context: Mapping[str, Any]) -
     active = {resource.pk: resource.active_id for resource in resources if resource.active_id is not None}
     made = choices(resources[0].kind, active, context)
     named = {
-        (one, choice.version) for one, choice in made.items() if choice.version not in {None, active[one]}
+        (resource_id, choice.version)
+        for resource_id, choice in made.items()
+        if choice.version not in {None, active[resource_id]}
     }
-    return {one: version for (one, _), version in versions(type(resources[0]), named).items()}
+    return {resource_id: version for (resource_id, _), version in versions(type(resources[0]), named).items()}
 
 
 def nothing(_resources: Sequence[VersionedResource]) -> dict[str, Snapshot]:
@@ -145,7 +147,9 @@ def versions(
 
 def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return which arm a request gets of each resource for which a chooser chooses."""
-    return tuple((one, choice.varies_by) for one, choice in choices(kind, ids, context).items())
+    return tuple(
+        (resource_id, choice.varies_by) for resource_id, choice in choices(kind, ids, context).items()
+    )
 
 
 def arms_of(kind: ResourceKind) -> dict[str, str]:
@@ -163,4 +167,6 @@ def dependencies(
     kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]
 ) -> tuple[Dependency, ...]:
     """Return the additional dependencies of answers about these resources, because of choices."""
-    return tuple(one for choice in choices(kind, ids, context).values() for one in choice.depends_on)
+    return tuple(
+        dependency for choice in choices(kind, ids, context).values() for dependency in choice.depends_on
+    )

@@ -166,20 +166,22 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
         )
         for block_id, rule in rules.items()
     }
-    depends_on = dict.fromkeys(one for parts in (made, *made.arms) for one in parts.depends_on)
+    depends_on = dict.fromkeys(dependency for parts in (made, *made.arms) for dependency in parts.depends_on)
     return replace(made, block_rules=block_rules, depends_on=tuple(depends_on))
 
 
 def _rules(kind: ResourceKind, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
     """Return the rules that choose versions; raises `PartsUnavailable` for other choices."""
-    rules = {one: made.parts for one, made in choice.choices(kind, ids, {}).items()}
+    rules = {resource_id: made.parts for resource_id, made in choice.choices(kind, ids, {}).items()}
     if None in rules.values():
         raise PartsUnavailable
-    return {one: rule for one, rule in rules.items() if rule is not None}
+    return {resource_id: rule for resource_id, rule in rules.items() if rule is not None}
 
 
 def _named(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
-    return {(one, arm["resolvedVersionId"]) for one, rule in rules.items() for arm in rule["arms"]}
+    return {
+        (resource_id, arm["resolvedVersionId"]) for resource_id, rule in rules.items() for arm in rule["arms"]
+    }
 
 
 def _with_arms(

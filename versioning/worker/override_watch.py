@@ -42,7 +42,7 @@ class OverrideWatch:
             return
         marks = {agent.id: editor.files.files.fingerprint(agent.id) for agent in editor.code.agents.values()}
         looked_at = self._looked_at
-        changed = [one for one, mark in marks.items() if mark is None or looked_at.get(one) != mark]
+        changed = [key for key, mark in marks.items() if mark is None or looked_at.get(key) != mark]
         if not changed:
             return
         known = dict(KnownOverride.objects.filter(pk__in=changed).values_list("pk", "digest"))

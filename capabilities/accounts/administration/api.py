@@ -153,7 +153,7 @@ class InvitationViewSet(EditorViewSet):
         invitations = get_editor().invitation
         made, token = invitations.invite(id, given["username"], role, mail=mail, by=self.caller)
         pending = invitations.pending(id, by=self.caller)
-        body = InvitationAnswer.dump(next(one for one in pending if one.invitation.pk == made.pk))
+        body = InvitationAnswer.dump(next(row for row in pending if row.invitation.pk == made.pk))
         url = request.build_absolute_uri(invitation_address(token))
         location = addresses.location(f"workspaces/{ids.encode(id)}/invitations/{made.pk}")
         headers = {"Location": location, **NOT_STORED}

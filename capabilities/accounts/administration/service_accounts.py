@@ -81,7 +81,9 @@ class ServiceAccountsPage(WorkspacePage):
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the list with the form."""
         page: Page[Membership] = Paginator(self.rows(), PER_PAGE).get_page(self.request.GET.get("page"))
-        keys = ApiKey.objects.filter(owner__in=[one.user_id for one in page.object_list], revoked_at=None)
+        keys = ApiKey.objects.filter(
+            owner__in=[membership.user_id for membership in page.object_list], revoked_at=None
+        )
         counted = dict(keys.values_list("owner").annotate(Count("pk")))
         return self.page(
             "company/service_accounts.html",
@@ -91,13 +93,17 @@ class ServiceAccountsPage(WorkspacePage):
             page=page,
             rows=[
                 Row(
-                    membership=one,
-                    role=role_name(one.role),
-                    keys=counted.get(one.user_id, 0),
-                    key_address=f"{self.address('keys')}?{urlencode({'owner': one.user.get_username()})}",
-                    delete_address=self.address("service_account_delete", quote(one.user.get_username())),
+                    membership=membership,
+                    role=role_name(membership.role),
+                    keys=counted.get(membership.user_id, 0),
+                    key_address=self.address("keys")
+                    + "?"
+                    + urlencode({"owner": membership.user.get_username()}),
+                    delete_address=self.address(
+                        "service_account_delete", quote(membership.user.get_username())
+                    ),
                 )
-                for one in page.object_list
+                for membership in page.object_list
             ],
         )
 

@@ -115,7 +115,7 @@ class Search:
             if name in _ALWAYS_RETURNED:
                 found[name] = value
             elif isinstance(value, list):
-                parts = [one for one in (self._shown(name, part) for part in value) if one]
+                parts = [shown for shown in (self._shown(name, part) for part in value) if shown]
                 found |= {name: parts} if parts else {}
             elif (one := self._shown(name, value)) not in ({}, None):
                 found[name] = one
@@ -130,8 +130,8 @@ class Search:
             return value if not self.attributes or whole in self.attributes else None
         is_whole = not self.attributes or whole in self.attributes
         return {
-            part: one
-            for part, one in value.items()
+            part: content
+            for part, content in value.items()
             if (path := f"{whole}.{part.lower()}") not in self.excluded
             and (is_whole or path in self.attributes)
         }
@@ -141,7 +141,7 @@ def _names(given: Mapping[str, Any], name: str) -> frozenset[str]:
     names = given.get(name) or []
     if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
         raise invalid(f"{name} must be a list of names.")
-    return frozenset(one.strip().removeprefix(f"{USER}:").lower() for one in names) - {""}
+    return frozenset(text.strip().removeprefix(f"{USER}:").lower() for text in names) - {""}
 
 
 def _number(given: Mapping[str, Any], name: str, default: int) -> int:
@@ -290,10 +290,10 @@ def _attributes(given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         elif name == "emails":
             yield from _mail(value)
         elif name == "name" and value is not None:
-            parts = {f"name.{part.lower()}": one for part, one in _object(value).items()}
+            parts = {f"name.{part.lower()}": text for part, text in _object(value).items()}
             yield from (
-                (_TEXTS[part], _text(part, one))
-                for part, one in parts.items()
+                (_TEXTS[part], _text(part, text))
+                for part, text in parts.items()
                 if part in {"name.givenname", "name.familyname"}
             )
         elif name in {"username", "externalid", "displayname"}:
@@ -311,7 +311,7 @@ def _boolean(value: Any) -> bool:
 def _mail(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the primary address, or else the first, with what is said of it."""
     found = value if isinstance(value, list) else [value]
-    mails = [_object(one) for one in found if one is not None]
+    mails = [_object(entry) for entry in found if entry is not None]
     chosen = next((mail for mail in mails if mail.get("primary") is True), mails[0] if mails else {})
     yield "mail", _text("emails.value", chosen.get("value"))
     yield "mail_type", _text("emails.type", chosen.get("type")) or WORK

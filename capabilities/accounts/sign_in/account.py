@@ -213,13 +213,13 @@ class LinksPage(StudioPage):
         offered = single_sign_on.offered()
         user: Any = self.request.user
         linked = list(Identity.objects.filter(user=user).order_by("created_at"))
-        issuers = {one.issuer for one in linked}
-        names = {one.issuer: one.name for one in offered.values()}
+        issuers = {identity.issuer for identity in linked}
+        names = {provider.issuer: provider.name for provider in offered.values()}
         return self.page(
             "company/links.html",
             title=_("Linked sign-ins"),
             status=status,
             problem=problem,
-            linked=[(one, names.get(one.issuer, one.issuer)) for one in linked],
-            others=[one for one in offered.values() if one.issuer not in issuers],
+            linked=[(identity, names.get(identity.issuer, identity.issuer)) for identity in linked],
+            others=[provider for provider in offered.values() if provider.issuer not in issuers],
         )

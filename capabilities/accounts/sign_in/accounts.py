@@ -113,10 +113,10 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     """Yield the names to try: the preferred one, else the local part of the mail address, then numbered."""
     mail = str(claims.get("email") or "")
     given = [str(claims.get("preferred_username") or ""), mail.partition("@")[0]]
-    composed = (unicodedata.normalize("NFKC", one) for one in given)
+    composed = (unicodedata.normalize("NFKC", text) for text in given)
     # User names have no combining marks, and without them a name in Hindi or Thai is no name.
-    whole = (one for one in composed if not any(unicodedata.category(sign)[0] == "M" for sign in one))
-    names = (clipped(_FOREIGN.sub("-", one).strip("-"), _MAX_NAME) for one in whole)
+    whole = (text for text in composed if not any(unicodedata.category(sign)[0] == "M" for sign in text))
+    names = (clipped(_FOREIGN.sub("-", text).strip("-"), _MAX_NAME) for text in whole)
     name = next(filter(None, names), "person")
     yield name
     for number in range(2, _ATTEMPTS):

@@ -87,10 +87,10 @@ def _is_loopback(host: str) -> bool:
 @lru_cache(maxsize=8)
 def _providers(text: str) -> Mapping[str, Provider]:
     found = _list_of("EDITOR_OIDC", text, _provider)
-    ids = [one.id for one in found]
+    ids = [provider.id for provider in found]
     if len(set(ids)) != len(ids):
         raise ImproperlyConfigured("EDITOR_OIDC names two providers with the same id.")
-    return {one.id: one for one in found}
+    return {provider.id: provider for provider in found}
 
 
 @lru_cache(maxsize=8)
@@ -106,9 +106,9 @@ def _list_of(setting: str, text: str, read: Callable[[str, dict[str, Any]], _T])
         given = json.loads(text)
     except ValueError as error:
         raise ImproperlyConfigured(f"{setting} is no valid JSON: {error}.") from None
-    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+    if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
         raise ImproperlyConfigured(f"{setting} has to be a list of JSON objects.")
-    return [read(f"{setting}[{number}]", one) for number, one in enumerate(given)]
+    return [read(f"{setting}[{number}]", entry) for number, entry in enumerate(given)]
 
 
 def _provider(where: str, given: dict[str, Any]) -> Provider:

@@ -132,9 +132,10 @@ def ways(next_url: str) -> list[Link]:
     """Return the links to sign in through each provider."""
     return [
         Link(
-            title=_("Sign in with %(provider)s") % {"provider": one.name}, address=_address(one.id, next_url)
+            title=_("Sign in with %(provider)s") % {"provider": provider.name},
+            address=_address(provider.id, next_url),
         )
-        for one in offered().values()
+        for provider in offered().values()
     ]
 
 
@@ -143,11 +144,11 @@ def ways_to_confirm(user: Any, next_url: str) -> list[Link]:
     linked = set(accounts.issuers_of(user))
     return [
         Link(
-            title=_("Sign in again with %(provider)s") % {"provider": one.name},
-            address=_address(one.id, next_url, again="1"),
+            title=_("Sign in again with %(provider)s") % {"provider": provider.name},
+            address=_address(provider.id, next_url, again="1"),
         )
-        for one in offered().values()
-        if one.issuer in linked
+        for provider in offered().values()
+        if provider.issuer in linked
     ]
 
 

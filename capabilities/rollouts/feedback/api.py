@@ -76,7 +76,9 @@ class FeedbackSummary(ResponseSchema):
     summary: Annotated[list[SummaryAnswer], Source(lambda found: found)]
 
 
-_ARGUMENTS: Final = {to_camel(one): one for one in ("run_id", "version_id", "arm", "comment", "external_id")}
+_ARGUMENTS: Final = {
+    to_camel(name): name for name in ("run_id", "version_id", "arm", "comment", "external_id")
+}
 ORDERS: Final = {"createdAt": "created_at"}
 _ABOUT: Final = (
     parameters.KIND_OF_RESOURCE,

@@ -84,8 +84,12 @@ def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return the running shares, and the runs of the last days; for callers who may read drafts."""
-    ids = [one for one, workspace_id in resources.items() if caller.may(Right.READ_DRAFTS, workspace_id)]
-    found: dict[str, list[SafeString]] = {one: [] for one in ids}
+    ids = [
+        resource_id
+        for resource_id, workspace_id in resources.items()
+        if caller.may(Right.READ_DRAFTS, workspace_id)
+    ]
+    found: dict[str, list[SafeString]] = {resource_id: [] for resource_id in ids}
     running = Rollout.objects.running().filter(kind=kind.slug, resource_id__in=ids)
     for rollout in running:
         found[rollout.resource_id] += [_chip(arm, rollout) for arm in rollout.placed_arms]

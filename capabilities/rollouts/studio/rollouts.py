@@ -138,7 +138,7 @@ class Numbers:
     @property
     def has_intervals(self) -> bool:
         """Whether a rate is given with its interval, because it is of enough runs or feedback."""
-        rates = [self.errors, *(rate for one in self.feedback for _word, rate in one.shares)]
+        rates = [self.errors, *(rate for feedback in self.feedback for _word, rate in feedback.shares)]
         return any(rate is not None and not rate.is_of_few for rate in rates)
 
 
@@ -151,7 +151,7 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
     rest = ALL - sum(arm.weight for arm in rollout.placed_arms)
     found = [counted.of(arm.name, arm.name, arm.version_id, arm.weight) for arm in rollout.placed_arms]
     found.append(counted.of(gettext("Live"), "", rollout.live_version_id or active_id or "", rest))
-    charts = [one.chart for one in found if one.chart]
+    charts = [usage.chart for usage in found if usage.chart]
     highest = max((chart.highest for chart in charts), default=0)
     for chart in charts:
         chart.highest = highest
@@ -160,16 +160,16 @@ def numbers_of(rollout: Rollout, active_id: str | None, caller: Caller) -> list[
 
 def with_versions(numbers: Sequence[Numbers], resource: VersionedResource) -> list[Numbers]:
     """Return the numbers with those versions that no run has told, and whether each version still exists."""
-    stored = [one.version_id for one in numbers if is_uuid(one.version_id)]
+    stored = [number.version_id for number in numbers if is_uuid(number.version_id)]
     rows = resource.versions.filter(pk__in=stored).values_list("pk", "number")
     known = {str(pk): number for pk, number in rows}
     return [
         replace(
-            one,
-            version_number=one.version_number or known.get(one.version_id),
-            has_version=one.version_id in known,
+            number,
+            version_number=number.version_number or known.get(number.version_id),
+            has_version=number.version_id in known,
         )
-        for one in numbers
+        for number in numbers
     ]
 
 
@@ -212,7 +212,7 @@ def runs_without_key(rollout: Rollout) -> int:
     rows = ServedRun.objects.filter(created_at__gte=rollout.started_at).order_by("-created_at")
     name = reference(rollout.kind, rollout.resource_id)
     latest = rows.values_list("created_at", "served")[:LATEST]
-    served = [(at, one[name]) for at, one in latest if name in one]
+    served = [(at, counts[name]) for at, counts in latest if name in counts]
     if len(served) < MIN_RUNS or any(arm is not None for _at, (_version, arm) in served):
         return 0
     since = _weighed_at(rollout)
@@ -292,9 +292,9 @@ class _Counted:
             version_number=row["version_number"] if row else None,
             percent=percentage(weight),
             feedback=[
-                _feedback_counts(one)
-                for one in self._feedback
-                if (one.version_id or "", one.arm or "") == about
+                _feedback_counts(feedback)
+                for feedback in self._feedback
+                if (feedback.version_id or "", feedback.arm or "") == about
             ],
             **counted,
         )
@@ -588,7 +588,7 @@ class OneRollout(ResourcePage):
         """Return the other rollouts of the resource, each with its arms in words and its address."""
         others = Rollouts.current().list(kind=self.kind.slug, resource_id=self.resource_id, by=self.caller)
         found = others.filter(identity=shown.identity).exclude(pk=shown.pk)[:EARLIER]
-        return [(one, arms_in_words(one.placed_arms), of_rollout(one)) for one in found]
+        return [(rollout, arms_in_words(rollout.placed_arms), of_rollout(rollout)) for rollout in found]
 
 
 class RolloutPage(OneRollout):

@@ -137,7 +137,7 @@ class UsagePage(ResourcePage):
         for day in days:
             whole[day["day"]] = whole.get(day["day"], 0) + day["runs"]
             last[day["version_id"], day["arm"]] = day  # the days are in order
-        names = self._key_names(one["last_key_prefix"] for one in last.values())
+        names = self._key_names(usage["last_key_prefix"] for usage in last.values())
         active_id = (self.resource.active_id if self.resource else None) or ""
         return self.page(
             "experiments/usage.html",

@@ -190,5 +190,5 @@ class Filters(Paging, total=False):
 def snapshot_names(result: type[Result]) -> tuple[str, ...]:
     """Return the JSON names of the snapshot fields that a result has."""
     bases = {NamedFields, SharedFields}
-    kind = next(one for one in result.__mro__ if bases.intersection(one.__bases__))
+    kind = next(base for base in result.__mro__ if bases.intersection(base.__bases__))
     return tuple(member.json_name for member in members(kind))

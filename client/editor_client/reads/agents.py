@@ -132,7 +132,7 @@ class AgentMethods(Driver):
         """
         named = (("agent", agents), ("promptBlock", prompt_blocks))
         body: dict[str, Any] = {
-            "resources": [{"kind": kind, "id": one} for kind, ids in named for one in ids]
+            "resources": [{"kind": kind, "id": resource_id} for kind, ids in named for resource_id in ids]
         }
         chosen = {name: value for name, value in with_json_names(selector).items() if value is not None}
         return Call.to("POST", "/locks", _lock, body=body | ({"selector": chosen} if chosen else {}))

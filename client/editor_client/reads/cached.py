@@ -194,8 +194,8 @@ class Reads:
             return
         if not about:
             yield DiskWork(self._disk.forget)
-        for one in about:
-            yield DiskWork(partial(self._disk.forget_resource, one, self._rights.name))
+        for pair in about:
+            yield DiskWork(partial(self._disk.forget_resource, pair, self._rights.name))
 
     def after_fork(self) -> None:
         """Continue in a forked process: the cache stays, other threads are gone."""

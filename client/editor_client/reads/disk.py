@@ -120,7 +120,7 @@ class DiskCache:
             _remove([Path(temporary)])
             raise
         if is_new:
-            files = sorted((one for one in path.parent.iterdir() if one.name != _RIGHTS), key=_written)
+            files = sorted((file for file in path.parent.iterdir() if file.name != _RIGHTS), key=_written)
             _remove(files[:-MAX_ENTRIES])
 
 

@@ -76,12 +76,14 @@ def gathered_evidence(
     that were stopped count beside them, so that stopping one in time drops no failure either.
     """
     fitting = [experiment for experiment in experiments if is_present(experiment)]
-    whole = [one for one in fitting if is_whole(one)]
+    whole = [scorer for scorer in fitting if is_whole(scorer)]
     if whole and sum(map(attempts, whole)) >= wanted:
-        return Evidence(whole[0], None, [one for one in fitting if one in whole or not is_running(one)])
-    for one in fitting:
-        if is_running(one):
-            return Evidence(one, State.RUNNING)
+        return Evidence(
+            whole[0], None, [scorer for scorer in fitting if scorer in whole or not is_running(scorer)]
+        )
+    for scorer in fitting:
+        if is_running(scorer):
+            return Evidence(scorer, State.RUNNING)
     if fitting:
         return Evidence(fitting[0], State.INCOMPLETE)
     return Evidence(experiments[0], State.STALE) if experiments else Evidence()
@@ -103,7 +105,7 @@ def judged(
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
-    together = joined([run(one) for one in here.counting])
+    together = joined([run(cell) for cell in here.counting])
     undecided: Rule | None = None
     for rule in rules:
         if not speaks_of_live(rule):
@@ -114,7 +116,7 @@ def judged(
             other = live()
             if other.experiment is None or other.lacks is not None:
                 return GateAnswer(other.lacks, rule, other.experiment)
-            answer = holds_against_live(rule, together, joined([run(one) for one in other.counting]))
+            answer = holds_against_live(rule, together, joined([run(cell) for cell in other.counting]))
         if answer is Answer.TOO_FEW and allows_too_few:
             undecided = undecided or rule
         elif answer is not Answer.HOLDS:
@@ -160,13 +162,13 @@ def _all_pass(rule: Rule, here: Run) -> Answer:
     scored = here.scores.get(rule.get("scorerId") or here.primary or "", {})
     tag = rule.get("tag")
     asked = [value for item_id, value in scored.items() if tag is None or tag in here.tags.get(item_id, ())]
-    if not asked or not all(one.passed for one in asked):
+    if not asked or not all(result.passed for result in asked):
         return Answer.UNDECIDABLE
-    return _answer(found=all(all(one.passed) for one in asked))
+    return _answer(found=all(all(result.passed) for result in asked))
 
 
 def _pass_rate(rule: Rule, here: Run) -> Answer:
-    shares = [one.pass_share for one in _of_primary(here).values() if one.passed]
+    shares = [result.pass_share for result in _of_primary(here).values() if result.passed]
     if not shares:
         return Answer.UNDECIDABLE
     return _answer(found=fmean(shares) >= rule["min"] - _LEAST_DIGITS)
@@ -205,7 +207,9 @@ def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:
         return Answer.UNDECIDABLE
     was, now = _of_primary(live), _of_primary(here)
     ids = [item.item_id for item in comparison.items if was[item.item_id].passed and now[item.item_id].passed]
-    return _answer(found=not any(all(was[one].passed) and now[one].pass_share < _MOST for one in ids))
+    return _answer(
+        found=not any(all(was[item_id].passed) and now[item_id].pass_share < _MOST for item_id in ids)
+    )
 
 
 def _max_tokens(rule: Rule, here: Run, live: Run) -> Answer:
@@ -236,5 +240,5 @@ def target_digest(lock: Mapping[str, Any]) -> str:
     """
     pins = {name: lock.get(name, {}) for name in ("agents", "promptBlocks")}
     return canonical.digest(
-        {name: {one: pin["digest"] for one, pin in of.items()} for name, of in pins.items()}
+        {name: {item_id: pin["digest"] for item_id, pin in of.items()} for name, of in pins.items()}
     )

@@ -252,9 +252,9 @@ def _scored_in_both(
     is_same = here.yardsticks[scorer_id].configuration == baseline.yardsticks[scorer_id].configuration
     for item_id in items:
         both = [run.scores.get(scorer_id, {}).get(item_id) for run in (here, baseline)]
-        if is_same and all(one is not None and one.values for one in both):
+        if is_same and all(side is not None and side.values for side in both):
             yield item_id
-        elif any(one is not None and not one.values and one.errors for one in both):
+        elif any(side is not None and not side.values and side.errors for side in both):
             left_out.errors += 1
         else:
             left_out.not_scorable += 1

@@ -115,7 +115,10 @@ def _sign_flips(differences: Sequence[float], seed: str) -> float:
     if len(sizes) <= MAX_ENUMERATED:
         half = len(sizes) // 2
         left, right = _signed_sums(sizes[:half]), sorted(_signed_sums(sizes[half:]))
-        between = sum(bisect_left(right, extreme - one) - bisect_right(right, -extreme - one) for one in left)
+        between = sum(
+            bisect_left(right, extreme - difference) - bisect_right(right, -extreme - difference)
+            for difference in left
+        )
         return 1.0 if extreme <= 0 else 1 - between / (len(left) * len(right))
     found = sum(1 for positive in _drawn(sizes, seed) if abs(2 * positive - total) >= extreme)
     return (1 + found) / (DRAWS + 1)
@@ -124,7 +127,7 @@ def _sign_flips(differences: Sequence[float], seed: str) -> float:
 def _signed_sums(sizes: Sequence[float]) -> list[float]:
     sums = [0.0]
     for size in sizes:
-        sums = [one + sign for one in sums for sign in (size, -size)]
+        sums = [total + sign for total in sums for sign in (size, -size)]
     return sums
 
 

@@ -68,7 +68,9 @@ class _Dialect(NamedTuple):
         separator = self.separator
         if separator == ONE_COLUMN:
             known = set(text)
-            separator = next(one for one in map(chr, range(0xE000, 0x110000)) if one not in known)
+            separator = next(
+                character for character in map(chr, range(0xE000, 0x110000)) if character not in known
+            )
         found = csv.reader(
             io.StringIO(text, newline=""),
             delimiter=separator,
@@ -124,7 +126,7 @@ def _is_damaged_utf8(content: bytes) -> bool:
     """Return whether most characters beyond ASCII are right in UTF-8, so that no other encoding was meant."""
     text = content.decode("utf-8", "replace")
     wrong = text.count("\ufffd")
-    return sum(one > "\x7f" for one in text) > 2 * wrong
+    return sum(character > "\x7f" for character in text) > 2 * wrong
 
 
 def read(

@@ -47,6 +47,6 @@ def tags_of(metadata: Mapping[str, Any]) -> list[str]:
     listed = metadata.get(MEMBER)
     if not isinstance(listed, list):
         return []
-    texts = (unicodedata.normalize("NFC", one) for one in listed if isinstance(one, str))
+    texts = (unicodedata.normalize("NFC", name) for name in listed if isinstance(name, str))
     found = (text for text in texts if problem(text) is None)
     return list(dict.fromkeys(found))[:MAX_TAGS]

@@ -25,4 +25,4 @@ def is_name(text: str, between: str = "") -> bool:
     """
     if not text or not (text[0].isalpha() or text[0] == "_"):
         return False
-    return all(one in between or is_word(one) for one in text)
+    return all(character in between or is_word(character) for character in text)

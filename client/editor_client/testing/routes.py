@@ -52,7 +52,9 @@ def answer(editor: Editor, request: Request) -> Answer:
     match request.method, *request.names:
         case "GET", "agents":
             context, ids = request.context(), sorted(agent.id for agent in editor.all(AGENTS))
-            return Answer({one: _resolved(_parts_of(editor, one, PUBLISHED), context) for one in ids})
+            return Answer(
+                {agent_id: _resolved(_parts_of(editor, agent_id, PUBLISHED), context) for agent_id in ids}
+            )
         case "GET", "agents", agent_id:
             context, form = request.context(), request.query.pop("form", None)
             own = _parts_of(editor, agent_id, request.take(*SELECTORS))
@@ -112,7 +114,7 @@ def answer(editor: Editor, request: Request) -> Answer:
             rows = editor.named(request.take("kind", "id")).feedback
             facts = ((row["versionId"], row["arm"], row["name"], row["value"]) for row in rows)
             sums = summed((version or "", arm or "", name, value) for version, arm, name, value in facts)
-            return Answer({"summary": [with_json_names(vars(one)) for one in sums]})
+            return Answer({"summary": [with_json_names(vars(sum_)) for sum_ in sums]})
     raise not_done(f"{request.method} /{'/'.join(request.names)}")
 
 
@@ -323,10 +325,10 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
         arms[f"{kind}s"] = {
             resource["id"]: resource["rollout"] for resource in resources if resource["rollout"]
         }
-        for one in (resource for resource in resources if resource["shown"]):
-            version_id, arm = one["versionId"], (one["rollout"] or {}).get("arm")
-            served[kind, one["id"]] = (version_id, arm)
-            editor.count(editor.find(kind, one["id"]), version_id, arm, {"runs": 1})
+        for shown in (resource for resource in resources if resource["shown"]):
+            version_id, arm = shown["versionId"], (shown["rollout"] or {}).get("arm")
+            served[kind, shown["id"]] = (version_id, arm)
+            editor.count(editor.find(kind, shown["id"]), version_id, arm, {"runs": 1})
     unresolved = [warning for warning in agent["warnings"] if warning["code"] == UNRESOLVED]
     step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
     about = {"runId": run_id, "resolvedVersions": {agent["id"]: agent["resolvedVersionId"]}}

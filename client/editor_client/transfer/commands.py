@@ -89,7 +89,9 @@ class Group:
     def add_to(self, parsers: Any, add_server: Callable[[argparse.ArgumentParser], None]) -> None:
         """Add the parsers of the commands."""
         group = parsers.add_parser(self.name, help=self.help)
-        inner = group.add_subparsers(required=True, metavar=" | ".join(one.name for one in self.commands))
+        inner = group.add_subparsers(
+            required=True, metavar=" | ".join(command.name for command in self.commands)
+        )
         for command in self.commands:
             add_command(inner, command, add_server)
 

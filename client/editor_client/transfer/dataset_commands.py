@@ -105,7 +105,7 @@ def named(client: Client, name: str, workspace: str | None = None) -> DatasetRec
         if dataset.name == composed_name(name) or dataset.id == name
     ]
     if len(found) > 1:
-        ids = ", ".join(f"{one.id} in {one.workspace_id}" for one in found)
+        ids = ", ".join(f"{dataset.id} in {dataset.workspace_id}" for dataset in found)
         raise CommandError(UNDONE, f"several workspaces have a dataset {name!r}: {ids}")
     return found[0] if found else None
 

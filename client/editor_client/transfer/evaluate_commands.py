@@ -95,7 +95,7 @@ def _attempts(text: str) -> int:
 
 
 def _rules(text: str) -> Sequence[str]:
-    rules = [one for one in text.split(",") if one]
+    rules = [part for part in text.split(",") if part]
     unknown = [rule for rule in rules if rule not in RULES]
     if unknown:
         raise argparse.ArgumentTypeError(f"unknown rule {unknown[0]!r}; there are {', '.join(RULES)}")
@@ -225,7 +225,7 @@ def judge(
     fail_on: Collection[str],
 ) -> Outcome:
     """Return what came of it: a rule that failed comes before what could not be judged."""
-    both = [one for one in (ended, baseline) if one is not None]
+    both = [experiment for experiment in (ended, baseline) if experiment is not None]
     primary = None if comparison is None else comparison.primary
     failed, unjudged = [], list(_obstacles(both, fail_on))
     if "worse" in fail_on:
@@ -248,14 +248,14 @@ def judge(
 
 def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> Iterator[str]:
     """Yield why runs cannot be judged, independently of their answers."""
-    for one in both:
-        if one.outcome != "complete":
-            yield f"It is not complete: {one.outcome or 'it still runs'}."
-    if any(one.counts["skipped"] for one in both):
+    for experiment in both:
+        if experiment.outcome != "complete":
+            yield f"It is not complete: {experiment.outcome or 'it still runs'}."
+    if any(experiment.counts["skipped"] for experiment in both):
         yield "Items were skipped."
-    if "errors" in fail_on and any(one.counts["errors"] for one in both):
+    if "errors" in fail_on and any(experiment.counts["errors"] for experiment in both):
         yield "There were errors."
-    if "errors" in fail_on and any(scorer["errors"] for one in both for scorer in one.summary):
+    if "errors" in fail_on and any(scorer["errors"] for experiment in both for scorer in experiment.summary):
         yield "Scorers failed."
 
 
@@ -305,7 +305,12 @@ def markdown(
         asked = {result.item_id: _asked(result) for result in results}
         lost = [item.item_id for item in comparison.items_ if item.outcome == "loss"]
         if lost:
-            lines += ["", "Lost, worst first:", "", *(f"- {asked.get(one, one)}" for one in lost[:MAX_LOST])]
+            lines += [
+                "",
+                "Lost, worst first:",
+                "",
+                *(f"- {asked.get(item_id, item_id)}" for item_id in lost[:MAX_LOST]),
+            ]
         if len(lost) > MAX_LOST:
             lines.append(f"- and {len(lost) - MAX_LOST} more")
     return "\n".join([*lines, "", f"Experiment {ended.id}", ""])

@@ -165,7 +165,7 @@ class PullPush:
         published = []
         for segment, kind in KINDS.items():
             records = self.client.iterate(Pages.of(f"/stored/{segment}", kind.page, filters))
-            published += [Place(segment, one) for one in sorted(record.id for record in records)]
+            published += [Place(segment, record_id) for record_id in sorted(record.id for record in records)]
         return published
 
     def _here(self, place: Place) -> Config | None:

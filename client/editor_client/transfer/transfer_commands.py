@@ -91,7 +91,7 @@ def _export(client: Client, given: argparse.Namespace) -> int:
     reader = Reader(client)
     published = [reader.read(agent) for agent in agents]
     if given.form == "prompt-yml":
-        texts = {f"{ids.encode(one.id)}.prompt.yml": prompt_yml.write(one, reader) for one in published}
+        texts = {f"{ids.encode(agent.id)}.prompt.yml": prompt_yml.write(agent, reader) for agent in published}
     else:
         write = langfuse.write if given.form == "langfuse" else promptfoo.write
         texts = {"": write(published, reader)}
@@ -119,7 +119,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
     planned = [*plan["resources"], *plan["datasets"]]
-    return UNDONE if any(one["action"] in UNMADE for one in planned) else DONE
+    return UNDONE if any(resource["action"] in UNMADE for resource in planned) else DONE
 
 
 def _apply(client: Client, given: argparse.Namespace) -> int:
@@ -150,6 +150,6 @@ def _print_plan(plan: Mapping[str, Any]) -> None:
     for loss in plan["losses"]:
         line = f", line {loss['line']}" if "line" in loss else ""
         sys.stdout.write(f"{loss['code']}: {loss['where']}{line}: {loss['message']}\n")
-    counts = Counter(one["action"] for one, _ in named)
+    counts = Counter(action["action"] for action, _ in named)
     total = ", ".join(f"{count} {action}" for action, count in sorted(counts.items())) or "nothing"
     sys.stdout.write(f"{total}; {len(plan['losses'])} losses; {json.dumps(plan['planDigest'])}\n")

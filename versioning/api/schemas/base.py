@@ -234,7 +234,9 @@ def _serializer_of(annotation: Any) -> Function | None:
     if get_origin(annotation) is list:
         return lambda values: [serialize(value) for value in values]
     if get_origin(annotation) is dict:
-        return lambda values: {key: None if one is None else serialize(one) for key, one in values.items()}
+        return lambda values: {
+            key: None if content is None else serialize(content) for key, content in values.items()
+        }
     return serialize
 
 

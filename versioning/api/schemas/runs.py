@@ -53,12 +53,12 @@ if TYPE_CHECKING:
 else:
     _added = (
         create_model(
-            f"{one.name.capitalize()}Selector",
+            f"{selector.name.capitalize()}Selector",
             __base__=RequestSchema,
-            __doc__=one.description,
-            **{one.name: (NotEmpty, ...)},
+            __doc__=selector.description,
+            **{selector.name: (NotEmpty, ...)},
         )
-        for one in overlays.registered()
+        for selector in overlays.registered()
     )
     VersionSelector = TypeAliasType(
         "VersionSelector", Union[StatusSelector, VersionIdSelector, LabelSelector, *_added]

@@ -52,7 +52,9 @@ class OverrideFiles:
         found = (
             self.records.record(agent, rows.get(agent.id), commits_of) for agent in self.code.agents.values()
         )
-        readable = (one for one in found if one and not one.gone and self._is_readable(one, by))
+        readable = (
+            commit for commit in found if commit and not commit.gone and self._is_readable(commit, by)
+        )
         return sorted(readable, key=lambda one: one.pk)
 
     def find(

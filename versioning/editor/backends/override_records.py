@@ -75,7 +75,7 @@ class OverrideRecords:
         self, agent: CodeAgent, row: Agent, file: FileVersion, commits: Sequence[Snapshot]
     ) -> Snapshot:
         """Return the newest version with the same configuration as the file, otherwise the file itself."""
-        commit = next((one for one in commits if _digest(agent, one.config) == file.digest), None)
+        commit = next((commit for commit in commits if _digest(agent, commit.config) == file.digest), None)
         own = self._own_version_like(agent, row, file)
         if commit is None or own is None:
             return commit or own or file

@@ -112,9 +112,9 @@ class Catalog:
         """
         if not ids:
             return []
-        possible = [one for one in ids if valid_ids.problem(one) is None]
+        possible = [resource_id for resource_id in ids if valid_ids.problem(resource_id) is None]
         resources = self.rows_by_keys(possible)
-        resources += [one for one in self.collection.unstored(by=self.caller) if one.pk in ids]
+        resources += [agent for agent in self.collection.unstored(by=self.caller) if agent.pk in ids]
         return [(resource, self._entry(resource)) for resource in resources]
 
     def rows_by_keys(self, ids: AnyCollection[str]) -> list[Any]:
@@ -135,7 +135,7 @@ class Catalog:
 
     def defined_in_code(self, wanted: Wanted) -> list[Entry]:
         """Return the code-defined agents that match the filter, each with its override, by id."""
-        return [one.entry for one in self.unstored() if wanted.matches(one, self.viewer)]
+        return [hit.entry for hit in self.unstored() if wanted.matches(hit, self.viewer)]
 
     def unstored(self) -> list[Unstored]:
         """Return the code-defined agents that the caller may read, each with its override, by id."""

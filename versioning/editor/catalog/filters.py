@@ -78,7 +78,7 @@ class Wanted(dict[str, Any]):
     @property
     def follows_log(self) -> bool:
         """Whether all of the filters do: see `Filter.follows_log`."""
-        return all(one.follows_log for one in _registered if self.get(one.field))
+        return all(filter_.follows_log for filter_ in _registered if self.get(filter_.field))
 
     @property
     def question(self) -> str:
@@ -87,8 +87,8 @@ class Wanted(dict[str, Any]):
 
     @property
     def _given(self) -> Iterator[tuple[Criterion[Any], Any]]:
-        declared = (one for one in _registered if self.get(one.field))
-        return ((one.criterion, self[one.field]) for one in declared)
+        declared = (filter_ for filter_ in _registered if self.get(filter_.field))
+        return ((filter_.criterion, self[filter_.field]) for filter_ in declared)
 
 
 _YES_NO: Final = {"true": True, "false": False}
@@ -180,4 +180,4 @@ def register(one: Filter) -> None:
 
 def filters_of(kind: ResourceKind) -> list[Filter]:
     """Return the filters of the lists of a kind."""
-    return [one for one in _registered if one.applies(kind)]
+    return [filter_ for filter_ in _registered if filter_.applies(kind)]

@@ -127,7 +127,7 @@ def _authors_of(entries: Iterable[Entry]) -> Iterable[str]:
 def _folders_of(ids: Iterable[str]) -> Counter[str]:
     """Count the resources below each folder, at any depth."""
     found: Counter[str] = Counter()
-    direct = Counter(one[: one.rindex("/") + 1] for one in ids if "/" in one)
+    direct = Counter(resource_id[: resource_id.rindex("/") + 1] for resource_id in ids if "/" in resource_id)
     for folder, count in direct.items():
         for path in accumulate(f"{part}/" for part in folder.split("/")[:-1]):
             found[path] += count

@@ -61,12 +61,12 @@ def _rank(one: Suggestion, sought: str) -> int:
 
 def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
     """Return the resources with these ids that the caller may read."""
-    possible = {one for one in wanted if not ids.problem(one)}
+    possible = {name for name in wanted if not ids.problem(name)}
     if not possible:
         return {}
     in_code = _in_code(catalog, lambda one: one.id in possible)
     stored = _stored(catalog, Q(pk__in=possible), len(possible))
-    return {one.id: one for one in [*in_code, *stored]}
+    return {agent.id: agent for agent in [*in_code, *stored]}
 
 
 def _stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:

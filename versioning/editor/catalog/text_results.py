@@ -99,7 +99,7 @@ class Results(ABC):
             rows = self._rows(place).order_by("-seen_at", "pk").values_list("seen_at", "pk")
             for at, pk in rows[: 2 * (limit + len(found))]:
                 found.setdefault(pk, Found(place, at, pk))
-        return [*(one.found for one in self.seen.values()), *found.values()]
+        return [*(hit.found for hit in self.seen.values()), *found.values()]
 
     @cached_property
     def _row_count(self) -> int:
@@ -108,14 +108,14 @@ class Results(ABC):
     @cached_property
     def seen(self) -> Mapping[str, Seen]:
         """The matches that were found without a search query, by id."""
-        return {one.entry.id: one for one in self._look_through()}
+        return {hit.entry.id: hit for hit in self._look_through()}
 
     def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
         """Return the hits of a page, by id."""
-        ids = [one.resource_id for one in shown if one.resource_id not in self.seen]
-        places = {one.resource_id: one.place for one in shown}
-        seen = [self.seen[one.resource_id] for one in shown if one.resource_id in self.seen]
-        hits = [self._hit(one.entry, one.version, one.config, one.found.place) for one in seen]
+        ids = [place.resource_id for place in shown if place.resource_id not in self.seen]
+        places = {place.resource_id: place.place for place in shown}
+        seen = [self.seen[place.resource_id] for place in shown if place.resource_id in self.seen]
+        hits = [self._hit(hit.entry, hit.version, hit.config, hit.found.place) for hit in seen]
         rows = list(self.catalog.rows.filter(pk__in=ids)) if ids else []
         versions = self._versions(rows) if rows else {}
         for row, entry in zip(rows, self.catalog.entries(rows) if rows else (), strict=True):
@@ -127,10 +127,10 @@ class Results(ABC):
     def _versions(self, rows: Sequence[VersionedResource]) -> Mapping[str, Snapshot]:
         """Return the newest matching version of each row, by the id of the row."""
         candidates = {row.pk: self._readable(row) for row in rows}
-        several = [one for two in candidates.values() if len(two) > 1 for one in two]
+        several = [catalog for two in candidates.values() if len(two) > 1 for catalog in two]
         with_it = self._with_it(several) if several else set()
         chosen = {
-            next((one for one in two if one in with_it), two[-1]): pk for pk, two in candidates.items() if two
+            next((key for key in two if key in with_it), two[-1]): pk for pk, two in candidates.items() if two
         }
         versions: Any = self.catalog.collection.model.version_model._default_manager
         found = versions.filter(pk__in=chosen).select_related("author").defer("search_text")
@@ -139,7 +139,11 @@ class Results(ABC):
     def _readable(self, row: VersionedResource) -> list[UUID]:
         """Return the ids of the readable versions of a row, without duplicates, newest first."""
         latest = row.latest_version_id if reads_drafts(self.catalog.caller, row) else None
-        return list(dict.fromkeys(one for one in (latest, row.active_version_id) if one is not None))
+        return list(
+            dict.fromkeys(
+                version_id for version_id in (latest, row.active_version_id) if version_id is not None
+            )
+        )
 
     def _hit(self, entry: Entry, version: Snapshot | None, config: Config, place: Place) -> Hit:
         texts = searchable(entry.id, config, self.kind.text_field)
@@ -148,7 +152,7 @@ class Results(ABC):
         )
         cut_out = (text_search.excerpt(text, self.query, inside=self.is_inside) for text in sought)
         shown = next(
-            (one for one in cut_out if one is not None),
+            (piece for piece in cut_out if piece is not None),
             text_search.beginning(texts.text or texts.description),
         )
         return Hit(

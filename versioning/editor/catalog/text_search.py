@@ -47,8 +47,8 @@ class TextSearch:
         Then come matches in names, ids, descriptions and texts, newest first.
         """
         parts = [part for part in self._parts if kind is None or part.kind.slug == kind.slug]
-        found = [(one, part) for part in parts for one in part.first(stop)]
+        found = [(hit, part) for part in parts for hit in part.first(stop)]
         shown = sorted(found, key=lambda both: both[0].order)[start:stop]
-        hits = {part.kind.slug: part.hits([one for one, of in shown if of is part]) for part in parts}
+        hits = {part.kind.slug: part.hits([hit for hit, of in shown if of is part]) for part in parts}
         # Resources that were deleted in the meantime are left out.
-        return [hit for one, part in shown if (hit := hits[part.kind.slug].get(one.resource_id))]
+        return [hit for hit_, part in shown if (hit := hits[part.kind.slug].get(hit_.resource_id))]

@@ -54,10 +54,10 @@ class Waiting(Sequence[Waits]):
         self._caller = catalogs[0].caller
         self._whose = whose
         self._unstored = [
-            (place, one)
+            (place, draft)
             for place, catalog in enumerate(catalogs)
-            for one in catalog.collection.unstored(by=self._caller)
-            if one.waits and self._caller.may(Right.SAVE, one.workspace_id)
+            for draft in catalog.collection.unstored(by=self._caller)
+            if draft.waits and self._caller.may(Right.SAVE, draft.workspace_id)
         ]
 
     @cached_property
@@ -65,7 +65,7 @@ class Waiting(Sequence[Waits]):
         """Return how many drafts wait, by author group: one query for each kind."""
         found = self._remembered(("counts",), self._counted)
         mine = sum(own for _, own in found) + len(self._unstored_of(Whose.MINE))
-        everything = sum(one for one, _ in found) + len(self._unstored)
+        everything = sum(count for count, _ in found) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Waiting(Sequence[Waits]):
             lambda: [(place, pk, at.isoformat()) for place, pk, at in self._places()[first:stop]],
         )
         places = [(place, pk, datetime.datetime.fromisoformat(at)) for place, pk, at in stored]
-        places += [(place, one.pk, one.updated_at) for place, one in unstored]
+        places += [(place, draft.pk, draft.updated_at) for place, draft in unstored]
         places.sort(key=lambda one: one[1])
         places.sort(key=lambda one: one[2], reverse=True)
         slugs = [catalog.collection.kind.slug for catalog in self._catalogs]
@@ -101,7 +101,7 @@ class Waiting(Sequence[Waits]):
         """Return how many rows there are of each kind, and how many of them the caller saved."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
-        return [(one["all"], one["own"]) for one in found]
+        return [(count["all"], count["own"]) for count in found]
 
     def _remembered(self, about: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         """Return plain values about the rows, made or cached until a resource changes."""
@@ -133,7 +133,7 @@ class Waiting(Sequence[Waits]):
 
         if whose is Whose.ALL:
             return self._unstored
-        return [one for one in self._unstored if is_own(one[1]) is (whose is Whose.MINE)]
+        return [draft for draft in self._unstored if is_own(draft[1]) is (whose is Whose.MINE)]
 
 
 def _of(catalog: Catalog, ids: Sequence[str]) -> list[Waits]:

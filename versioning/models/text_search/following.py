@@ -136,7 +136,7 @@ def _changed(after: int, until: int) -> Missing | None:
         return {}
     found = events.changes(after, until, _MAX_ENTRIES)
     # A position without an entry is a change that is not recorded, or was pruned.
-    if len(found) == _MAX_ENTRIES or len({one.position for one in found}) != until - after:
+    if len(found) == _MAX_ENTRIES or len({position.position for position in found}) != until - after:
         return None
     changed: Missing = defaultdict(set)
     for entry in found:

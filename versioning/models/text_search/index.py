@@ -352,7 +352,7 @@ def compose_tags(tag_model: Any) -> None:
     """Compose the names of tags that are decomposed; a tag that is there in both forms stays once."""
     rows = tag_model._default_manager.annotate(size=Length("name"), bytes=ByteLength("name"))
     names = rows.filter(bytes__gt=F("size")).values_list("name", flat=True).distinct().order_by()
-    for name in [one for one in names if not unicodedata.is_normalized("NFC", one)]:
+    for name in [name for name in names if not unicodedata.is_normalized("NFC", name)]:
         composed = unicodedata.normalize("NFC", name)
         decomposed = tag_model._default_manager.filter(name=name)
         there = tag_model._default_manager.filter(name=composed).values_list("resource_id", flat=True)

@@ -45,8 +45,8 @@ def _refused(agent: Published, refused: set[str]) -> str:
     for text in agent.texts:
         if text.block_id in refused:
             return f"it refers to {shown(text.block_id)}, which is left out"
-    contents = [one.content for one in agent.texts] + [content for _, _, content in agent.messages]
-    return next((_why(one) for one in contents if _REFERENCE.search(one)), "")
+    contents = [text.content for text in agent.texts] + [content for _, _, content in agent.messages]
+    return next((_why(text) for text in contents if _REFERENCE.search(text)), "")
 
 
 def _why(content: str) -> str:

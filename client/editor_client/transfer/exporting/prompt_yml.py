@@ -40,7 +40,7 @@ def write(agent: Published, reader: Reader) -> str:
     if rows := [row for case in agent.cases if (row := _row(case.item, reader, agent.id))]:
         value["testData"] = rows
     found = (_evaluator(name, scorer, reader) for name, scorer in agent.scorers.items())
-    if evaluators := [one for one in found if one is not None]:
+    if evaluators := [test for test in found if test is not None]:
         value["evaluators"] = evaluators
     return str(yaml_files().dump(value))
 

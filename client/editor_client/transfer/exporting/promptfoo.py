@@ -71,7 +71,7 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
         tests += [test for test in found if test is not None]
     datasets = {case.dataset.name: case.dataset for agent in agents for case in agent.cases}
     own: dict[str, Any] = {JOINED: sorted(variables.joined)} if variables.joined else {}
-    if names := {one.id: one.name for one in agents if one.name != one.id and is_plain(one.name)}:
+    if names := {agent.id: agent.name for agent in agents if agent.name != agent.id and is_plain(agent.name)}:
         own[NAMES] = names
     title = TITLE
     if len(datasets) == 1:
@@ -250,7 +250,7 @@ def _test(case: Case, agent: Published, variables: Variables, reader: Reader) ->
         (scorer_id, agent.scorers[scorer_id]) for scorer_id in case.scorer_ids if scorer_id in agent.scorers
     ]
     found = [_assertion(name, scorer, item, by_scorer, reader) for name, scorer in scorers]
-    if asserts := [one for one in found if one is not None]:
+    if asserts := [test for test in found if test is not None]:
         test["assert"] = asserts
     if metadata:
         test["metadata"] = metadata
@@ -279,7 +279,7 @@ def _assertion(
     elif isinstance(value, str):
         found["value"] = escaped(value)
     elif isinstance(value, list) and scorer["type"] == "contains":
-        found["value"] = [escaped(one) if isinstance(one, str) else one for one in value]
+        found["value"] = [escaped(entry) if isinstance(entry, str) else entry for entry in value]
     elif not is_plain_within(value):
         message = f"The scorer {shown(scorer_id)} is left out: promptfoo would run a part of its value."
         reader.lose("refused", f"item {item.external_id or item.id}", message)
@@ -292,7 +292,7 @@ def _like(scorer: Mapping[str, Any], item: Any, values: Any) -> dict[str, Any] |
     kind, config = scorer["type"], scorer.get("config") or {}
     case = "i" if config.get("ignoreCase") else ""
     if kind == "contains":
-        listed = [_value(one, item, values) for one in config["values"]]
+        listed = [_value(text, item, values) for text in config["values"]]
         several = f"-{config.get('mode', 'all')}" if len(listed) > 1 else ""
         return (
             None

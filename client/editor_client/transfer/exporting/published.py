@@ -102,7 +102,11 @@ class Reader:
         cases = list(self._cases(agent_id))
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
         named = dict.fromkeys([*own, *(scorer_id for case in cases for scorer_id in case.scorer_ids)])
-        scorers = {one: found for one in named if (found := self._scorer(one, agent_id)) is not None}
+        scorers = {
+            scorer_id: found
+            for scorer_id in named
+            if (found := self._scorer(scorer_id, agent_id)) is not None
+        }
         return Published(
             id=agent_id,
             name=config["name"],
@@ -224,7 +228,7 @@ def with_question(
     """
     questions = iter([{"role": "user", "content": question}])
     found = arranged(systems, others, lambda: next(questions, None))
-    if all(one["role"] != "user" for one in found):
+    if all(message["role"] != "user" for message in found):
         found.extend(questions)
     return found
 

@@ -193,7 +193,7 @@ def external_id(item: Mapping[str, Any], seen: dict[str, int]) -> str:
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects in a list; none for anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
 def an_object(value: Any) -> dict[str, Any]:
@@ -209,7 +209,10 @@ def a_text(value: Any) -> str:
 def shown(text: object) -> str:
     """Return a text of a source as messages show it: one short line, without control characters."""
     line = clipped(str(text), 4 * MAX_SHOWN)
-    safe = "".join(one if one.isprintable() or one in _JOINERS else repr(one)[1:-1] for one in line)
+    safe = "".join(
+        character if character.isprintable() or character in _JOINERS else repr(character)[1:-1]
+        for character in line
+    )
     return safe if len(safe) <= 2 * MAX_SHOWN else f"{clipped(safe, 2 * MAX_SHOWN - 1)}…"
 
 

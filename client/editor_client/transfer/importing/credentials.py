@@ -34,7 +34,8 @@ def without(value: Any, collection: Collection, where: str, *, by_name: bool = T
         return _in_text(value, collection, where)
     if isinstance(value, list):
         return [
-            without(one, collection, f"{where}.{place}", by_name=by_name) for place, one in enumerate(value)
+            without(entry, collection, f"{where}.{place}", by_name=by_name)
+            for place, entry in enumerate(value)
         ]
     if not isinstance(value, dict):
         return value

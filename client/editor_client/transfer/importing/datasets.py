@@ -68,7 +68,7 @@ def plan_dataset(
     missing = _accepted(client, there, missing, dataset, collection)
     changes, stay = _changes(there, wanted)
     named = {item["externalId"] for item in dataset.items}
-    stay["items"] = sum(1 for one in known if one not in named)
+    stay["items"] = sum(1 for item_id in known if item_id not in named)
     said = [f"{count} {name} that are not in the source stay" for name, count in stay.items() if count]
     reasons = {"reason": f"{'; '.join(said)}."} if said else {}
     action = "update" if missing or changes else "unchanged"
@@ -112,7 +112,7 @@ def apply_dataset(
 def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord | None:
     """Return the dataset of this name, if there is one."""
     found = client.iter_datasets(workspace_id=workspace_id, per_page=100)
-    return next((one for one in found if one.name == dataset_items.composed_name(name)), None)
+    return next((dataset for dataset in found if dataset.name == dataset_items.composed_name(name)), None)
 
 
 def _is_of(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
@@ -133,10 +133,10 @@ def _changes(there: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[st
     for name in _LISTS:
         present = list(there.get(name) or ())
         wanted = list(settings.get(name) or ())
-        if missing := [one for one in wanted if one not in present]:
+        if missing := [item_id for item_id in wanted if item_id not in present]:
             changes[name] = [*present, *missing]
         stay["scorers" if name == "scorerIds" else "targets"] = len(
-            [one for one in present if one not in wanted]
+            [item_id for item_id in present if item_id not in wanted]
         )
     if "targetIds" in changes and not there.get("targetType"):
         changes["targetType"] = "agent"

@@ -62,7 +62,7 @@ class Documents:
             return [self.path]
         found: list[Path] = []
         for folder, folders, names in os.walk(self.path):
-            folders[:] = sorted(one for one in folders if not one.startswith("."))
+            folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
             paths = (Path(folder, name) for name in names if name.endswith(tuple(endings)))
             found += [path for path in paths if not path.is_symlink()]
             if len(found) > MAX_FILES:
@@ -78,7 +78,7 @@ class Documents:
     def stem(self, path: Path, endings: Sequence[str]) -> str:
         """Return the path of a file in the folder without its ending; `editor export` encodes ids in it."""
         name = self.name(path)
-        ending = next((one for one in endings if name.endswith(one)), path.suffix)
+        ending = next((ending for ending in endings if name.endswith(ending)), path.suffix)
         stem = name.removesuffix(ending) or name
         decoded = unquote(stem, errors="strict") if "%" in stem else stem
         return decoded if ids.encode(decoded) == stem else stem
@@ -107,7 +107,7 @@ class Documents:
             found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise Unreadable(f"{shown(pattern)} names no files: {error}.") from None
-        return [one for one in found if self.referred(self.name(one)).is_file()]
+        return [path for path in found if self.referred(self.name(path)).is_file()]
 
     def text(self, path: Path) -> str:
         """Return a file as text, without a byte-order mark."""
@@ -185,7 +185,7 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
         raise Unreadable(f"{shown(name)} {error.issues[0].message}.") from None
     if len(table.header) > MAX_COLUMNS:
         raise Unreadable(f"{shown(name)} has more than {MAX_COLUMNS} columns.")
-    repeated = next((one for one, count in Counter(table.header).items() if count > 1 and one), "")
+    repeated = next((column for column, count in Counter(table.header).items() if count > 1 and column), "")
     if repeated:
         raise Unreadable(f"{shown(name)} names the column {shown(repeated)} twice.")
     for row in filter(any, table.rows):

@@ -86,7 +86,7 @@ class Server:
         while True:
             found = self.get(path, **query, **{token: following})
             listed = found.get(member) if isinstance(found, dict) else None
-            yield from (one for one in listed or () if isinstance(one, dict))
+            yield from (entry for entry in listed or () if isinstance(entry, dict))
             before, following = following, found.get(f"next_{token}") if isinstance(found, dict) else None
             if not following or following == before:
                 return

@@ -109,7 +109,12 @@ class Prompts:
         return next((version for version in reversed(versions) if match["which"] in labels_of(version)), None)
 
     def _all_references(self) -> list[re.Match[str]]:
-        texts = [text for found in self.versions.values() for one in found for text in _texts(one["prompt"])]
+        texts = [
+            text
+            for found in self.versions.values()
+            for version in found
+            for text in _texts(version["prompt"])
+        ]
         return [match for text in texts for match in _REFERENCE.finditer(text)]
 
     def _can_be_block(self, name: str) -> bool:
@@ -123,7 +128,7 @@ class Prompts:
 def labels_of(version: Mapping[str, Any]) -> list[str]:
     """Return the labels of a version."""
     found = version.get("labels")
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
 
 
 def _texts(prompt: Any) -> list[str]:

@@ -74,8 +74,8 @@ class Members:
     def objects(self, name: str) -> list[dict[str, Any]]:
         """Take the objects in a list; what else is in it is left."""
         listed = self.listed(name)
-        found = [one for one in listed if isinstance(one, dict)]
-        if others := [one for one in listed if not isinstance(one, dict)]:
+        found = [entry for entry in listed if isinstance(entry, dict)]
+        if others := [entry for entry in listed if not isinstance(entry, dict)]:
             self._left[name] = others
         return found
 

@@ -115,7 +115,7 @@ def texts_of(messages: Sequence[Message]) -> list[str]:
 def chat_prompt(messages: Sequence[Message], translator: Translator, where: str) -> ChatPrompt | None:
     """Return a chat prompt as instructions and blocks; None, which is noted, if there is no text."""
     collection, language = translator.collection, translator.language
-    numbered = [(number, one) for number, one in enumerate(messages, 1) if one.text is not None]
+    numbered = [(number, message) for number, message in enumerate(messages, 1) if message.text is not None]
     for one in messages:
         if one.text is None and not one.is_dropped:
             name = shown(one.placeholder)
@@ -143,7 +143,9 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
         became = f"An agent has no messages: this one of the {shown(one.role)} became a prompt block."
         collection.lose("message_as_block", place, became)
     instructions = [
-        block for number, one in system for block in _blocks(one, translator, f"{where}, message {number}")
+        block
+        for number, message in system
+        for block in _blocks(message, translator, f"{where}, message {number}")
     ]
     if not instructions:
         collection.lose("empty", where, "There is no text in it; it is left out.")
@@ -199,7 +201,7 @@ def _inline(message: Message, translator: Translator, where: str) -> str:
 
 def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
     """Return the one message of a user that consists of variables; None if there are several, or none."""
-    users = [(number, str(one.text)) for number, one in rest if one.role == "user"]
+    users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
     found = [Input(number, names) for number, text in users if (names := only_variables(text, language))]
     return found[0] if len(found) == 1 else None
 

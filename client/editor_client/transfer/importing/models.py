@@ -162,7 +162,7 @@ def _fitting(name: str, value: Any) -> Any:
     """Return a value as the setting takes it, or None."""
     if name == "stopSequences":
         listed = [value] if isinstance(value, str) else value
-        ok = isinstance(listed, list) and all(isinstance(one, str) for one in listed)
+        ok = isinstance(listed, list) and all(isinstance(entry, str) for entry in listed)
         return listed if ok else None
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

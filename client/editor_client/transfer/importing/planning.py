@@ -58,7 +58,7 @@ def make_plan(
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
         actions.append(_without_namesakes(action, named, actions))
-    unmade = {one["id"] for one in actions if one["kind"] == "scorer" and one["action"] in UNMADE}
+    unmade = {action["id"] for action in actions if action["kind"] == "scorer" and action["action"] in UNMADE}
     source = canonical.digest(path if is_address(path) else Path(path).resolve().as_posix())[:16]
     datasets = [
         plan_dataset(

@@ -69,10 +69,12 @@ class Assertions:
         self._judge = judge
         if judge is not None:
             self._judges.setdefault(canonical.digest(judge), judge)
-        for one in asserts:
-            scorer_id = self._one(one, variables, judged)
+        for assertion in asserts:
+            scorer_id = self._one(assertion, variables, judged)
             if scorer_id is None:
-                judged.left.append(credentials.without(one, self.scorers.collection, self.scorers.folder))
+                judged.left.append(
+                    credentials.without(assertion, self.scorers.collection, self.scorers.folder)
+                )
                 continue
             self._count.add(scorer_id)
             if scorer_id not in judged.scorer_ids:
@@ -208,7 +210,7 @@ _LOGIC: Final = object()
 def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
     """Return a value with its variables filled in, as far as that is exact; otherwise `_LOGIC`."""
     if isinstance(value, list):
-        found = [_filled_in(one, variables) for one in value]
+        found = [_filled_in(entry, variables) for entry in value]
         return _LOGIC if _LOGIC in found else found
     if not isinstance(value, str):
         return value

@@ -166,6 +166,8 @@ def _chat_in(text: str) -> Any:
     except Unreadable:
         return text
     is_chat = (
-        isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value)
+        isinstance(value, list)
+        and value
+        and all(isinstance(entry, dict) and "role" in entry for entry in value)
     )
     return value if is_chat else text

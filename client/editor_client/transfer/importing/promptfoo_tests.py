@@ -159,20 +159,20 @@ class Tests:
     def _objects_in(self, value: Any, where: str) -> list[Test]:
         """Return the objects in a value, and in the files that it names."""
         found: list[Test] = []
-        for one in value if isinstance(value, list) else [value]:
-            if isinstance(one, dict) and isinstance(one.get("path"), str) and where == "tests":
-                members = Members(one, self.collection, where)
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, dict) and isinstance(entry.get("path"), str) and where == "tests":
+                members = Members(entry, self.collection, where)
                 found += self._in_files(members.text("path"), where)
                 if left := members.left():
                     self.left.setdefault(where, []).append(left)
-            elif isinstance(one, dict):
-                found.append(one)
-            elif isinstance(one, str):
-                found += self._in_files(one, where)
-            elif one is not None:
-                message = f"{shown(one)} is left out: it is no object. metadata.import has it."
+            elif isinstance(entry, dict):
+                found.append(entry)
+            elif isinstance(entry, str):
+                found += self._in_files(entry, where)
+            elif entry is not None:
+                message = f"{shown(entry)} is left out: it is no object. metadata.import has it."
                 self.collection.lose("not_followed", where, message)
-                self.left.setdefault(where, []).append(one)
+                self.left.setdefault(where, []).append(entry)
         return found
 
     def _in_files(self, reference: str, where: str) -> list[Test]:
@@ -216,13 +216,13 @@ class Tests:
         if suffix == ".csv":
             return list(map(self._row, csv_rows(self.documents.text(path), path.name, _is_own)))
         if suffix == ".jsonl":
-            listed = [one for _, one in self.documents.json_lines(path)]
+            listed = [record for _, record in self.documents.json_lines(path)]
         else:
             value = self.documents.value(path)
             listed = value if isinstance(value, list) else [value]
-        for one in listed:
-            if not isinstance(one, dict):
-                lost = f"{shown(one)} in {shown(path.name)} is left out: it is no test."
+        for entry in listed:
+            if not isinstance(entry, dict):
+                lost = f"{shown(entry)} in {shown(path.name)} is left out: it is no test."
                 self.collection.lose("not_followed", "tests", lost)
         return objects(listed)
 
@@ -254,7 +254,7 @@ class Tests:
         """Read a cell that is no variable and no assertion into the test."""
         name, _, key = column[2:].partition(":")
         if name == "metadata" and key:
-            listed = [one.strip().replace("\\,", ",") for one in re.split(r"(?<!\\),", cell)]
+            listed = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
             test["metadata"][key.removesuffix("[]")] = listed if key.endswith("[]") else cell
         elif name in ("description", "providerOutput"):
             test[name] = cell

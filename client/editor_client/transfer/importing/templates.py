@@ -64,7 +64,9 @@ def renamed(names: Iterable[str]) -> dict[str, str]:
     numbers: Counter[str] = Counter()
     for name in found:
         if name not in taken:
-            spelled = "".join(_SPELLED.get(one, one) for one in unicodedata.normalize("NFC", name))
+            spelled = "".join(
+                _SPELLED.get(character, character) for character in unicodedata.normalize("NFC", name)
+            )
             plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
             base = re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_") or "variable"
             wanted = base if base[0].isalpha() else f"_{base}"
@@ -208,7 +210,7 @@ def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
 def _opened(text: str, start: int, found: str, language: Language) -> str:
     """Return the whole opening of a tag."""
     if language in {"mustache", "handlebars"}:
-        return next((one for one in ("{{!--", "{{{") if text.startswith(one, start)), found)
+        return next((opening for opening in ("{{!--", "{{{") if text.startswith(opening, start)), found)
     return found
 
 

@@ -75,7 +75,7 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         **head.left(),
     }
     reader.add(
-        [partials.expanded(one, name) for one in messages_in(parts, _TAG, "user")],
+        [partials.expanded(message, name) for message in messages_in(parts, _TAG, "user")],
         model=model,
         settings=settings,
         extra=credentials.without(extra, collection, name),
@@ -107,7 +107,7 @@ class _Partials:
             parts += [Part(message.text[end : match.start()]), part]
             end = match.end()
         parts.append(Part(message.text[end:]))
-        kept = [one for one in parts if one.text]
+        kept = [part for part in parts if part.text]
         return Message(role=message.role, text=message.text, line=message.line, parts=kept)
 
     def _part(self, name: str) -> Part | None:

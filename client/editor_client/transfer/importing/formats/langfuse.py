@@ -198,12 +198,12 @@ def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
 def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
     """Make a dataset of items; those that are archived are left out."""
     cases = Cases(collection, name)
-    for one in found:
-        if one.get("status") == "ARCHIVED":
-            collection.lose("archived", name, f"The archived item {shown(one.get('id'))} is left out.")
+    for entry in found:
+        if entry.get("status") == "ARCHIVED":
+            collection.lose("archived", name, f"The archived item {shown(entry.get('id'))} is left out.")
             continue
-        where = f"{name}, item {shown(one.get('id'))}"
-        members = Members(one, collection, f"{name}, items")
+        where = f"{name}, item {shown(entry.get('id'))}"
+        members = Members(entry, collection, f"{name}, items")
         if members.peek("status") == "ACTIVE":
             members.skip("status")
         members.skip("id", "datasetId", "datasetName", "createdAt", "updatedAt", "projectId")

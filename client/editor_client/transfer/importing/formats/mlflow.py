@@ -105,7 +105,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
 
 def _tags(members: Members) -> Members:
     """Take the tags of a prompt or of a version, which are a list of keys and values."""
-    found = {str(one.get("key")): one.get("value") for one in members.objects("tags")}
+    found = {str(tag.get("key")): tag.get("value") for tag in members.objects("tags")}
     tags = Members(found, members.collection, f"{members.where}, tags")
     tags.skip("mlflow.prompt.is_prompt")
     return tags
@@ -114,12 +114,12 @@ def _tags(members: Members) -> Members:
 def _aliases(prompt: Mapping[str, Any], versions: list[dict[str, Any]]) -> dict[str, set[str]]:
     """Return the aliases by version, which the model has, or each version."""
     found: dict[str, set[str]] = defaultdict(set)
-    for one in objects(prompt.get("aliases")):
-        found[str(one.get("version"))].add(a_text(one.get("alias")))
+    for alias in objects(prompt.get("aliases")):
+        found[str(alias.get("version"))].add(a_text(alias.get("alias")))
     for version in versions:
         listed = version.get("aliases")
-        for one in listed if isinstance(listed, list) else ():
-            found[str(version.get("version"))].add(a_text(one))
+        for entry in listed if isinstance(listed, list) else ():
+            found[str(version.get("version"))].add(a_text(entry))
     return found
 
 

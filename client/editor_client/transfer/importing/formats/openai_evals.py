@@ -45,10 +45,10 @@ def read(documents: Documents) -> Collection:
             _read_rows(rows, name, collection, [], [])
             continue
         value = documents.json(path)
-        for one in value if isinstance(value, list) else [value]:
-            if not isinstance(one, dict) or not isinstance(one.get("testing_criteria"), list):
+        for entry in value if isinstance(value, list) else [value]:
+            if not isinstance(entry, dict) or not isinstance(entry.get("testing_criteria"), list):
                 raise Unreadable(f"{shown(documents.name(path))} is no eval: it has no testing_criteria.")
-            _read_eval(one, name, collection)
+            _read_eval(entry, name, collection)
     return collection
 
 
@@ -90,7 +90,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
     about.skip("id", "name", "object", "created_at")
     scorers = Scorers(collection, f"{name}/scorers")
     left: dict[str, Any] = {}
-    found = [_scorer(one, scorers, left) for one in about.objects("testing_criteria")]
+    found = [_scorer(criterion, scorers, left) for criterion in about.objects("testing_criteria")]
     agents: list[str] = []
     rows: dict[str, Any] = {}
     lost_runs = {}
@@ -120,7 +120,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
         kept = {**unread, **nested(source=content.left()), **source.left()}
         if kept := {**nested(data_source=kept), **members.left()}:
             lost_runs[str(number)] = kept
-    _read_rows(list(rows.values()), name, collection, [one for one in found if one], agents)
+    _read_rows(list(rows.values()), name, collection, [text for text in found if text], agents)
     extra = {**nested(runs=lost_runs, testing_criteria=left), **about.left()}
     collection.attach(extra, since, name)
 
@@ -151,7 +151,9 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
 
 def _scorer(grader: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
     """Return the id of the scorer for a grader; what the editor has no place for goes into `left`."""
-    name = "".join(one for one in a_text(grader.get("name")) if is_word(one) or one in " -").strip()
+    name = "".join(
+        character for character in a_text(grader.get("name")) if is_word(character) or character in " -"
+    ).strip()
     name = clipped(name, MAX_SHOWN) or "grader"
     kind = grader.get("type")
     members = Members(grader, scorers.collection, f"{scorers.folder}/{name}")
@@ -191,8 +193,8 @@ def _string_check(grader: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | Non
 def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     labels, passing = grader.peek("labels"), grader.peek("passing_labels")
     listed = [label for label in labels if isinstance(label, str)] if isinstance(labels, list) else []
-    passes = {one for one in passing if isinstance(one, str)} if isinstance(passing, list) else set()
-    choices = [{"label": one, "score": int(one in passes), "passes": one in passes} for one in listed]
+    passes = {label for label in passing if isinstance(label, str)} if isinstance(passing, list) else set()
+    choices = [{"label": label, "score": int(label in passes), "passes": label in passes} for label in listed]
     where = f"{scorers.folder}/{name}"
     asked = grader.peek("input")
     messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)

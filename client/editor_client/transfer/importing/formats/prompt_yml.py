@@ -83,7 +83,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         for row in rows:
             given = credentials.without(row, collection, f"{name}, testData", by_name=False)
             cases.add(_without_expected(given), groundTruth=given.get("expected"))
-        scorer_ids = [one for one in found if one is not None]
+        scorer_ids = [scorer for scorer in found if scorer is not None]
         agent_ids = [reader.id] if reader.is_made else []
         dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
         collection.datasets.append(dataset)
@@ -147,7 +147,7 @@ def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str
         if kept := choice.left():
             left[str(number)] = kept
     system, prompt = given.text("systemPrompt"), given.text("prompt")
-    instructions = "\n\n".join(one for one in (system, prompt) if one.strip())
+    instructions = "\n\n".join(text for text in (system, prompt) if text.strip())
     named = given.take("modelId")
     model = models.model_from(named, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)

@@ -116,14 +116,14 @@ class _Configuration:
             used.add(place)
             title = self.titles.get(prompt.name, "")
             reader = AgentReader(self.collection, prompt.name, "jinja2", title=title, more_names=given)
-            messages = [_without_join(one, joined) for one in self._messages(prompt)]
+            messages = [_without_join(message, joined) for message in self._messages(prompt)]
             more = {**extra, **nested(prompt=prompt.left)}
             reader.add(messages, model=model, settings=settings, extra=more)
             reader.finish()
             found.append((reader, messages))
         self.left |= nested(prompts=prompts.unread)
         where = f"{self.name}, providers"
-        if unused := [one for place, (one, _) in enumerate(providers) if place not in used]:
+        if unused := [provider for place, (provider, _) in enumerate(providers) if place not in used]:
             message = f"{len(unused)} providers are left out; metadata.import has them."
             self.collection.lose("providers", where, message)
             self.left["providers"] = credentials.without(unused, self.collection, where)
@@ -138,8 +138,8 @@ class _Configuration:
         """Return the providers as objects, each with the names of the prompts that it is for, if any."""
         given = self.members.take("providers" if "providers" in self.members else "targets")
         found = []
-        for one in given if isinstance(given, list) else [] if given is None else [given]:
-            provider = one if isinstance(one, dict) else {"id": one}
+        for entry in given if isinstance(given, list) else [] if given is None else [given]:
+            provider = entry if isinstance(entry, dict) else {"id": entry}
             if "id" not in provider and len(provider) == 1:
                 [(name, about)] = provider.items()
                 provider = {**an_object(about), "id": name}
@@ -197,7 +197,7 @@ class _Configuration:
             metadata = credentials.without(test.get("metadata", {}), self.collection, where)
             left = dict(test.get("left", {})) | nested(asserts=[*unread, *judged.left])
             own = nested(description=test.get("description"), assert_=judged.values)
-            for name, value in ((key.rstrip("_"), one) for key, one in own.items()):
+            for name, value in ((key.rstrip("_"), content) for key, content in own.items()):
                 if name in metadata:
                     message = f"{name!r} in the metadata of tests has no place beside that of the test."
                     self.collection.lose("metadata", where, f"{message} metadata.import has it.")
@@ -229,7 +229,7 @@ class _Configuration:
         scorers = (resource for resource in self.collection.resources if resource.kind == "scorer")
         types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
         named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())
-        running = (one for one in named if types[one] != "code")
+        running = (scorer_id for scorer_id in named if types[scorer_id] != "code")
         return sorted(running, key=lambda one: types[one] == "maxMilliseconds")
 
 
@@ -244,7 +244,7 @@ def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, An
             continue
         if value == []:
             del given[name]
-        elif not all(isinstance(one, str) for one in value):
+        elif not all(isinstance(entry, str) for entry in value):
             given[name] = value[0] if len(value) == 1 else value
         else:
             text = "".join(value)

@@ -156,16 +156,19 @@ def _inputs(head: Members) -> dict[str, Any]:
     given = head.peek("inputs")
     if isinstance(given, list):
         named = {
-            one["name"]: one for one in given if isinstance(one, dict) and isinstance(one.get("name"), str)
+            entry["name"]: entry
+            for entry in given
+            if isinstance(entry, dict) and isinstance(entry.get("name"), str)
         }
         if len(named) == len(given):
             head.skip("inputs")
         return {
-            name: {key: value for key, value in one.items() if key != "name"} for name, one in named.items()
+            name: {key: value for key, value in entry.items() if key != "name"}
+            for name, entry in named.items()
         }
     return {
-        name: one if isinstance(one, dict) else {"example": one}
-        for name, one in head.mapping("inputs").items()
+        name: content if isinstance(content, dict) else {"example": content}
+        for name, content in head.mapping("inputs").items()
     }
 
 
