@@ -28,8 +28,8 @@ has the conventions, [Use the REST API](../guides/use-the-api.md) an example of 
 Paths follow the prefix `{PREFIX}`. Every route takes the header `Authorization: Bearer ek_…` and the query
 parameter `requestContext`: values for templates and rules, as a JSON object in base64. Every route can return
 400, 401, 403, 405, 406, 413, 415, 429 and 503; routes list further errors. Errors have the shape
-[ErrorAnswer](#erroranswer), and [Errors](errors.md) lists their codes. Examples are recorded from the service;
-long ones are cut off.
+[ErrorAnswer](#erroranswer), and [Errors](errors.md) lists their codes. Examples are recorded from the
+service; long ones are cut off.
 """
 
 
