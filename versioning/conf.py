@@ -172,7 +172,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_API_PREFIX",
         "api",
-        "where the API is",
+        "the path of the API",
         "`/api`",
         check=written_as(r"/*{0}(/{0})*/*".format(r"(?!\.{1,2}(/|$))[\w.~-]+"), "a path such as /api"),
     ),
@@ -190,11 +190,11 @@ SETTINGS: Final = (
         "none",
         check=written_as(r"[A-Za-z0-9-]+", "the name of a header, such as X-Real-IP"),
     ),
-    Setting("EDITOR_CODE_PATH", "./service/editor", "the folder of these files"),
+    Setting("EDITOR_CODE_PATH", "./service/editor", "the folder of override files"),
     Setting(
         "EDITOR_CODE_WORKSPACE",
         "default",
-        "the workspace that owns code-defined agents",
+        "the workspace of agents in code",
         check=_name_of_workspace,
     ),
     Setting(
@@ -207,7 +207,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_GIT_HISTORY_DEPTH",
         50,
-        "how many commits of such a file are looked at",
+        "how many commits of an override file are read",
         check=at_most(MAX_32_BITS),
     ),
     Setting(
@@ -222,7 +222,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_INVITATIONS_PER_HOUR",
         50,
-        "how many invitations, and new links of them, one person may send within an hour; 0: any number",
+        "how many invitations and new links one person can send an hour; 0: unlimited",
         check=at_most(MAX_32_BITS),
     ),
     Setting("EDITOR_KEEP_EVENTS", 0, "for how many days log entries are kept", "all", check=at_most(DAYS)),
@@ -268,7 +268,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_SOURCE",
         "database",
-        "where overrides of code-defined agents live",
+        "where overrides of agents in code are stored",
         check=one_of("code", "database"),
     ),
     Setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -15,21 +16,25 @@ Schema = dict[str, Any]
 
 PAGE = ROOT / "docs/reference/api-reference.md"
 
+LONGEST = 500
+"""The number of characters of an example that the page shows."""
+
 _ABOUT_ALL = {"400", "401", "403", "405", "406", "413", "415", "429", "503"}
 _HEAD = f"""# API reference
 
-Made of the OpenAPI document of the service by `make api-reference`; do not edit it. [The API](api.md)
-explains how to use it.
+Generated from the OpenAPI document of the service by `make api-reference`; do not edit it. [REST API](api.md)
+has the conventions, [Use the REST API](../guides/use-the-api.md) an example of each step.
 
 Paths follow the prefix `{PREFIX}`. Every route takes the header `Authorization: Bearer ek_…` and the query
-parameter `requestContext`, values for templates and rules as a JSON object in base64. Every route may answer
-400, 401, 403, 405, 406, 413, 415, 429 and 503; further errors stand with the route. Errors have the shape
-[ErrorAnswer](#erroranswer).
+parameter `requestContext`: values for templates and rules, as a JSON object in base64. Every route can return
+400, 401, 403, 405, 406, 413, 415, 429 and 503; routes list further errors. Errors have the shape
+[ErrorAnswer](#erroranswer), and [Errors](errors.md) lists their codes. Examples are recorded from the
+service; long ones are cut off.
 """
 
 
 def reference(document: Schema) -> str:
-    """Return the page about all routes and shapes of an OpenAPI document."""
+    """Return the page with all routes and shapes of an OpenAPI document."""
     routes = [
         (operation["tags"][0], method, path.removeprefix(PREFIX), operation)
         for path, methods in document["paths"].items()
@@ -73,12 +78,37 @@ def _operation(method: str, path: str, operation: Schema) -> Iterator[str]:
                 _type(content["schema"]) if kind == "application/json" else f"`{kind}`"
                 for kind, content in answer["content"].items()
             ]
-            yield f"- Answer: {status}, {' or '.join(shapes)}"
+            yield f"- Response: {status}, {' or '.join(shapes)}"
         elif status not in _ABOUT_ALL:
             further.append(status)
     if further:
-        yield f"- Also: {', '.join(further)}"
+        yield f"- Further errors: {', '.join(further)}"
     yield ""
+    yield from _example(method, path, operation)
+
+
+def _example(method: str, path: str, operation: Schema) -> Iterator[str]:
+    """Yield the recorded request and response of an operation, without the end of long ones."""
+    content = operation.get("requestBody", {}).get("content", {})
+    sent = [body["example"] for body in content.values() if "example" in body]
+    answers = [
+        (status, body["example"])
+        for status, response in operation["responses"].items()
+        for body in response.get("content", {}).values()
+        if status.startswith("2") and "example" in body
+    ]
+    if not (sent or answers):
+        return
+    yield f"```text\n{method.upper()} {PREFIX}{path}"
+    yield from map(_shortened, sent)
+    for status, answer in answers[:1]:
+        yield f"\n{status}\n{_shortened(answer)}"
+    yield "```\n"
+
+
+def _shortened(example: object) -> str:
+    text = json.dumps(example, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def _where(parameter: Schema) -> str:
@@ -102,7 +132,7 @@ def _shape(name: str, schema: Schema) -> Iterator[str]:
 
 
 def _type(schema: Schema) -> str:
-    """Return what a value is, in words."""
+    """Return the type of a value in words."""
     match schema:
         case {"oneOf": choices} | {"anyOf": choices}:
             words = " or ".join(dict.fromkeys(_type(choice) for choice in choices))

@@ -16,7 +16,7 @@ SETTINGS: Final = (
     Setting(
         "EDITOR_KEEP_RESULTS",
         90,
-        "for how many days results of [experiments](../guides/run-an-experiment.md) are kept; 0: for ever",
+        "for how many days results of [experiments](../guides/run-an-experiment.md) are kept; 0: unlimited",
         check=at_most(DAYS),
     ),
 )
