@@ -25,7 +25,13 @@ MODELS: dict[Kind, Any] = {AGENTS: Agent, PROMPT_BLOCKS: PromptBlock, SCORERS: S
 
 def rows_of(model: Any) -> list[dict[str, Any]]:
     """Return everything that is stored of a kind."""
-    tables = (model, model.version_model, model.label_model, *model.version_model.reference_models)
+    tables = (
+        model,
+        model.version_model,
+        model.label_model,
+        model.tag_model,
+        *model.version_model.reference_models,
+    )
     return [row for table in tables for row in table.objects.order_by("pk").values()]
 
 
@@ -53,13 +59,14 @@ def writes(row: Any) -> Iterator[Callable[[], object]]:
 
 @pytest.mark.parametrize("kind", [AGENTS, PROMPT_BLOCKS, SCORERS], ids=["agent", "block", "scorer"])
 def test_the_orm_writes_nothing_of_a_kind(cast: Cast, kind: Kind) -> None:
-    made = kind.make(cast.alice, autoPublish=True)
+    made = kind.make(cast.alice, autoPublish=True, metadata={"tags": ["red"]})
     kind.save(cast.alice)
     label = kind.url("writer", "labels", "stable")
     assert cast.alice.put(label, {"versionId": made["activeVersionId"], "released": True}).status == 200
     resource = MODELS[kind].objects.get()
     before = rows_of(MODELS[kind])
-    rows = (resource, resource.versions.first(), resource.labels.get())
+    tag = resource.tag_model.objects.get()
+    rows = (resource, resource.versions.first(), resource.labels.get(), tag)
     ways = [way for row in rows for way in writes(row)]
     ways += [
         lambda: resource.versions.update(config_json="{}"),

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext, override_settings
 from django.utils import timezone
@@ -327,6 +329,18 @@ def test_the_next_answer_is_current_after_a_change_of_keys_and_accounts(cast: Ca
         change()
         check(number, among=slice(2), callers=WATCHERS)
         assert cast.vera.get("/agents/writer").status == status
+
+
+def test_a_loaded_fixture_is_served_at_once(cast: Cast, tmp_path: Path) -> None:
+    AGENTS.make(cast.alice, "writer", text="stored", autoPublish=True)
+    fixture = tmp_path / "agents.json"
+    with fixture.open("w") as file:
+        call_command("dumpdata", "versioning.Agent", "versioning.AgentVersion", stdout=file)
+    fixture.write_text(fixture.read_text().replace("stored", "loaded"))
+    assert cast.alice.get("/agents/writer").body["instructions"] == "stored"
+    assert is_cached(cast.alice, "/agents/writer")
+    call_command("loaddata", str(fixture), verbosity=0)
+    assert cast.alice.get("/agents/writer").body["instructions"] == "loaded"
 
 
 IN_ORDER: list[Change] = [

@@ -176,7 +176,11 @@ def _identity(environment: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     kind = environment["DATABASE_URL"].partition(":")[0]
     given = {name: environment[name] for name in _ONCE if name in environment}
     read = {"DJANGO_SETTINGS_MODULE": "editor_project.settings", **given}
-    none = {"DATABASE_URL": f"{kind}:///{tempfile.gettempdir()}/none", "SECRET_KEY": "none", "EDITOR_FRAMEWORK": ""}
+    none = {
+        "DATABASE_URL": f"{kind}:///{tempfile.gettempdir()}/none",
+        "SECRET_KEY": "none",
+        "EDITOR_FRAMEWORK": "",
+    }
     return tuple({**read, **none}.items())
 
 

@@ -1,9 +1,11 @@
 """Advance the log for changes made through Django's ORM instead of the editor's verbs.
 
-A shell, an admin page or a command of the application may change accounts, members and records, and the next
+A shell, an admin page or a command of the application may change accounts, members and keys, and the next
 answer of every process has to be right. `QuerySet.update()` and bulk operations send no signals, and the
 account model may have any manager, so the statements of the ORM are watched: a change and its position are in
 one transaction. SQL written by hand may look different; it is noticed within `followed_log.HOLD_SECONDS`.
+Resources and all that belongs to them need no watch: writing them past the verbs raises (`guarded`), and
+`loaddata`, which passes by that, sends a signal.
 """
 
 from __future__ import annotations
@@ -59,16 +61,16 @@ _tables: Final[dict[str, _Table]] = {}
 
 def connect() -> None:
     """Watch the statements of every connection for the lifetime of the process."""
-    watched: list[type[models.Model]] = [Membership, Favorite]
-    for resource in MODELS:
-        watched += (resource, resource.version_model, resource.label_model, resource.tag_model)
-    for model in watched:
+    for model in (Membership, Favorite):
         _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
         post_save.connect(_note_inserted, sender=model)
     _tables[_quoted(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
     _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
+    for resource in MODELS:
+        for part in (resource, resource.version_model, resource.label_model, resource.tag_model):
+            post_save.connect(_note_loaded, sender=part)
     connection_created.connect(_watch)
     _watch(connection=connections[DEFAULT_DB_ALIAS])  # a statement may have run already
 
@@ -138,6 +140,11 @@ def _move_the_log(
         if _log_table.exists(database):
             events.touch(unless_logged=table.is_logged)
     return result
+
+
+def _note_loaded(*, raw: bool, **_signal: Any) -> None:
+    if raw:
+        events.touch()
 
 
 def _note_inserted(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:

@@ -1,4 +1,4 @@
-"""Rows that only the editor's verbs write: resources, versions, labels and references, and the log.
+"""Rows that only the editor's verbs write: resources, versions, labels, tags and references, and the log.
 
 Django's ORM reads them like any others. Writing them through managers, related managers and instances raises
 `TypeError`: a changed version would invalidate approvals, pins and locks, and a moved pointer would bypass

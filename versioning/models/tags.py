@@ -18,17 +18,19 @@ from editor_client.shared.tags import MAX_LENGTH, tags_of
 
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
-from versioning.models.guarded import Guarded, GuardedQuerySet
+from versioning.models.guarded import Guarded, GuardedQuerySet, unguarded
 from versioning.models.statements import insert, prepared_cursor
 
 
-class Tag(models.Model):
-    """A tag of a resource."""
+class Tag(Guarded):
+    """A tag of a resource, as the metadata of the resource says."""
 
     name = models.CharField(max_length=MAX_LENGTH)
 
     if TYPE_CHECKING:
         resource_id: str
+
+    objects = GuardedQuerySet.as_manager()
 
     class Meta:
         abstract = True
@@ -58,7 +60,7 @@ class Tag(models.Model):
         wanted = tags_of(resource.metadata)
         stored = set(rows.values_list("name", flat=True))
         if stored - set(wanted):
-            rows.filter(name__in=stored - set(wanted)).delete()
+            unguarded(rows.filter(name__in=stored - set(wanted))).delete()
         insert(cls, [{"resource_id": resource.pk, "name": name} for name in wanted if name not in stored])
 
 
