@@ -241,7 +241,7 @@ def _check(url: str, api_key: str, policy: Policy) -> None:
     if not api_key or not api_key.isascii() or not api_key.isprintable():
         raise ValueError("api_key is empty, or holds characters that no key has")
     if api_key.partition(" ")[0].lower() == "bearer":
-        raise ValueError("api_key is the key alone: the client adds 'Bearer' by itself")
+        raise ValueError("api_key is the key alone: the client adds 'Bearer'")
     if policy.updates != "ask" and (policy.max_age or policy.stale_while_revalidate):
         raise ValueError(f"max_age and stale_while_revalidate are for updates='ask', not {policy.updates!r}")
     numbers = {name: value for name, value in vars(policy).items() if isinstance(value, int | float)}
@@ -260,7 +260,7 @@ def _hint(url: str, api_prefix: str) -> str:
     prefix = api_prefix.strip("/")
     if not prefix or not url.rstrip("/").endswith(f"/{prefix}"):
         return ""
-    return f"The client's url ends in /{prefix}, which api_prefix adds by itself: leave it out of the url."
+    return f"The client's url ends in /{prefix}, which api_prefix adds: remove it from the url."
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

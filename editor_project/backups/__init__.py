@@ -38,7 +38,7 @@ def restore(file: Path) -> Manifest:
         if manifest.vendor != connection.vendor:
             raise Unusable(
                 f"{file} is of {manifest.vendor}, and DATABASE_URL names {connection.vendor}: restore it "
-                "into a database of its own kind, then use `manage.py move`."
+                "into a database of the same kind, then use `manage.py move`."
             )
         unknown = set(manifest.migrations) - _known()
         if unknown:

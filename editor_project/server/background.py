@@ -59,7 +59,7 @@ class BackgroundWorker:
             self._process.join()
             if self._stopping.is_set():
                 return
-            logger.error("the worker has ended with %s, and is started anew", self._process.exitcode)
+            logger.error("the worker exited with %s and is restarted", self._process.exitcode)
             pause = 1.0 if time.monotonic() - begun > _STEADY_AFTER else min(2 * pause, LONGEST_PAUSE)
             if self._stopping.wait(pause):
                 return

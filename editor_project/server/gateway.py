@@ -187,7 +187,7 @@ class Gateway:
             finally:
                 _close(parts)
         except Exception:
-            logger.exception("the application failed outside of its own handling of errors")
+            logger.exception("the application failed outside of its error handling")
             request_id = request_id_for(environ.get("HTTP_X_REQUEST_ID", ""))
             failed = [*_FAILED, ("X-Request-ID", request_id)]
             start = {"type": "http.response.start", "status": 500, "headers": _as_bytes(failed)}

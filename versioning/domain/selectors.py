@@ -185,7 +185,7 @@ class VersionsMap:
         locked = next((versions for versions in weakest_first if versions.lock is not None), None)
         if locked is not None and locked.lock is not None:
             if any(versions not in (NO_VERSIONS, locked) for versions in weakest_first):
-                message = "is a lock, beside which nothing else can select versions"
+                message = "is a lock, with which nothing else can select versions"
                 raise Invalid.field(locked.lock.place, message)
             return locked
         return cls(

@@ -30,7 +30,7 @@ _REST: Final = 10
 """After a failure, Git is not called for this many times as long as the attempt took."""
 _HEAD: Final = "HEAD"
 _ADVICE: Final = (
-    "requests are given what is known while a thread reads on; run `git commit-graph write --reachable"
+    "requests get the known part while a thread reads on; run `git commit-graph write --reachable"
     " --changed-paths` in the repository to make reading quick"
 )
 

@@ -269,7 +269,7 @@ class Listener(Source[LogEvent]):
             logger.warning("%s Some events are missed; those from %s on are not.", error, begin)
             self.feed.start_at(begin)
         except LOST as error:
-            pause = self._outage.failed(error, "They are asked for until somebody answers.")
+            pause = self._outage.failed(error, "The client retries until a server answers.")
             if not self._has_begun and self._outage.attempts > self._retries:
                 if isinstance(error, NoAnswer):
                     raise unreachable(error) from error

@@ -194,13 +194,13 @@ class FollowedReads:
             if isinstance(error, NoAnswer) and not self._is_away:
                 self._reads.lose(silent=not error.in_time)
             self._is_away, self._is_refused = True, False
-            return self._outage.failed(error, "What is held is served as stale until somebody answers.")
+            return self._outage.failed(error, "The client serves stale answers until a server answers.")
         except Unauthorized as error:
             self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
             yield from self._reads.refused(error)
             return REFUSED_SECONDS
         except (CursorAhead, CursorExpired) as error:
-            return self._outage.failed(error, "What is held is asked for anew.")
+            return self._outage.failed(error, "The client reads its cached answers again.")
         except EditorError as error:
             self._is_away = self._is_refused = False
             self._outage.failed(error, "Every read asks the server.")

@@ -217,7 +217,7 @@ def _parser() -> argparse.ArgumentParser:
 
     push = commands.add_parser("push", help="save the files that differ, as drafts; delete nothing")
     push.add_argument("-m", "--message", help="why; it stands in the history")
-    push.add_argument("--publish", action="store_true", help="publish what is saved")
+    push.add_argument("--publish", action="store_true", help="publish the saved versions")
     push.add_argument("--force", action="store_true", help="save over what was changed on the server")
     push.set_defaults(command=_push)
 
@@ -236,7 +236,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (pull, push, diff):
         command.add_argument("folder", type=Path, metavar="DIR")
-        command.add_argument("--workspace", metavar="ID", help="only what is published in this workspace")
+        command.add_argument("--workspace", metavar="ID", help="only resources published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
     for module in (transfer_commands, dataset_commands, evaluate_commands):

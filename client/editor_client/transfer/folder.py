@@ -73,7 +73,7 @@ class Folder:
         except FileNotFoundError:
             pass
         except (OSError, ValueError, TypeError, KeyError) as error:
-            raise FolderError(f"{root / STATE} cannot be read ({error}); remove it to begin anew") from None
+            raise FolderError(f"{root / STATE} cannot be read ({error}); remove it to start over") from None
         return folder
 
     def places(self) -> Iterator[Place]:

@@ -18,7 +18,7 @@ from editor_project.backups.archive import Unusable
 class Command(BaseCommand):
     """`manage.py backup FILE`."""
 
-    help = "Back up the database into a file, also while the service runs."
+    help = "Back up the database to a file; the service may keep running."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the argument."""

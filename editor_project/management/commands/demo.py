@@ -24,7 +24,7 @@ KEY_NAME = "make run"
 class Command(BaseCommand):
     """Loads the examples once; creates a key and revokes the previous one, unless that is kept."""
 
-    help = "Load the demo workspace once, and print how to get in."
+    help = "Load the demo workspace once and print how to sign in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""

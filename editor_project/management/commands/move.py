@@ -21,7 +21,7 @@ from editor_project.environment import Environment
 class Command(BaseCommand):
     """`manage.py move --to URL`, while the service is stopped."""
 
-    help = "Copy the installation to another, empty database, SQLite or PostgreSQL, and compare the two."
+    help = "Copy the installation to an empty database (SQLite or PostgreSQL) and compare the two."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the option."""

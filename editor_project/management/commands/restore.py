@@ -21,7 +21,7 @@ from editor_project.backups.credentials import end_all_sessions, revoke_keys
 class Command(BaseCommand):
     """`manage.py restore FILE`, while the service is stopped."""
 
-    help = "Put the database back to the state of a back-up, while the service is stopped."
+    help = "Restore the database from a back-up; stop the service first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the argument."""
@@ -67,7 +67,7 @@ class Command(BaseCommand):
             sentences.append(f" Keys revoked: {revoke_keys(revoke_keys_created_before)}.")
         self.stdout.write(
             f"Restored the state of {found.made_at}, saved by release {found.version}. "
-            f"Its log has a new epoch: programs that follow it begin anew.{''.join(sentences)}"
+            f"Its log has a new epoch: programs that follow it start over.{''.join(sentences)}"
         )
 
 

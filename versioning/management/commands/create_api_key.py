@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Command(BaseCommand):
     """Prints only the key on standard output, so that a script can use it."""
 
-    help = "Make an API key for a user and print it."
+    help = "Create an API key for a user and print it."
     requires_system_checks = ()  # they would load the framework, which a key does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -15,7 +15,7 @@ from versioning.editor.people import People
 class Command(BaseCommand):
     """For machine administrators, as for superusers."""
 
-    help = "Replace a person's name and mail address everywhere, and switch the account off for good."
+    help = "Erase a person: replace the name and the mail address everywhere and deactivate the account."
     requires_system_checks = ()  # they would load the framework, which this does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from versioning.management.export_import_report import report
 class Command(BaseCommand):
     """`manage.py export_overrides [--dry-run] [--force]`."""
 
-    help = "Write what the database publishes of code-defined agents into the files below EDITOR_CODE_PATH."
+    help = "Write the published overrides of code-defined agents to files below EDITOR_CODE_PATH."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""

@@ -15,7 +15,7 @@ from versioning.management.export_import_report import report
 class Command(BaseCommand):
     """`manage.py import_overrides [--dry-run]`, and the options of checks of the gate."""
 
-    help = "Publish in the database what the files below EDITOR_CODE_PATH hold of code-defined agents."
+    help = "Publish the override files below EDITOR_CODE_PATH in the database."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Declare the options."""

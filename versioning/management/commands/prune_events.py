@@ -14,7 +14,7 @@ from versioning.models import pruning
 class Command(BaseCommand):
     """`manage.py prune_events --before 2030-01-31`."""
 
-    help = "Remove the entries of the log that are older than a moment."
+    help = "Delete log entries older than a given time."
     requires_system_checks = ()  # they would load the framework, which the log does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:

@@ -20,7 +20,7 @@ from versioning.editor import Collection
 class Command(BaseCommand):
     """Keeps the newest versions, and every published, latest or labelled one."""
 
-    help = "Delete old versions beyond EDITOR_KEEP_VERSIONS."
+    help = "Delete the old versions of each resource beyond EDITOR_KEEP_VERSIONS."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""

@@ -12,7 +12,7 @@ from versioning.models.text_search import following
 class Command(BaseCommand):
     """`manage.py rebuild_search_index`."""
 
-    help = "Make the index of the studio's search anew, from what is stored."
+    help = "Rebuild the search index from the stored versions."
     requires_system_checks = ()  # they would load the framework, which the index does not need
 
     def handle(self, *_args: Any, **_options: Any) -> None:

@@ -15,7 +15,7 @@ from versioning.models.keys import PREFIX_LENGTH
 class Command(BaseCommand):
     """Takes the whole key, or the prefix that the studio shows."""
 
-    help = "Revoke an API key, from the next request on."
+    help = "Revoke an API key; it is refused from the next request on."
     requires_system_checks = ()  # they would load the framework, which no key needs
 
     def add_arguments(self, parser: ArgumentParser) -> None:

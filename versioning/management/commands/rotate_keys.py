@@ -14,7 +14,10 @@ from versioning.models.sealed_keys import KeyUnreadable
 class Command(BaseCommand):
     """`manage.py rotate_keys`, after a new `SECRET_KEY` was set in every process."""
 
-    help = "Encrypt and sign again what lies under an earlier SECRET_KEY, and say whether it may go."
+    help = (
+        "Re-encrypt stored secrets with the current SECRET_KEY and report whether SECRET_KEY_FALLBACKS "
+        "can be removed."
+    )
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Put stored keys and sessions under the newest keys; fails if a stored key cannot be read."""

@@ -1,4 +1,4 @@
-"""Say how the installation is."""
+"""Print the state of the installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from versioning.worker.jobs import backlogs, seconds_since
 class Command(BaseCommand):
     """`manage.py status [--json]`."""
 
-    help = "Say the version, whether migrations are pending, and how log, workers, queues and keys are."
+    help = "Print the version, pending migrations, and the state of log, workers, queues and keys."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the option."""

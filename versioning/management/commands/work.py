@@ -18,12 +18,16 @@ from versioning.worker.running import Worker
 class Command(BaseCommand):
     """Runs a worker; any number of them may run."""
 
-    help = "Do what is due, until a signal ends it: notice changed override files, remove what is old."
+    help = (
+        "Run a worker until a signal ends it: run due work, detect changed override files, remove old rows."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options."""
         parser.add_argument(
-            "--once", action="store_true", help="do what is due now, and end; 1 when any of it has failed"
+            "--once",
+            action="store_true",
+            help="run what is due now and exit; with code 1 if anything failed",
         )
 
     def handle(self, *_args: Any, once: bool, **_options: Any) -> None:

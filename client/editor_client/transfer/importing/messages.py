@@ -181,7 +181,7 @@ def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
             is_exact = is_exact and (text.endswith("\n\n") or not text.strip())
             text = text.rstrip("\n")
         if not is_exact:
-            lost = "A reference within a paragraph becomes a paragraph of its own."
+            lost = "A reference within a paragraph becomes its own paragraph."
             translator.collection.lose("reference_joined", where, lost)
         if text.strip():
             content = _translated(text, translator, where, message.line)
