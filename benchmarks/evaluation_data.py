@@ -15,8 +15,8 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from benchmarks.studio_data import insert, prose
-from capabilities.evaluation.datasets.digests import EMPTY
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
+from capabilities.evaluation.datasets.verbs import EMPTY
 from capabilities.evaluation.experiments.counting import recount
 from capabilities.evaluation.experiments.models import (
     Cell,

@@ -6,8 +6,12 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
-from capabilities.evaluation.datasets.api import DatasetViewSet, ItemViewSet
-from capabilities.evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
+from capabilities.evaluation.datasets.api import (
+    DatasetFileViewSet,
+    DatasetViewSet,
+    ItemViewSet,
+    ModelWorkViewSet,
+)
 from capabilities.evaluation.experiments.api import ExperimentViewSet, ResultFileViewSet, ResultViewSet
 from capabilities.evaluation.experiments.comparison_api import ComparisonViewSet
 from capabilities.evaluation.experiments.scores_api import LabelViewSet, ScoreViewSet

@@ -35,10 +35,10 @@ class EvaluationConfig(EditorApp):
         "capabilities.evaluation.gates.schemas.EvaluationErrorMembers",
     )
     adds = {
-        "capabilities.evaluation.datasets.changing_items.register_purging": (
+        "capabilities.evaluation.datasets.verbs.register_purging": (
             "capabilities.evaluation.experiments.keeping.remove_answers"
         ),
-        "capabilities.evaluation.datasets.editing.register_using": (
+        "capabilities.evaluation.datasets.verbs.register_using": (
             "capabilities.evaluation.gates.evidence.uses_of_dataset"
         ),
         "capabilities.evaluation.experiments.keeping.register_counting": (
@@ -47,8 +47,8 @@ class EvaluationConfig(EditorApp):
         "capabilities.evaluation.experiments.keeping.register_needed": (
             "capabilities.evaluation.gates.evidence.counting_experiments"
         ),
-        "capabilities.evaluation.scoring.naming.register": (
-            "capabilities.evaluation.datasets.editing.naming",
+        "capabilities.evaluation.scoring.verbs.register_naming": (
+            "capabilities.evaluation.datasets.verbs.datasets_naming",
             "capabilities.evaluation.gates.editing.naming",
         ),
     }

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from capabilities.evaluation.datasets.changing_items import Batch
-from capabilities.evaluation.datasets.items import content_of
 from capabilities.evaluation.datasets.models import Dataset, Item
+from capabilities.evaluation.datasets.verbs import Batch, content_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import add_item, inputs, make_dataset

@@ -179,7 +179,7 @@ def test_what_is_purged_is_not_found(cast: Cast) -> None:
 
 QUERIES = {
     "capabilities/accounts/directory/accounts.py": {"accounts_alike"},
-    "capabilities/evaluation/datasets/editing.py": {"contains"},
+    "capabilities/evaluation/datasets/verbs.py": {"contains"},
     "capabilities/evaluation/datasets/models.py": {"contains", "contains_caseless"},
     "capabilities/evaluation/experiments/api.py": {"contains"},
     "capabilities/evaluation/experiments/comparing.py": {"contains"},

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from capabilities.evaluation.datasets.digests import EMPTY
+from capabilities.evaluation.datasets.verbs import EMPTY
 from capabilities.evaluation.models import (
     Cell,
     Dataset,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from capabilities.evaluation.scoring.api import attempt_of
-from capabilities.evaluation.scoring.outcomes import Outcome
-from capabilities.evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.scoring import Outcome, score
 from tests.support.api import SCORERS, Api
 
 

@@ -1,24 +1,32 @@
-"""Datasets, their items and versions over HTTP."""
+"""Datasets, their items, versions and files over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, get_args
+from typing import Any, Final, NamedTuple, get_args
+from urllib.parse import quote
 
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import parse_header_parameters
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from capabilities.evaluation.datasets import schemas
-from capabilities.evaluation.datasets.changing_items import current
-from capabilities.evaluation.datasets.items import ItemTooLarge
+from capabilities.evaluation.datasets.formats import FORMATS
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Revision
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge, find_item
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
+from versioning.api.runs import AnyAccept
+from versioning.api.schemas.base import BodyTooLarge
 from versioning.api.schemas.common import Nothing, Success
-from versioning.domain.errors import NotFound
+from versioning.domain.access import Right
+from versioning.domain.errors import Message, NotFound, VersioningError
 from versioning.domain.uuids import uuid_of
 from versioning.models.search import ByteLength
 
@@ -28,8 +36,6 @@ VERSION_ORDERS: Final = {"version": "version"}
 _NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 _DATASET: Final = (parameters.UUID, "The id of the dataset.")
 _ITEM: Final = (parameters.UUID, "The id of the item.")
-
-errors.STATUS[ItemTooLarge] = 413
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ class ItemViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Read an item as it is now."""
-        return with_etag(request, self.dump(current(self._dataset(id), item)))
+        return with_etag(request, self.dump(find_item(self._dataset(id), item)))
 
     def update(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Change an item."""
@@ -240,3 +246,122 @@ class ItemViewSet(EditorViewSet):
 
     def _dataset(self, dataset_id: str) -> Dataset:
         return Datasets.find(dataset_id, by=self.caller)
+
+
+_ID: Final = (parameters.UUID, "The id of the dataset.")
+_FORMAT: Final = parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS))
+_SENT_AT_ONCE: Final = 64 * 1024
+_VERSION: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
+
+
+class NotThere(VersioningError):
+    """The peer has this, and the editor does not."""
+
+    code = "not_implemented"
+
+    def __init__(self) -> None:
+        super().__init__(Message("The editor does not do this."))
+
+
+errors.STATUS |= {ItemTooLarge: 413, NotThere: 501}
+
+
+class DatasetFileViewSet(EditorViewSet):
+    """The items of a dataset as a file."""
+
+    job = "Evaluate"
+    subject = "dataset file"
+    content_negotiation_class = AnyAccept
+    query = {
+        "upload": (
+            _FORMAT,
+            parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"]),
+        ),
+        "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_VERSION)),
+    }
+    takes = {"upload": "application/octet-stream"}
+    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    responses = {"upload": schemas.ImportAnswer}
+    paths = {"id": _ID}
+
+    def upload(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Add the items of a file that are not there yet, all of them or none."""
+        given = request.query_params
+        self.is_dry_run = given.get("dryRun") == "true"
+        done = Datasets.import_items(
+            id,
+            _file_of(request),
+            format=given.get("format", "jsonl"),
+            encodings=_encodings_of(request),
+            dry_run=self.is_dry_run,
+            by=self.caller,
+        )
+        return Response(self.dump(done))
+
+    def export(self, request: Request, id: str) -> HttpResponseBase:  # noqa: A002
+        """Send the items as a file."""
+        given = request.query_params
+        name = given.get("format", "jsonl")
+        return exported(id, name, version=number_in(given, "version", None), by=self.caller)
+
+
+def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
+    """Return the answer with a file of the items, in the format of this name."""
+    dataset = Datasets.find(dataset_id, by=by)
+    parts = Datasets.export_items(dataset_id, format=name, version=version, by=by)
+    form = FORMATS[name]
+    return file_answer(parts, f"{dataset.name}.{form.suffix}", form.media_type)
+
+
+def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> StreamingHttpResponse:
+    """Return the answer with a file, sent little by little."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"}
+    return StreamingHttpResponse(_joined(parts), content_type=media_type, headers=headers)
+
+
+def _joined(parts: Iterator[str]) -> Iterator[str]:
+    """Yield the same text in longer parts: a server sends a long one in the time of a short one."""
+    held: list[str] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= _SENT_AT_ONCE:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
+
+
+def _file_of(request: Request) -> bytes:
+    """Return the body; raises `BodyTooLarge`, and `UnsupportedMediaType` for a form with the file in it."""
+    media_type = request.content_type.partition(";")[0].strip().lower()
+    if media_type.startswith("multipart/"):
+        raise UnsupportedMediaType(media_type)
+    body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
+    if len(body) > settings.EDITOR_MAX_BODY:
+        raise BodyTooLarge
+    return body
+
+
+def _encodings_of(request: Request) -> list[str]:
+    """Return the encoding that the caller names, such as `text/csv; charset=windows-1252`, if any."""
+    _, parameters_of_type = parse_header_parameters(request.content_type)
+    return [parameters_of_type["charset"]] if parameters_of_type.get("charset") else []
+
+
+class ModelWorkViewSet(EditorViewSet):
+    """What a model would do with datasets."""
+
+    job = "Evaluate"
+    subject = "dataset"
+    errors = {"generate_items": (501,), "cluster_failures": (501,)}
+    paths = {"id": _ID}
+
+    def generate_items(self, _request: Request, id: str) -> Response:  # noqa: A002
+        """Refuse: no items are generated here."""
+        Datasets.find(id, by=self.caller, right=Right.SAVE)
+        raise NotThere
+
+    def cluster_failures(self, _request: Request) -> Response:
+        """Refuse: no failures are grouped here."""
+        raise NotThere

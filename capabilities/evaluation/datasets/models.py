@@ -83,7 +83,7 @@ class Dataset(models.Model):
     """The ids of its targets, each between line feeds, for the filter of the list."""
     version = models.PositiveIntegerField(default=0)
     digest = models.CharField(max_length=64)
-    """Of its present items; see `capabilities.evaluation.datasets.digests`."""
+    """Of its present items; see `capabilities.evaluation.datasets.verbs`."""
     items_count = models.PositiveIntegerField(default=0)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

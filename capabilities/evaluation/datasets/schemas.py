@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from editor_client.shared.dataset_items import MAX_EXTERNAL_ID, MAX_NAME
 from pydantic import Field
 
-from capabilities.evaluation.datasets.items import MAX_BATCH, MAX_EXTERNAL_ID
-from capabilities.evaluation.datasets.models import MAX_NAME
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
+MAX_BATCH = 1_000
 TargetType = Literal["agent", "workflow", "scorer", "processor"]
 
 

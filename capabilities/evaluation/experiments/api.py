@@ -10,8 +10,8 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.evaluation.datasets import editing
-from capabilities.evaluation.datasets.files_api import file_answer
+from capabilities.evaluation.datasets.api import file_answer
+from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments import comparing, finding, result_schemas, schemas
 from capabilities.evaluation.experiments.comparing import OUTCOMES
 from capabilities.evaluation.experiments.exporting import FORMATS
@@ -98,7 +98,7 @@ class ExperimentViewSet(EditorViewSet):
 
     def list_of_dataset(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the experiments over a dataset, newest first."""
-        editing.find(id, by=self.caller)
+        Datasets.find(id, by=self.caller)
         return self._page(request, id)
 
     def _page(self, request: Request, dataset_id: str | None) -> Response:

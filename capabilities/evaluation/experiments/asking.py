@@ -15,9 +15,7 @@ from editor_client.shared.agents import messages_of
 from capabilities.evaluation.experiments.mocks import Mocks
 from capabilities.evaluation.experiments.models import Cell, Experiment, TargetType
 from capabilities.evaluation.experiments.recording import Answer
-from capabilities.evaluation.scoring.judging import passing_of
-from capabilities.evaluation.scoring.outcomes import MISSING, Attempt, Problem
-from capabilities.evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, passing_of, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
 from versioning.domain.errors import Forbidden, Message, VersioningError

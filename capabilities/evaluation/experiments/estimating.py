@@ -15,8 +15,7 @@ from capabilities.evaluation.datasets.models import Revision
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer, State, TargetType
 from capabilities.evaluation.experiments.scoring_cells import JUDGE, names_others
 from capabilities.evaluation.experiments.starting import Plan, known_by_id, planned
-from capabilities.evaluation.scoring.outcomes import MISSING, Attempt, text_of
-from capabilities.evaluation.scoring.scoring import cannot_score, problem_of
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt, cannot_score, problem_of, text_of
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION
 from versioning.domain.prices import plus

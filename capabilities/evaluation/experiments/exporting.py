@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from editor_client.shared import canonical
 
-from capabilities.evaluation.datasets.formats.tables import cell_of
+from capabilities.evaluation.datasets.formats import cell_of
 from capabilities.evaluation.experiments.finding import find
 from capabilities.evaluation.experiments.models import Cell, CellQuerySet, Experiment, Score, State
 from capabilities.evaluation.experiments.result_schemas import ResultAnswer

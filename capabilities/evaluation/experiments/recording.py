@@ -15,7 +15,7 @@ from editor_client.shared import canonical
 from capabilities.evaluation.experiments.mocks import DENY
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
 from capabilities.evaluation.experiments.summing import summed_up
-from capabilities.evaluation.scoring.outcomes import MISSING, Outcome, Problem
+from capabilities.evaluation.scoring.scoring import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.graphemes import boundary_before, clipped
 from versioning.domain.storable import storable_json, storable_text

@@ -33,7 +33,7 @@ from capabilities.evaluation.experiments.recording import (
 )
 from capabilities.evaluation.experiments.scoring_cells import NewScore
 from capabilities.evaluation.experiments.stopping import stop_for
-from capabilities.evaluation.scoring.outcomes import Problem
+from capabilities.evaluation.scoring.scoring import Problem
 from versioning.domain.errors import VersioningError
 from versioning.domain.prices import in_billionths
 from versioning.models import events

@@ -9,7 +9,6 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import MAX_ID, MAX_NAME, public_id
 from capabilities.evaluation.experiments.schemas import Attempt
-from capabilities.evaluation.scoring.schemas import NotScorableAnswer, ScorerProblem
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
@@ -25,6 +24,19 @@ def or_null(attribute: str) -> Source:
 def problem_of(one: Any) -> dict[str, str] | None:
     """Return the error of a score or a cell, or None."""
     return {"code": one.error_code, "message": one.error_message} if one.error_code else None
+
+
+class ScorerProblem(ResponseSchema):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorableAnswer(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    reason: str
 
 
 class ProblemOfScore(ScorerProblem):

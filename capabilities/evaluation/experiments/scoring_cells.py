@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from capabilities.evaluation.experiments.models import Cell, ExperimentScorer
-from capabilities.evaluation.scoring.outcomes import MISSING, Attempt, Outcome, Problem, Unscored
-from capabilities.evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Outcome, Problem, Unscored, score
 from versioning.conf import get_framework
 
 JUDGE: Final = "llm-judge"

@@ -11,8 +11,8 @@ from django.db import IntegrityError
 from django.utils import timezone
 from editor_client.shared import canonical, ids
 
-from capabilities.evaluation.datasets import editing
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Revision
+from capabilities.evaluation.datasets.verbs import find_dataset
 from capabilities.evaluation.experiments import cells
 from capabilities.evaluation.experiments.models import (
     MAX_CHOSEN_ID,
@@ -93,7 +93,7 @@ def _started(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], call
 def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> Plan:
     """Check a request for an experiment, and pin everything; raises as `start` does."""
     caller, editor = caller_of(by), experiments.editor
-    dataset = editing.find(dataset_id, by=caller, right=Right.SAVE)
+    dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     version = dataset_version(dataset, given.get("version"))
     items = Revision.objects.of_version(dataset, version.version).count()
     if not items:
@@ -145,7 +145,7 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
         problem = Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_CHOSEN_ID)
     if problem is not None:
         raise Invalid.field("id", problem)
-    dataset = editing.find(dataset_id, by=by, right=Right.SAVE)
+    dataset = find_dataset(dataset_id, by=by, right=Right.SAVE)
     found = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
     if found is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
         return None  # what the caller may not read does not count

@@ -26,8 +26,8 @@ from capabilities.evaluation.experiments.models import (
 from capabilities.evaluation.experiments.recording import Answer, finish, put_answer, put_scores, result_of
 from capabilities.evaluation.experiments.scoring_cells import scored
 from capabilities.evaluation.experiments.starting import refuse_too_much
-from capabilities.evaluation.scoring import outcomes
-from capabilities.evaluation.scoring.outcomes import MISSING, Problem
+from capabilities.evaluation.scoring import scoring
+from capabilities.evaluation.scoring.scoring import MISSING, Problem
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
 from versioning.domain.graphemes import clipped
@@ -147,7 +147,7 @@ def _moment(given: Mapping[str, Any], name: str) -> datetime.datetime | None:
 
 def _sent_scores(
     experiment: Experiment, given: Any
-) -> Iterator[tuple[str, str, outcomes.Outcome, Mapping[str, Any]]]:
+) -> Iterator[tuple[str, str, scoring.Outcome, Mapping[str, Any]]]:
     pinned = {one.scorer_id: one for one in experiment.scorers.all()}
     for one in given:
         scorer = pinned.get(one["scorerId"])
@@ -160,10 +160,10 @@ def _sent_scores(
         )
 
 
-def outcome_of(scorer: ExperimentScorer | None, value: float, reason: str | None) -> outcomes.Outcome:
+def outcome_of(scorer: ExperimentScorer | None, value: float, reason: str | None) -> scoring.Outcome:
     """Return the outcome of a score that was sent; a pinned scorer decides whether it passes."""
     passed = None if scorer is None else passes(scorer.config, value)
-    return outcomes.Outcome(score=value, passed=passed, reason=reason)
+    return scoring.Outcome(score=value, passed=passed, reason=reason)
 
 
 @retry_on_conflict

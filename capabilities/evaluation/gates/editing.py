@@ -14,12 +14,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from editor_client.shared import canonical
 
-from capabilities.evaluation.datasets import editing as datasets
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion
+from capabilities.evaluation.datasets.verbs import find_dataset, unknown_scorers
 from capabilities.evaluation.experiments.scoring_cells import EXTERNAL, JUDGE
 from capabilities.evaluation.gates.models import LATEST, Gate, GateQuerySet, ScorerPin
 from capabilities.evaluation.scoring.models import Scorer
-from capabilities.evaluation.scoring.naming import Dependent
+from capabilities.evaluation.scoring.verbs import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
@@ -213,7 +213,7 @@ def _set_primary(gate: Gate, given: Mapping[str, Any]) -> None:
 
 
 def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> None:
-    issues = list(datasets.unknown_scorers(editor, ids, by))
+    issues = list(unknown_scorers(editor, ids, by))
     issues += [
         Issue(f"scorerIds.{place}", Message("is named more than once"))
         for place, one in enumerate(ids)
@@ -240,7 +240,7 @@ def _pin(scorer: Scorer) -> ScorerPin:
 
 def _dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:
     try:
-        found = datasets.find(dataset_id, by=by)
+        found = find_dataset(dataset_id, by=by)
     except NotFound:
         raise Invalid.field("datasetId", Message("does not exist, or you may not read it")) from None
     if found.workspace_id != workspace_id:

@@ -14,8 +14,8 @@ from django.utils import timezone
 from editor_client.shared.gates import Evidence, gathered_evidence
 from editor_client.shared.pairing import Run, Yardstick
 
-from capabilities.evaluation.datasets.editing import Use
 from capabilities.evaluation.datasets.models import Revision
+from capabilities.evaluation.datasets.verbs import Use
 from capabilities.evaluation.experiments.asking import context_digest
 from capabilities.evaluation.experiments.comparing import read_run
 from capabilities.evaluation.experiments.models import (

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical, tags
 
-from capabilities.evaluation.datasets.items import ItemTooLarge
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge
 from capabilities.evaluation.studio.choices import offer
 from studio.extensions import Action
 from studio.marks import as_text

@@ -10,9 +10,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from capabilities.evaluation.datasets.editing import right_to_change
 from capabilities.evaluation.datasets.models import Dataset
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.verbs import Datasets, right_to_change
 from capabilities.evaluation.experiments.models import Experiment, public_id
 from capabilities.evaluation.studio.choices import Choices, scorer_choices
 from studio.navigation import Link, Row

@@ -14,7 +14,7 @@ from editor_client.shared import canonical
 from editor_client.shared.tables import ONE_COLUMN, WINDOWS, Table, decode
 from editor_client.shared.text_keys import caseless
 
-from capabilities.evaluation.datasets.formats.tables import (
+from capabilities.evaluation.datasets.formats import (
     KEYED,
     LEFT_OUT,
     TAGS,

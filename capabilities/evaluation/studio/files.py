@@ -14,10 +14,9 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from capabilities.evaluation.datasets.files_api import exported
-from capabilities.evaluation.datasets.formats.known import FORMATS
-from capabilities.evaluation.datasets.importing import FailedRow, Imported, ImportRefused
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.api import exported
+from capabilities.evaluation.datasets.formats import FORMATS
+from capabilities.evaluation.datasets.verbs import Datasets, FailedRow, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.columns import ENCODINGS, EXAMPLE, FIRST_ROWS, Sheet
 from studio.translation import translated

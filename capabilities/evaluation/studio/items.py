@@ -12,11 +12,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
 
-from capabilities.evaluation.datasets.formats.rows import MEMBERS
-from capabilities.evaluation.datasets.items import ItemTooLarge
+from capabilities.evaluation.datasets.formats import MEMBERS
 from capabilities.evaluation.datasets.models import Revision
 from capabilities.evaluation.datasets.schemas import ItemUpdate
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge
 from capabilities.evaluation.studio.base import DatasetPage
 from studio.marks import as_text
 from studio.translation import translated

@@ -13,11 +13,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from editor_client.shared import tags
 
-from capabilities.evaluation.datasets.changing_items import DatasetChanged, ItemConflict, uuids
-from capabilities.evaluation.datasets.editing import right_to_change
-from capabilities.evaluation.datasets.items import ItemTooLarge
 from capabilities.evaluation.datasets.models import Revision
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.verbs import (
+    DatasetChanged,
+    Datasets,
+    ItemConflict,
+    ItemTooLarge,
+    item_ids_in,
+    right_to_change,
+)
 from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.files import TITLES
 from capabilities.evaluation.studio.steps import STEPS, next_step
@@ -170,7 +174,7 @@ class TablePage(DatasetPage):
         return given.urlencode()
 
     def _revisions(self, ids: Sequence[str]) -> dict[str, Revision]:
-        rows = Revision.objects.of_version(self.dataset).filter(item__in=list(uuids(ids)))
+        rows = Revision.objects.of_version(self.dataset).filter(item__in=list(item_ids_in(ids)))
         return {str(row.item_id): row for row in rows}
 
     def _row(self, revision: Revision) -> Row:

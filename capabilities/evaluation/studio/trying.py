@@ -15,7 +15,7 @@ from editor_client.shared import canonical
 from capabilities.evaluation.datasets.models import Dataset, Revision
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.scoring.outcomes import MISSING, Attempt
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt
 from capabilities.evaluation.scoring.verbs import Scoring
 from capabilities.evaluation.studio.choices import json_object
 from studio.error_pages import error_page

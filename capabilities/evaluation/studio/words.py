@@ -8,7 +8,7 @@ from typing import Final
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext_lazy
 
-from capabilities.evaluation.scoring.configs import PRESETS
+from capabilities.evaluation.scoring.kind import PRESETS
 from capabilities.evaluation.studio.parts import PARTS
 from studio.kind_words import FieldWords, FirstChoice, KindWords
 from versioning.domain.config import Config

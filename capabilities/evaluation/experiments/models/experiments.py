@@ -107,7 +107,7 @@ class Experiment(models.Model):
     """Null once the dataset is deleted."""
     dataset_version = models.PositiveIntegerField()
     dataset_digest = models.CharField(max_length=64)
-    """Of the items of that version; see `capabilities.evaluation.datasets.digests`."""
+    """Of the items of that version; see `capabilities.evaluation.datasets.verbs`."""
     target_type = models.CharField(max_length=16, choices=TargetType, blank=True)
     target_id = models.CharField(max_length=MAX_ID, blank=True)
     version_id = models.CharField(max_length=80, blank=True)
