@@ -17,7 +17,6 @@ from editor_client.shared import canonical
 from benchmarks.studio_data import insert, prose
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
 from capabilities.evaluation.datasets.verbs import EMPTY
-from capabilities.evaluation.experiments.counting import recount
 from capabilities.evaluation.experiments.models import (
     Cell,
     Experiment,
@@ -26,8 +25,7 @@ from capabilities.evaluation.experiments.models import (
     Score,
     State,
 )
-from capabilities.evaluation.experiments.recording import ITEM, TEST, json_of
-from capabilities.evaluation.experiments.summing import summed_up
+from capabilities.evaluation.experiments.results import ITEM, TEST, json_of, recount, summed_up
 
 NAME = "Ten thousand questions"
 ITEMS, ATTEMPTS, REVISIONS = 10_000, 5, 1_000

@@ -12,9 +12,14 @@ from capabilities.evaluation.datasets.api import (
     ItemViewSet,
     ModelWorkViewSet,
 )
-from capabilities.evaluation.experiments.api import ExperimentViewSet, ResultFileViewSet, ResultViewSet
-from capabilities.evaluation.experiments.comparison_api import ComparisonViewSet
-from capabilities.evaluation.experiments.scores_api import LabelViewSet, ScoreViewSet
+from capabilities.evaluation.experiments.api import (
+    ComparisonViewSet,
+    ExperimentViewSet,
+    LabelViewSet,
+    ResultFileViewSet,
+    ResultViewSet,
+    ScoreViewSet,
+)
 from capabilities.evaluation.gates.api import GateViewSet
 from capabilities.evaluation.scoring.api import RegisteredViewSet
 from versioning.api.base import EditorViewSet

@@ -12,10 +12,10 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.asking import context_digest
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer
+from capabilities.evaluation.experiments.running import context_digest
 from capabilities.evaluation.gates import check as gate_check
-from capabilities.evaluation.gates import judging as gate_judging
+from capabilities.evaluation.gates import evidence as gate_evidence
 from capabilities.evaluation.models import Dataset, Gate, Revision, Scorer
 from capabilities.evaluation.scoring.kind import SCORER
 from tests.conftest import Cast
@@ -502,7 +502,7 @@ def test_no_item_is_added_between_the_check_and_the_change(
     cast: Cast, draft: str, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_gate(cast.alice, dataset)
-    affected_by = gate_judging.affected_by
+    affected_by = gate_evidence.affected_by
     outcomes = []
 
     def add_meanwhile() -> None:
@@ -521,7 +521,7 @@ def test_no_item_is_added_between_the_check_and_the_change(
         thread.join()
         return affected_by(*arguments)
 
-    monkeypatch.setattr(gate_judging, "affected_by", judge)
+    monkeypatch.setattr(gate_evidence, "affected_by", judge)
     assert cast.alice.post(AGENTS.url("writer", "versions", draft, "activate")).status == 403
     assert outcomes and set(outcomes) == {"waits"}
 

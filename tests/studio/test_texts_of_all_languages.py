@@ -183,7 +183,7 @@ QUERIES = {
     "capabilities/evaluation/datasets/models.py": {"contains", "contains_caseless"},
     "capabilities/evaluation/experiments/api.py": {"contains"},
     "capabilities/evaluation/experiments/comparing.py": {"contains"},
-    "capabilities/evaluation/experiments/keeping.py": {"contains"},
+    "capabilities/evaluation/experiments/results.py": {"contains"},
     "capabilities/evaluation/experiments/models/experiments.py": {"begins"},
     "capabilities/evaluation/gates/models.py": {"contains"},
     "capabilities/mail/forgotten.py": {"equals_caseless"},

@@ -1,31 +1,34 @@
-"""Experiments, their results and scores over HTTP."""
+"""Experiments, their results, comparisons, scores and labels over HTTP."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from django.db.models import F, Value
 from django.http.response import HttpResponseBase
+from editor_client.shared.pairing import ComparedItem, Comparison
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from capabilities.evaluation.datasets.api import file_answer
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments import comparing, finding, result_schemas, schemas
-from capabilities.evaluation.experiments.comparing import OUTCOMES
-from capabilities.evaluation.experiments.exporting import FORMATS
+from capabilities.evaluation.experiments import comparing, schemas, verbs
+from capabilities.evaluation.experiments.comparing import OUTCOMES, comparison_of, side_by_side
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
-from capabilities.evaluation.experiments.on_request import run_item
-from capabilities.evaluation.experiments.summing import shown
-from capabilities.evaluation.experiments.verbs import Experiments
+from capabilities.evaluation.experiments.results import FORMATS, shown
+from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
+from capabilities.evaluation.experiments.verbs import Experiments, run_item
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, number_in
+from versioning.api.paging import Page, PageTooLarge, fitting, number_in
 from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
+from versioning.domain.errors import Invalid, Message
 from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
@@ -212,15 +215,15 @@ class ResultViewSet(EditorViewSet):
         )
     }
     requests = {
-        "create": result_schemas.ResultCreate,
-        "update": result_schemas.ResultUpdate,
-        "run_item": result_schemas.ItemRun,
+        "create": schemas.ResultCreate,
+        "update": schemas.ResultUpdate,
+        "run_item": schemas.ItemRun,
     }
     responses = {
-        "list": result_schemas.ResultPage,
-        "create": result_schemas.ResultAnswer,
-        "update": result_schemas.ResultAnswer,
-        "run_item": result_schemas.ItemRunAnswer,
+        "list": schemas.ResultPage,
+        "create": schemas.ResultAnswer,
+        "update": schemas.ResultAnswer,
+        "run_item": schemas.ItemRunAnswer,
     }
     paths = {
         "id": _DATASET,
@@ -235,7 +238,7 @@ class ResultViewSet(EditorViewSet):
         rows = Cell.objects.over().filter(experiment=found).with_revisions()
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
-        rows = finding.by_scores(found, rows, request.query_params)
+        rows = verbs.by_scores(found, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:
             chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
@@ -246,14 +249,14 @@ class ResultViewSet(EditorViewSet):
 
     def create(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Store the result of an item and an attempt, in place of an earlier one."""
-        given = result_schemas.ResultCreate.read(request)
+        given = schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:  # noqa: A002
         """Run an item and score the answer, where no worker does; an output that is there stays."""
-        given = result_schemas.ItemRun.read(request)
+        given = schemas.ItemRun.read(request)
         done = run_item(
             experiment,
             item,
@@ -269,7 +272,7 @@ class ResultViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
         """Say what people found: the state of the review, tags, a comment."""
-        changes = result_schemas.ResultUpdate.read(request)
+        changes = schemas.ResultUpdate.read(request)
         found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
         return Response(self.dump(found))
 
@@ -291,3 +294,165 @@ class ResultFileViewSet(EditorViewSet):
         parts = Experiments.export_results(experiment, format=name, dataset_id=id, by=self.caller)
         form = FORMATS[name]
         return file_answer(parts, f"{found}.{form.suffix}", form.media_type)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparisonPage:
+    """A comparison with some of its items."""
+
+    comparison: Comparison
+    page: int
+    per_page: int
+
+    @property
+    def total(self) -> int:
+        """How many items there are."""
+        return len(self.comparison.items)
+
+    @property
+    def items(self) -> Sequence[ComparedItem]:
+        """The items of the page."""
+        return self.comparison.items[self.page * self.per_page : (self.page + 1) * self.per_page]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there are items after these."""
+        return bool(self.items) and (self.page + 1) * self.per_page < self.total
+
+
+class ComparisonViewSet(EditorViewSet):
+    """What experiments say compared with others."""
+
+    job = "Evaluate"
+    subject = "comparison"
+    actions = {"side_by_side": Action.READ}
+    query = {
+        "retrieve": (
+            *parameters.numbers(10),
+            parameters.query("baseline", "The other experiment; by default its own baseline."),
+        ),
+        "side_by_side": (
+            parameters.query("page", "From 0.", type=_NUMBER),
+            parameters.query("perPage", "All when absent.", type=_NUMBER),
+        ),
+    }
+    requests = {"side_by_side": ExperimentsBeside}
+    responses = {"retrieve": ComparisonAnswer, "side_by_side": SideBySideAnswer}
+    paths = {
+        "id": (parameters.UUID, "The id of the dataset."),
+        "experiment": (parameters.TEXT, "The id of the experiment."),
+    }
+
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
+        """Compare an experiment with another one, item by item."""
+        given = request.query_params
+        comparison = comparison_of(experiment, given.get("baseline"), dataset_id=id, by=self.caller)
+        page, size = number_in(given, "page", 0), number_in(given, "perPage", 10)
+        if size > parameters.MAX_PER_PAGE:
+            message = Message("must not be larger than {limit}", limit=parameters.MAX_PER_PAGE)
+            raise Invalid.field("perPage", message)
+        answer = self.dump(ComparisonPage(comparison=comparison, page=page, per_page=size))
+        return with_etag(request, answer)
+
+    def side_by_side(self, request: Request, id: str) -> Response:  # noqa: A002
+        """Show the outputs and scores of two experiments, item by item."""
+        given, body = request.query_params, ExperimentsBeside.read(request)
+        page, size = number_in(given, "page", 0), number_in(given, "perPage", None)
+        chosen = slice(None) if size is None else slice(page * size, (page + 1) * size)
+        found = side_by_side(
+            body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=chosen, by=self.caller
+        )
+        sizes = found.sizes()
+        if (fits := fitting(sizes)) < len(sizes):
+            raise PageTooLarge("perPage", fits)
+        return Response(self.dump(found))
+
+
+SCORE_ORDERS: Final = {"createdAt": "created_at"}
+
+
+class ScoreViewSet(EditorViewSet):
+    """Scores of experiments and of applications' own runs."""
+
+    job = "Evaluate"
+    subject = "score"
+    created = frozenset({"create"})
+    errors = {"create": (409,)}
+    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
+    query = {
+        "of_run": _PAGING,
+        "of_scorer": (
+            *_PAGING,
+            parameters.query("entityId", "Only of this entity."),
+            parameters.query("entityType", "Only of entities of this type."),
+        ),
+        "of_entity": _PAGING,
+    }
+    requests = {"create": schemas.ScoreCreate}
+    responses = {
+        "create": schemas.ScoreStored,
+        "of_run": schemas.ScorePage,
+        "of_scorer": schemas.ScorePage,
+        "of_entity": schemas.ScorePage,
+    }
+    paths = {
+        "run": (parameters.TEXT, "The id of the run or of the experiment."),
+        "id": (parameters.TEXT, "The id of the scorer, or of the entity."),
+        "type": (parameters.TEXT, "The type of the entity."),
+    }
+
+    def create(self, request: Request) -> Response:
+        """Store a score."""
+        given = schemas.ScoreCreate.read(request)
+        made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
+        return self.made(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
+
+    def of_run(self, request: Request, run: str) -> Response:
+        """List the scores of a run or of an experiment, newest first."""
+        return self._page(request, verbs.list_run_scores(run, by=self.caller))
+
+    def of_scorer(self, request: Request, id: str) -> Response:  # noqa: A002
+        """List the scores of a scorer, newest first."""
+        given = {name: str(value) for name, value in request.query_params.items()}
+        return self._page(request, verbs.list_scorer_scores(id, given, by=self.caller))
+
+    def of_entity(self, request: Request, type: str, id: str) -> Response:  # noqa: A002
+        """List the scores of an entity, newest first."""
+        return self._page(request, verbs.list_entity_scores(type, id, by=self.caller))
+
+    def _page(self, request: Request, found: Any) -> Response:
+        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        return self.page_of(page, found, weight=ByteLength("more_json"))
+
+
+class LabelViewSet(EditorViewSet):
+    """What people say of results."""
+
+    job = "Evaluate"
+    subject = "result label"
+    created = frozenset({"create"})
+    errors = {"create": (404, 409)}
+    query = {
+        "list": (
+            *parameters.paging(100, SCORE_ORDERS),
+            parameters.query("experimentId", "Only of this experiment."),
+            parameters.query("itemId", "Only of this item."),
+            parameters.query("name", "Only under this name."),
+        )
+    }
+    requests = {"create": schemas.ResultLabelCreate}
+    responses = {
+        "list": schemas.ResultLabelPage,
+        "create": schemas.ResultLabelAnswer,
+    }
+
+    def list(self, request: Request) -> Response:
+        """List the labels, newest first."""
+        given = {name: str(value) for name, value in request.query_params.items()}
+        page = Page.read(request.query_params, size=100, fields=SCORE_ORDERS, then="pk")
+        return self.page_of(page, Experiments.labels(given, by=self.caller))
+
+    def create(self, request: Request) -> Response:
+        """Say something of a result, in place of what the caller said under this name."""
+        made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
+        return self.made(made, f"labels?itemId={made.item_id}")

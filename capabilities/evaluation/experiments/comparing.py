@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
-from django.db.models import F, Q, Value
+from django.db.models import Avg, F, Q, Value
 from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 
 from capabilities.evaluation.datasets.models import Revision
-from capabilities.evaluation.experiments import finding
-from capabilities.evaluation.experiments.keeping import item_tags
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State, public_id
+from capabilities.evaluation.experiments.results import item_tags
+from capabilities.evaluation.experiments.verbs import AmbiguousId, find_experiment
 from versioning.domain.access import APPLICATION
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.editor.resources import Who
+from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
 _LOOKED_AT: Final = 100
@@ -45,13 +47,13 @@ def comparison_of(
 
     Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
     """
-    here = finding.find(experiment_id, dataset_id=dataset_id, by=by)
+    here = find_experiment(experiment_id, dataset_id=dataset_id, by=by)
     baseline_id = baseline_id or here.pair_of_id
     if baseline_id is None:
         raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
     try:
         baseline = _baseline(here, baseline_id, by)
-    except (NotFound, finding.AmbiguousId):
+    except (NotFound, AmbiguousId):
         raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
     return compared(here, baseline)
 
@@ -60,8 +62,8 @@ def _baseline(here: Experiment, baseline_id: str, by: Who) -> Experiment:
     """Return the experiment with an id in the same dataset, or else in another one; raises as `find` does."""
     if here.dataset_id is not None:
         with suppress(NotFound):
-            return finding.find(baseline_id, dataset_id=str(here.dataset_id), by=by)
-    return finding.find(baseline_id, by=by)
+            return find_experiment(baseline_id, dataset_id=str(here.dataset_id), by=by)
+    return find_experiment(baseline_id, by=by)
 
 
 def compared(here: Experiment, baseline: Experiment) -> Comparison:
@@ -223,3 +225,96 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
     dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
     comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
     return Q(item_id__in=[item.item_id for item in comparison.items if item.outcome == outcome])
+
+
+Means = Mapping[str, float | None]
+
+
+class PairedResult(NamedTuple):
+    """What an experiment says of an item."""
+
+    output: Any
+    """Of the first attempt that has one."""
+    scores: Means
+    """By scorer, the mean over the attempts; None if it could not score any."""
+
+
+class PairedItem(NamedTuple):
+    """An item with its results by experiment; None where there is none."""
+
+    item_id: str
+    input: Any
+    ground_truth: Any
+    results: Mapping[str, PairedResult | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideBySide:
+    """Two experiments, item by item; the items are read when they are asked for."""
+
+    baseline_id: str
+    other_id: str
+    version_mismatch: bool
+    """Whether they are over different versions of the dataset."""
+    item_ids: Sequence[UUID]
+
+    def sizes(self) -> list[int]:
+        """Return how large each item is, about, in bytes."""
+        found = dict.fromkeys(self.item_ids, 0)
+        weight = ByteLength("output_json") + ByteLength("revision__payload_json")
+        for item_id, size in self._cells().annotate(size=weight).values_list("item_id", "size"):
+            found[item_id] += size or 0
+        return list(found.values())
+
+    def items(self) -> list[PairedItem]:
+        """Return the items."""
+        scores = self._scores()
+        shown: dict[UUID, dict[str, Cell]] = {}
+        for cell in self._cells().with_revisions().order_by("-attempt"):
+            of_item = shown.setdefault(cell.item_id, {})
+            if cell.state == State.DONE or of_item.get(cell.experiment_id) is None:
+                of_item[cell.experiment_id] = cell  # the last one is the first attempt with an output
+        return [self._item(item_id, shown[item_id], scores) for item_id in self.item_ids]
+
+    def _item(
+        self, item_id: UUID, cells: Mapping[str, Cell], scores: Mapping[tuple[str, UUID], Means]
+    ) -> PairedItem:
+        any_cell = cells.get(self.baseline_id) or cells[self.other_id]
+        results = {
+            public_id(one): PairedResult(cells[one].output, scores.get((one, item_id), {}))
+            if one in cells
+            else None
+            for one in (self.baseline_id, self.other_id)
+        }
+        return PairedItem(str(item_id), any_cell.member("input"), any_cell.member("groundTruth"), results)
+
+    def _cells(self) -> Any:
+        both = Cell.objects.over().filter(experiment__in=[self.baseline_id, self.other_id])
+        return both.filter(item_id__in=self.item_ids)
+
+    def _scores(self) -> dict[tuple[str, UUID], dict[str, float | None]]:
+        found: dict[tuple[str, UUID], dict[str, float | None]] = {}
+        rows = Score.objects.filter(cell__in=self._cells().order_by().values("pk")).order_by()
+        of_cell = ("cell__experiment", "cell__item_id", "scorer_id")
+        for experiment_id, item_id, scorer_id, mean in (
+            rows.values(*of_cell).annotate(mean=Avg("value")).values_list(*of_cell, "mean")
+        ):
+            found.setdefault((experiment_id, item_id), {})[scorer_id] = mean
+        return found
+
+
+def side_by_side(
+    baseline_id: str, other_id: str, *, dataset_id: str, page: slice, by: Who = APPLICATION
+) -> SideBySide:
+    """Return two experiments over a dataset side by side, with the items of a page in the order of their ids.
+
+    Raises `NotFound` for an experiment that the caller may not read, and for one of another dataset.
+    """
+    baseline, other = (find_experiment(one, dataset_id=dataset_id, by=by) for one in (baseline_id, other_id))
+    items = Cell.objects.over().filter(experiment__in=[baseline, other]).order_by("item_id")
+    return SideBySide(
+        baseline_id=baseline.pk,
+        other_id=other.pk,
+        version_mismatch=baseline.dataset_version != other.dataset_version,
+        item_ids=list(items.values_list("item_id", flat=True).distinct()[page]),
+    )

@@ -12,7 +12,7 @@ from editor_client.shared.gates import Rule, State
 from pydantic import Field
 
 from capabilities.evaluation.experiments.models import public_id
-from capabilities.evaluation.gates.judging import Judgement, judged, known_to
+from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
 from capabilities.evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor

@@ -8,7 +8,7 @@ from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.evaluation.experiments.score_schemas import NotScorableAnswer, ScorerProblem
+from capabilities.evaluation.experiments.schemas import NotScorableAnswer, ScorerProblem
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt
 from capabilities.evaluation.scoring.verbs import Dependent, Scoring, iter_dependents
 from versioning.api import parameters

@@ -106,7 +106,7 @@ class Unscored(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class ScoreOutcome:
     """What a scorer says of an attempt: a score, or an error, or that it cannot be scored."""
 
     score: float | None = None
@@ -147,7 +147,7 @@ _BACKTICKS: Final = re.compile(r"`{3,}")
 
 def judge(
     model: Mapping[str, Any], instructions: str, choices: Sequence[Mapping[str, Any]], attempt: Attempt
-) -> Outcome:
+) -> ScoreOutcome:
     """Ask the model for one of the choices; if its answer is malformed, once more with what is wrong.
 
     Raises `ScorerError` if the model cannot be asked, or its second answer is malformed, too.
@@ -172,7 +172,7 @@ def judge(
             turns += [Turn(role="assistant", text=answer.text), Turn(role="user", text=_again(fault))]
             continue
         choice = by_label[verdict["label"]]
-        return Outcome(
+        return ScoreOutcome(
             score=choice["score"],
             passed=choice["passes"],
             label=verdict["label"],
@@ -452,7 +452,9 @@ CODE_SECONDS: Final = 10
 """How long a scorer that the application registered may take."""
 
 
-def score(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None = None) -> Outcome:
+def score(
+    scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None = None
+) -> ScoreOutcome:
     """Return what a scorer says of an attempt; nothing is raised.
 
     `functions` are those that the application registered. `instructions` are the text of the prompt block
@@ -460,17 +462,17 @@ def score(scorer: Config, attempt: Attempt, functions: Functions, instructions: 
     """
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
-            return Outcome(not_scorable=Unscored("The scorer does not apply to this item."))
+            return ScoreOutcome(not_scorable=Unscored("The scorer does not apply to this item."))
         return _judged(scorer, attempt, functions, instructions)
     except NotScorable as reason:
-        return Outcome(not_scorable=Unscored(str(reason)))
+        return ScoreOutcome(not_scorable=Unscored(str(reason)))
     except ScorerError as error:
-        return Outcome(error=Problem(error.code, str(error)), passing=error.passing)
+        return ScoreOutcome(error=Problem(error.code, str(error)), passing=error.passing)
     except Invalid as error:
-        return Outcome(error=Problem(error.code, str(error.message)))
+        return ScoreOutcome(error=Problem(error.code, str(error.message)))
 
 
-def _judged(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None) -> Outcome:
+def _judged(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None) -> ScoreOutcome:
     problem = problem_of(scorer, functions, instructions)
     if problem is not None:
         raise ScorerError(problem.code, problem.message)
@@ -520,8 +522,8 @@ def cannot_score(scorer: Config, attempt: Attempt) -> bool:
     return False
 
 
-def _rated(scorer: Config, value: float) -> Outcome:
-    return Outcome(score=value, passed=passes(scorer, value))
+def _rated(scorer: Config, value: float) -> ScoreOutcome:
+    return ScoreOutcome(score=value, passed=passes(scorer, value))
 
 
 def _of_function(name: str, function: Callable[..., Any], attempt: Attempt) -> float:

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.scoring.models import ScorerReference
-from capabilities.evaluation.scoring.scoring import Attempt, Outcome, problem_of, score
+from capabilities.evaluation.scoring.scoring import Attempt, ScoreOutcome, problem_of, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
@@ -69,7 +69,7 @@ def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[st
 
 def try_out(
     scoring: Verbs, scorer_id: str, attempt: Attempt, *, version_id: str | None = None, by: Who = APPLICATION
-) -> Outcome:
+) -> ScoreOutcome:
     """Return what a version of a scorer says of an attempt; by default its latest one. Nothing is stored.
 
     Raises `NotFound`, and `Forbidden` without the right to save drafts.

@@ -9,8 +9,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from capabilities.evaluation.experiments.estimating import Estimate, estimated
-from capabilities.evaluation.experiments.starting import Plan, planned
+from capabilities.evaluation.experiments.starting import Estimate, Plan, estimated, planned
 from capabilities.evaluation.experiments.verbs import Experiments
 from studio.money import in_dollars
 from versioning.domain.access import Caller

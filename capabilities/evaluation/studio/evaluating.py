@@ -21,8 +21,8 @@ from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.comparing import compared
 from capabilities.evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
+from capabilities.evaluation.experiments.results import shown as summed_up
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
-from capabilities.evaluation.experiments.summing import shown as summed_up
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.models import Scorer

@@ -20,12 +20,11 @@ from django.utils.translation import ngettext, pgettext_lazy
 from editor_client.shared.gates import State
 
 from capabilities.evaluation.experiments.models import Experiment
-from capabilities.evaluation.experiments.summing import Summary, summary_of
+from capabilities.evaluation.experiments.results import Summary, summary_of
 from capabilities.evaluation.gates.check import sentence
-from capabilities.evaluation.gates.checking import Change, missing_run
-from capabilities.evaluation.gates.judging import Judgement, judged, known_to
+from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
 from capabilities.evaluation.gates.models import Gate
-from capabilities.evaluation.gates.verbs import Gates
+from capabilities.evaluation.gates.verbs import Change, Gates, missing_run
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.studio.base import address_of_experiment
 from capabilities.evaluation.studio.costs import cost_in_words, plan_of

@@ -16,7 +16,7 @@ from editor_client.shared.statistics import Verdict
 
 from capabilities.evaluation.experiments.comparing import compared
 from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome
-from capabilities.evaluation.experiments.summing import shown, summary_of
+from capabilities.evaluation.experiments.results import shown, summary_of
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.studio.base import DatasetPage

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from capabilities.evaluation.experiments.models import Experiment, Outcome
-from capabilities.evaluation.experiments.summing import ShownExperiment, Summary, shown, summary_of
+from capabilities.evaluation.experiments.results import ShownExperiment, Summary, shown, summary_of
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.naming import ExperimentNames

@@ -10,8 +10,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from capabilities.evaluation.gates.api import MAX_ATTEMPTS, MAX_DAYS
 from capabilities.evaluation.gates.models import LATEST, Bypass, TooFew, ToolPolicy
-from capabilities.evaluation.gates.schemas import MAX_ATTEMPTS, MAX_DAYS
 from capabilities.evaluation.studio.choices import json_object
 
 KEPT: Final = "kept"

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.models import TargetType
-from capabilities.evaluation.experiments.summing import shown
+from capabilities.evaluation.experiments.results import shown
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.studio.base import address_of_experiment
 from capabilities.evaluation.studio.experiments import PER_PAGE as EXPERIMENTS_PER_PAGE

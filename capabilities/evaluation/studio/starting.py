@@ -11,11 +11,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 from editor_client.shared.gates import target_digest
 
-from capabilities.evaluation.experiments.estimating import Estimate
 from capabilities.evaluation.experiments.models import MAX_NAME
-from capabilities.evaluation.experiments.pinning import Target
 from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
-from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE, Plan
+from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE, Estimate, Plan, Target
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.studio.base import DatasetPage
 from capabilities.evaluation.studio.choices import offer, offer_agents
