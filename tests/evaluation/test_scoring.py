@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capabilities.evaluation.scoring.numbers import first_number, whole_number
-from capabilities.evaluation.scoring.scoring import ScoreOutcome
+from capabilities.evaluation.scoring.scoring import ScoreOutcome, first_number, whole_number
 from tests.support.api import Api
 from tests.support.scorers import make_scorer, scored, tried
 from versioning.conf import get_framework

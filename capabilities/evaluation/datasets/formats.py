@@ -26,7 +26,7 @@ from editor_client.shared import canonical, dataset_items, promptfoo, tags, yaml
 from editor_client.shared.brief import brief
 from editor_client.shared.tables import Table, decode, read
 
-from capabilities.evaluation.scoring.numbers import whole_number
+from capabilities.evaluation.scoring.scoring import whole_number
 from versioning.domain.csv_files import ESCAPED, escaped, lines
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.written import shown, typed_cell

@@ -323,27 +323,14 @@ def problem_of(one: Any) -> dict[str, str] | None:
     return {"code": one.error_code, "message": one.error_message} if one.error_code else None
 
 
-class ScorerProblem(ResponseSchema):
-    """Why a scorer failed."""
-
-    code: str
-    message: str
-
-
-class NotScorableAnswer(ResponseSchema):
-    """Why an answer cannot be scored."""
-
-    reason: str
-
-
-class ProblemOfScore(ScorerProblem):
+class ProblemOfScore(ResponseSchema):
     """Why a scorer failed."""
 
     code: Annotated[str, Source(lambda one: one["code"])]
     message: Annotated[str, Source(lambda one: one["message"])]
 
 
-class ReasonNotScorable(NotScorableAnswer):
+class ReasonNotScorable(ResponseSchema):
     """Why an answer cannot be scored."""
 
     reason: Annotated[str, Source(str)]

@@ -8,7 +8,6 @@ from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.evaluation.experiments.schemas import NotScorableAnswer, ScorerProblem
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt
 from capabilities.evaluation.scoring.verbs import Dependent, Scoring, iter_dependents
 from versioning.api import parameters
@@ -70,6 +69,19 @@ class ScorerDependents(ResponseSchema):
 
     dependents: list[ScorerDependent]
     hidden_count: int
+
+
+class ScorerProblem(ResponseSchema):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorableAnswer(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    reason: str
 
 
 class ScorerOutcome(ResponseSchema):

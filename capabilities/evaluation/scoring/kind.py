@@ -294,7 +294,7 @@ SCORER: Final = ResourceKind(
     icon="rule",
     text_field="instructions",
     schema=ConfigSchema(edit=ScorerFields, whole=ScorerConfig, problems=config_problems),
-    studio_words="capabilities.evaluation.studio.words.SCORER",
+    studio_words="capabilities.evaluation.studio.scorers.SCORER_WORDS",
     views="capabilities.evaluation.scoring.api.ScorerViews",
     own_words=ids.RESERVED_FOR_SCORERS,
     list_member="scorerDefinitions",

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+import regex
 from editor_client.shared import canonical
 from editor_client.shared.conditions import holds
 from editor_client.shared.evaluation import Evaluation
@@ -25,7 +26,6 @@ from editor_client.shared.scores import passes
 from editor_client.shared.text_keys import caseless
 
 from capabilities.evaluation.scoring.kind import compiled
-from capabilities.evaluation.scoring.numbers import AmbiguousNumber, first_number, whole_number
 from versioning.conf import get_editor
 from versioning.domain.context_schema import UnusableSchema, value_refusals
 from versioning.domain.errors import Invalid
@@ -34,6 +34,65 @@ from versioning.runtime.asking import ask
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.functions import FunctionTimedOut, call_within
 from versioning.runtime.messages import Turn
+
+# Numbers as people write them.
+#
+#     number  = [sign] [currency [space]] (digits | groups) [point digits] [exponent]
+#             | [sign] [currency [space]] point digits [exponent]
+#     sign    = "-" | "\u2212" | "+", and no letter or digit before it
+#     groups  = one to three digits, then groups of three, each after the same separator
+#     point   = ".", and the separator is "," or a narrow or no-break space;
+#               with `comma`, the point is "," and the separator "." or such a space
+#
+# Digits may be those of any script. What does not belong to a number, such as units, is not read. Digits that
+# go on after a separator otherwise than a number does, as in `1.2.3` or `12,34`, are ambiguous.
+_SPACES: Final = "\u00a0\u2009\u202f"
+_SIGNS: Final = str.maketrans({"\u2212": "-"})
+
+
+def _pattern(point: str, separator: str) -> regex.Pattern[str]:
+    return regex.compile(
+        rf"(?P<sign>(?<![\p{{L}}\p{{N}}])[-+\u2212])?+(?:\p{{Sc}}[ {_SPACES}]?)?+"
+        rf"(?P<whole>\p{{Nd}}{{1,3}}(?:(?P<separator>[{separator}{_SPACES}])\p{{Nd}}{{3}}"
+        rf"(?:(?P=separator)\p{{Nd}}{{3}})*+)(?!\p{{Nd}})|\p{{Nd}}++|(?<![\p{{L}}\p{{N}}])(?=[{point}]\p{{Nd}}))"
+        rf"(?:[{point}](?P<fraction>\p{{Nd}}++))?+(?P<exponent>[eE][-+\u2212]?\p{{Nd}}++)?+"
+    )
+
+
+_NUMBERS: Final = {False: _pattern(r"\.", ","), True: _pattern(",", r"\.")}
+_GOES_ON: Final = regex.compile(r"[.,]\p{Nd}")
+
+
+class AmbiguousNumber(ValueError):
+    """Digits and separators that are no number of this grammar; its text is what was written."""
+
+
+def first_number(text: str, *, comma: bool) -> Decimal | None:
+    """Return the first number of a text, or None if it has none; raises `AmbiguousNumber`."""
+    found = _NUMBERS[comma].search(text)
+    if found is None:
+        return None
+    if _GOES_ON.match(text, found.end()):
+        written = regex.match(r"[\p{Nd}.,]*\p{Nd}", text[found.start("whole") : found.end() + 40])
+        raise AmbiguousNumber(written[0] if written else found[0])
+    return _value(found)
+
+
+def whole_number(text: str, *, comma: bool) -> Decimal | None:
+    """Return the number that a text is, or None for any other text."""
+    found = _NUMBERS[comma].fullmatch(text.strip())
+    return None if found is None else _value(found)
+
+
+def _value(found: regex.Match[str]) -> Decimal | None:
+    digits = "".join(one for one in found["whole"] if one.isdecimal()) or "0"
+    written = f"{found['sign'] or ''}{digits}.{found['fraction'] or '0'}{found['exponent'] or ''}"
+    try:
+        number = Decimal(written.translate(_SIGNS))
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
 
 if TYPE_CHECKING:
     from versioning.runtime.failures import Passing
@@ -303,7 +362,7 @@ def ends_with(config: Config, attempt: Attempt) -> bool:
     return _folded(attempt.text, config).endswith(_folded(wanted, config))
 
 
-def regex(config: Config, attempt: Attempt) -> bool:
+def has_pattern(config: Config, attempt: Attempt) -> bool:
     """Search for the pattern."""
     pattern = compiled(config["pattern"], ignores_case=bool(config.get("ignoreCase")))
     return pattern.search(attempt.text) is not None
@@ -347,7 +406,7 @@ def _near(actual: Any, wanted: Any, tolerance: float) -> bool:
 
 
 def numeric(config: Config, attempt: Attempt) -> bool:
-    """Compare the first number of the answer, as people write numbers (see the module `numbers`)."""
+    """Compare the first number of the answer, as people write numbers (see `first_number`)."""
     wanted = reference(config.get("value", GROUND_TRUTH), attempt)
     comma = config.get("decimal") == ","
     number = whole_number(wanted, comma=comma) if isinstance(wanted, str) else _decimal(wanted)
@@ -432,7 +491,7 @@ COMPARING: Final[Mapping[str, Callable[[Config, Attempt], float]]] = {
     "contains": contains,
     "startsWith": starts_with,
     "endsWith": ends_with,
-    "regex": regex,
+    "regex": has_pattern,
     "jsonSchema": json_schema,
     "jsonEquals": json_equals,
     "numeric": numeric,

@@ -1,27 +1,64 @@
-"""A new dataset; its settings, its versions, and deleting it."""
+"""The pages about datasets: the list, the table, items, scorers and settings."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from secrets import token_hex
 from typing import Any, Final
 
 from django import forms
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from editor_client.shared import canonical
+from django.utils.translation import gettext_lazy, ngettext
+from editor_client.shared import canonical, tags
 
-from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion
-from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.studio.base import DatasetPage
-from capabilities.evaluation.studio.choices import json_object, offer
-from studio.workspaces.base import WorkspacePage
+from capabilities.evaluation.datasets.formats import MEMBERS
+from capabilities.evaluation.datasets.models import MAX_NAME, Dataset, DatasetVersion, Revision
+from capabilities.evaluation.datasets.schemas import ItemUpdate
+from capabilities.evaluation.datasets.verbs import (
+    DatasetChanged,
+    Datasets,
+    ItemConflict,
+    ItemTooLarge,
+    item_ids_in,
+    right_to_change,
+)
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.studio.base import (
+    STEPS,
+    DatasetPage,
+    json_object,
+    next_step,
+    offer,
+    scorer_choices,
+)
+from capabilities.evaluation.studio.files import TITLES
+from studio.extensions import Action
+from studio.kinds import KINDS_BY_SLUG
+from studio.marks import as_text
+from studio.resources.create import workspace_choices
+from studio.translation import translated
+from studio.views import StudioPage
+from studio.workspaces.base import WorkspacePage, address
 from studio.workspaces.forms import add_errors
-from versioning.domain.access import Right
-from versioning.domain.errors import Conflict, Invalid
+from studio.workspaces.listing import ListingPage
+from versioning.domain import written
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, raise_for_issues
+from versioning.domain.errors import Conflict, IdTaken, Invalid, NotFound, VersioningError
+from versioning.domain.graphemes import clipped
+from versioning.domain.uuids import uuid_of
+from versioning.editor.catalog import LongList
+from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
-_NAMES: Final = {
+_SETTINGS_FIELDS: Final = {
     "inputSchema": "input_schema",
     "groundTruthSchema": "ground_truth_schema",
     "scorerIds": "scorers",
@@ -109,7 +146,7 @@ class SettingsPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
         held = self.dataset.settings
-        schemas = {_NAMES[name]: held.get(name) for name in ("inputSchema", "groundTruthSchema")}
+        schemas = {_SETTINGS_FIELDS[name]: held.get(name) for name in ("inputSchema", "groundTruthSchema")}
         initial = {
             "name": self.dataset.name,
             "description": held.get("description", ""),
@@ -137,7 +174,7 @@ class SettingsPage(DatasetPage):
             form.add_error("name", error.message)
             return self.show(form, status=400)
         except Invalid as error:
-            add_errors(form, error, **_NAMES)
+            add_errors(form, error, **_SETTINGS_FIELDS)
             return self.show(form, status=400)
         return self.go(self.own_address(), _("Settings saved."))
 
@@ -196,3 +233,582 @@ class VersionsPage(DatasetPage):
             title=_("Versions of %(name)s") % {"name": self.dataset.name},
             page=page,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetLine:
+    """A dataset in a list."""
+
+    dataset: Dataset
+    workspace_name: str = ""
+    """The name of its workspace, in a list of several."""
+
+    @property
+    def address(self) -> str:
+        """The address of its page."""
+        return address("dataset", self.dataset.workspace_id, str(self.dataset.pk))
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+        return str(self.dataset.settings.get("description", ""))
+
+
+class DatasetsPage(ListingPage):
+    """The datasets, newest first; the page updates itself."""
+
+    tab = "datasets"
+
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
+        """Show a page of the datasets."""
+        workspace_id = self.listed_id
+        self.listen(self.scope)
+        found = Datasets.list(workspace=workspace_id, by=self.caller)
+        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        lines = [
+            DatasetLine(dataset=one, workspace_name=self.shown_names.get(one.workspace_id, ""))
+            for one in page.object_list
+        ]
+        offered = workspace_choices(Right.SAVE, self.caller)
+        if workspace_id is not None:
+            offered = [one for one in offered if one[0] == workspace_id]
+        return self.page(
+            "evaluation/datasets.html",
+            title=_("Datasets"),
+            page=page,
+            query=self.query(),
+            lines=lines,
+            add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
+        )
+
+
+@dataclass(frozen=True)
+class Past:
+    """A revision of the item, as the page shows it."""
+
+    revision: Revision
+
+    @property
+    def text(self) -> str:
+        """Its members as JSON."""
+        return canonical.file_text(self.revision.payload)
+
+
+class ItemPage(DatasetPage):
+    """An item with its history."""
+
+    @property
+    def revisions(self) -> QuerySet[Revision]:
+        """Its revisions, newest first."""
+        item_id = uuid_of(self.kwargs["item"])
+        return Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
+
+    @cached_property
+    def newest(self) -> Revision:
+        """Its newest revision; raises `NotFound`."""
+        found = self.revisions.first()
+        if found is None:
+            raise NotFound
+        return found
+
+    @property
+    def is_purged(self) -> bool:
+        """Whether its content was removed."""
+        return self.newest.is_purged
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Show it."""
+        return self.show(canonical.file_text(self.newest.payload))
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Save all members as one version; after an error, show the text again."""
+        self.caller.require(Right.SAVE, self.dataset.workspace_id)
+        text = request.POST.get("payload", "")
+        try:
+            given = canonical.parse(text, field="JSON")
+            if not isinstance(given, dict):
+                raise Invalid.field("JSON", _("must be a JSON object"))
+            raise_for_issues(ItemUpdate, given)
+            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **given}
+            Datasets.change_item(self.dataset_id, self.item_id, changes, by=self.caller)
+        except Invalid as error:
+            sentences = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues]
+            return self.show(text, status=400, errors=sentences)
+        except ItemTooLarge as error:
+            return self.show(text, status=400, errors=[as_text(error.message, request)])
+        return self.go(request.get_full_path(), _("Item saved."))
+
+    @property
+    def item_id(self) -> str:
+        """Its id, once it is found."""
+        return str(self.newest.item_id)
+
+    def show(self, text: str, *, status: int = 200, errors: list[str] | None = None) -> HttpResponse:
+        """Return the page."""
+        newest = self.newest
+        page = Paginator(self.revisions, PER_PAGE).get_page(self.request.GET.get("page"))
+        return self.page(
+            "evaluation/item.html",
+            title=_("An item of %(name)s") % {"name": self.dataset.name},
+            status=status,
+            item=newest.item,
+            text=text,
+            errors=errors or [],
+            is_deleted=newest.is_deleted,
+            is_purged=self.is_purged,
+            page=page,
+            past=[Past(one) for one in page.object_list],
+            purge_address=self.own_address("dataset_item_purge", self.kwargs["item"]),
+        )
+
+
+class PurgePage(ItemPage):
+    """Asks for confirmation before the content of an item is removed."""
+
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Ask."""
+        return self.page(
+            "evaluation/ask.html",
+            title=_("Remove the content of this item permanently?"),
+            sentence=_(
+                "The content is removed from every version of the dataset, for example because a person in "
+                "it asks for that. The item stays, empty. This cannot be undone."
+            ),
+            item=self.newest.item,
+            button=_("Remove content permanently"),
+            back_address=self.own_address("dataset_item", self.kwargs["item"]),
+        )
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Remove it, and show the item."""
+        Datasets.purge(self.dataset_id, self.item_id, by=self.caller)
+        return self.go(self.own_address("dataset_item", self.item_id), _("Content removed."))
+
+
+NEW_ROWS: Final = 3
+CELLS: Final = ("input", "groundTruth", "tags", "externalId")
+_SHOWN: Final = frozenset({"input", "groundTruth"})
+
+
+@dataclass
+class Row:
+    """A row of the table: an item, or a place for a new one."""
+
+    key: str
+    """The id of the item, or the name of the place."""
+    cells: dict[str, str]
+    revision: Revision | None = None
+    address: str = ""
+    is_removed: bool = False
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def is_purged(self) -> bool:
+        """Whether its content was removed."""
+        return self.revision is not None and self.revision.is_purged
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the item has members that the table does not show."""
+        payload = self.revision.payload if self.revision else {}
+        metadata = payload.get("metadata", {})
+        return bool(payload.keys() - _SHOWN - {"metadata"} or metadata.keys() - {tags.MEMBER})
+
+
+def cells_of(revision: Revision) -> dict[str, str]:
+    """Return the texts of the cells of an item."""
+    payload = revision.payload
+    return {
+        "input": written.shown(payload.get("input")),
+        "groundTruth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
+        "externalId": revision.item.external_id or "",
+    }
+
+
+class TablePage(DatasetPage):
+    """A page of the items, now or as of a version."""
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Show the items."""
+        version = self._version()
+        rows = [self._row(one) for one in self._page.object_list]
+        if version is None and self.may(right_to_change(self.dataset)):
+            rows += [Row(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
+        return self.show(rows, version=version)
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Save the rows that were changed, as one version; after an error, show them as they were typed."""
+        self.caller.require(Right.SAVE, self.dataset.workspace_id)
+        given = _Given(request.POST, self._revisions(request.POST.getlist("item")))
+        try:
+            saved = Datasets.save_items(
+                self.dataset_id,
+                base=given.base,
+                changed=given.changed,
+                removed=given.removed,
+                added=given.added,
+                by=self.caller,
+            )
+        except DatasetChanged:
+            del self.dataset
+            message = _(
+                "Someone has changed this dataset in the meantime. What you typed is still here, and not "
+                "saved: save again if it is still right."
+            )
+            return self.show(given.rows(self._row), status=409, errors=[message])
+        except Invalid as error:
+            rows = given.rows(self._row, error)
+            return self.show(
+                rows, status=400, errors=[] if any(row.errors for row in rows) else [error.message]
+            )
+        except (ItemConflict, ItemTooLarge) as error:
+            return self.show(given.rows(self._row), status=400, errors=[as_text(error.message, request)])
+        if saved.version == given.base:
+            return self.go(request.get_full_path(), _("Nothing has changed."))
+        number = {"number": saved.version}
+        if not given.removed:
+            return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
+        said = ngettext(
+            "%(count)d item deleted; saved as version %(number)s.",
+            "%(count)d items deleted; saved as version %(number)s.",
+            len(given.removed),
+        )
+        return self.go(request.get_full_path(), said % {**number, "count": len(given.removed)})
+
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        version: int | None = None,
+        status: int = 200,
+        errors: Sequence[str] = (),
+    ) -> HttpResponse:
+        """Return the table."""
+        return self.page(
+            "evaluation/dataset.html",
+            title=self.dataset.name,
+            status=status,
+            rows=rows,
+            page=self._page,
+            query=self._query(),
+            search=self.request.GET.get("q", ""),
+            as_of=version,
+            formats=list(TITLES.items()),
+            errors=errors,
+            step=next_step(self) if version is None and not errors else None,
+            steps=STEPS,
+        )
+
+    @cached_property
+    def _page(self) -> Page[Any]:
+        """The page of items, in the order in which they were added."""
+        version = self._version()
+        found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
+        text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
+        if text:
+            found = found.with_text(text)
+        known = self.dataset.items_count if not text and version is None else None
+        return Paginator(LongList(found, known), PER_PAGE).get_page(self.request.GET.get("page"))
+
+    def _version(self) -> int | None:
+        text = self.request.GET.get("version", "")
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None  # noqa: PLR2004
+        return number if number is not None and number < self.dataset.version else None
+
+    def _query(self) -> str:
+        given = QueryDict(mutable=True)
+        for name in ("q", "version"):
+            if self.request.GET.get(name):
+                given[name] = self.request.GET[name]
+        return given.urlencode()
+
+    def _revisions(self, ids: Sequence[str]) -> dict[str, Revision]:
+        rows = Revision.objects.of_version(self.dataset).filter(item__in=list(item_ids_in(ids)))
+        return {str(row.item_id): row for row in rows}
+
+    def _row(self, revision: Revision) -> Row:
+        key = str(revision.item_id)
+        return Row(
+            key=key,
+            cells=cells_of(revision),
+            revision=revision,
+            address=self.own_address("dataset_item", key),
+        )
+
+
+class _Given:
+    """What a person has typed into the table."""
+
+    def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
+        self._given = given
+        self._revisions = revisions
+        base = given.get("base", "")
+        self.base = int(base) if base.isascii() and base.isdecimal() and len(base) < 10 else -1  # noqa: PLR2004
+        self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
+        self.changed = {
+            key: changes
+            for key, revision in revisions.items()
+            if key not in self.removed and (changes := self._changes(key, revision))
+        }
+        self.added = {key: self._item(key) for key in given.getlist("new") if any(self._cells(key).values())}
+
+    def _cells(self, key: str) -> dict[str, str]:
+        return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
+
+    def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
+        """Return the members whose cells differ from what was shown."""
+        typed, before = self._cells(key), cells_of(revision)
+        changes: dict[str, Any] = {}
+        for name in ("input", "groundTruth"):
+            # A browser sends each end of a line in the same way, however it was written.
+            if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
+                changes[name] = written.typed_cell(typed[name]) if typed[name] else None
+        if typed["tags"] != before["tags"]:
+            others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
+            changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
+        return changes
+
+    def _item(self, key: str) -> dict[str, Any]:
+        typed = self._cells(key)
+        item: dict[str, Any] = {"input": written.typed_cell(typed["input"]) if typed["input"] else None}
+        if typed["groundTruth"]:
+            item["groundTruth"] = written.typed_cell(typed["groundTruth"])
+        if typed["tags"]:
+            item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
+        if typed["externalId"]:
+            item["externalId"] = typed["externalId"]
+        return item
+
+    def rows(self, row_of: Any, error: Invalid | None = None) -> list[Row]:
+        """Return the rows as they were typed, with the errors about them."""
+        return list(self._rows(row_of, error))
+
+    def _rows(self, row_of: Any, error: Invalid | None) -> Iterator[Row]:
+        issues = error.issues if error is not None else ()
+        for key in (*self._given.getlist("item"), *self._given.getlist("new")):
+            row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
+            row.cells = self._cells(key)
+            row.is_removed = key in self.removed
+            row.errors = [
+                f"{issue.field.removeprefix(f'{key}.')}: {translated(issue.message)}"
+                for issue in issues
+                if issue.field.startswith(f"{key}.")
+            ]
+            yield row
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simple:
+    """A scorer that needs nothing but good answers."""
+
+    id: str
+    name: Promise
+    says: Promise
+    config: Config
+
+
+_TRUTH: Final = "{{groundTruth}}"
+SIMPLE: Final = {
+    one.id: one
+    for one in (
+        Simple(
+            id="contains-good-answer",
+            name=gettext_lazy("Contains the good answer"),
+            says=gettext_lazy("An answer passes if it contains the good answer."),
+            config={"type": "contains", "config": {"values": [_TRUTH], "ignoreCase": True}},
+        ),
+        Simple(
+            id="equals-good-answer",
+            name=gettext_lazy("Equals the good answer"),
+            says=gettext_lazy("An answer passes if it is the good answer, in upper or lower case."),
+            config={"type": "equals", "config": {"value": _TRUTH, "ignoreCase": True}},
+        ),
+        Simple(
+            id="words-of-good-answer",
+            name=gettext_lazy("Has the words of the good answer"),
+            says=gettext_lazy("An answer passes if it shares most of its words with the good answer."),
+            config={"type": "similarity", "config": {"value": _TRUTH, "algorithm": "tokens"}},
+        ),
+    )
+}
+
+
+class ScorersForm(forms.Form):
+    """The scorers of a dataset."""
+
+    scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"), required=False)
+
+
+class ScorersPage(DatasetPage):
+    """Chooses the scorers of a dataset, or makes a simple one."""
+
+    page_of_dataset = "dataset_scorers"
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Show what there is."""
+        return self.show(self._form(initial={"scorers": self.held}))
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Keep the chosen ones, or make one."""
+        simple = SIMPLE.get(request.POST.get("make", ""))
+        if simple is not None:
+            return self._make(simple)
+        if "make" in request.POST:
+            raise NotFound
+        form = self._form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        self._keep(form.cleaned_data["scorers"])
+        return self.go(self.own_address(), _("Scorers saved."))
+
+    def _make(self, simple: Simple) -> HttpResponse:
+        """Make a scorer, publish it where that is possible, and let it score the items."""
+        name = str(simple.name)
+        if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
+            self._keep(list(dict.fromkeys([*self.held, simple.id])))
+            return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
+        made = self._created({**simple.config, "name": name}, simple.id)
+        scorer, message = made.resource, _("“%(name)s” scores the items now.")
+        if self.may(Right.PUBLISH):
+            try:
+                self._scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
+            except VersioningError:  # such as by a review policy: then it stays a draft
+                message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
+        self._keep([*self.held, scorer.pk])
+        return self.go(self.own_address(), message % {"name": name})
+
+    def _created(self, config: Config, scorer_id: str) -> Any:
+        create = self._scorers.create
+        more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
+        try:
+            return create(config, id=scorer_id, **more)
+        except IdTaken:  # in another workspace
+            return create(config, id=f"{scorer_id}-{token_hex(3)}", **more)
+
+    def _keep(self, ids: list[str]) -> None:
+        Datasets.current().change(self.dataset_id, {"scorerIds": ids or None}, by=self.caller)
+
+    @property
+    def _scorers(self) -> Any:
+        return self.editor.collection(SCORER)
+
+    def _form(self, data: Any = None, **more: Any) -> ScorersForm:
+        form = ScorersForm(data, **more)
+        offer(form, scorers=self.scorer_choices())
+        return form
+
+    def show(self, form: ScorersForm, *, status: int = 200) -> HttpResponse:
+        """Return the page."""
+        return self.page(
+            "evaluation/scorers.html",
+            title=_("Choose a scorer"),
+            status=status,
+            form=form,
+            simple=SIMPLE.values(),
+            add_address=f"{KINDS_BY_SLUG[SCORER.slug].address('add')}?workspace={self.workspace.pk}",
+        )
+
+
+class AddForm(forms.Form):
+    """An item, and the dataset to which it is added."""
+
+    dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
+    input = forms.CharField(label=gettext_lazy("Input"), strip=False, widget=forms.Textarea)
+    ground_truth = forms.CharField(
+        label=gettext_lazy("A good answer"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea,
+        help_text=gettext_lazy("Starts with the actual answer. Change it to a good one."),
+    )
+    tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
+    about = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The feedback of which the item is made, as JSON; it goes into its metadata."""
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """The item, by the names of the API."""
+        given = self.cleaned_data
+        item = {"input": written.typed_cell(given["input"].replace("\r\n", "\n"))}
+        truth = given["ground_truth"].replace("\r\n", "\n")
+        if truth:
+            item["groundTruth"] = written.typed_cell(truth)
+        named, said = tags.listed_in(given["tags"]), feedback_in(given["about"])
+        metadata = {**({tags.MEMBER: named} if named else {}), **({"feedback": said} if said else {})}
+        return {**item, "metadata": metadata} if metadata else item
+
+
+def feedback_in(text: str) -> dict[str, Any]:
+    """Return the feedback in the JSON that a form holds; nothing of what is no JSON object."""
+    try:
+        value = canonical.parse(text) if text else None
+    except Invalid:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class AddItemPage(StudioPage):
+    """Receives an input with its answer, shows them in a form, and adds the item."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the empty form."""
+        return self.show(self._form())
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Show what was tried, or add the item; after an error, show the form again."""
+        if request.POST.get("do") != "add":
+            tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
+            began = {
+                "input": written.shown(written.typed_cell(tried)) if tried else "",
+                "ground_truth": written.shown(output),
+                "about": about,
+            }
+            return self.show(self._form(initial=began))
+        form = self._form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        chosen = Datasets.find(form.cleaned_data["dataset"], right=Right.SAVE, by=self.caller)
+        try:
+            Datasets.add(str(chosen.pk), [form.item], places=[""], by=self.caller)
+        except Invalid as error:
+            for issue in error.issues:
+                form.add_error(None, f"{issue.field}: {translated(issue.message)}")
+            return self.show(form, status=400)
+        except (Conflict, ItemTooLarge) as error:
+            form.add_error(None, as_text(error.message, request))
+            return self.show(form, status=400)
+        return self.go(address("dataset", chosen.workspace_id, str(chosen.pk)), _("Item added."))
+
+    def _form(self, data: Any = None, **more: Any) -> AddForm:
+        form = AddForm(data, **more)
+        mine = dict(workspace_choices(Right.SAVE, self.caller))
+        found = Datasets.list(by=self.caller).filter(workspace__in=mine)
+        several = len(mine) > 1
+        names = {
+            str(one.pk): f"{one.name} ({mine[one.workspace_id]})" if several else one.name for one in found
+        }
+        offer(form, dataset=list(names.items()))
+        # Whoever saves several answers saves them to one dataset.
+        form.initial.setdefault("dataset", found.order_by("-updated_at").values_list("pk", flat=True).first())
+        return form
+
+    def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:
+        """Return the page."""
+        return self.page(
+            "evaluation/add_item.html",
+            title=_("Save as dataset item"),
+            status=status,
+            form=form,
+            said=feedback_in(form["about"].value() or ""),
+            datasets_address=reverse("studio:datasets"),
+        )
+
+
+def answer_actions(caller: Caller) -> Iterator[Action]:
+    """Yield what can be done with an answer that was tried."""
+    if caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Save as dataset item"), address=reverse("studio:add_item"))

@@ -27,8 +27,7 @@ from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.studio.base import address_of_experiment
-from capabilities.evaluation.studio.comparison import sentences
-from capabilities.evaluation.studio.experiments import STATES
+from capabilities.evaluation.studio.experiments import STATES, sentences
 from studio.extensions import Action, VersionButton
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage

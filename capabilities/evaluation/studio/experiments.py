@@ -1,28 +1,81 @@
-"""The experiments over a dataset."""
+"""The pages about experiments: lists, starting one, its results, comparisons and blind judgements."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, Final
+from urllib.parse import urlencode
 
-from django.contrib.admin.utils import quote
+from django import forms
+from django.contrib.admin.utils import quote, unquote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.formats import number_format
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from editor_client.shared import canonical, statistics
+from editor_client.shared.gates import target_digest
+from editor_client.shared.pairing import ComparedItem, Comparison, ItemOutcome
+from editor_client.shared.statistics import MIN_PAIRS, Verdict, detectable, wilson
 
-from capabilities.evaluation.experiments.models import Experiment, Outcome
+from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.experiments.comparing import compared
+from capabilities.evaluation.experiments.models import (
+    MAX_NAME,
+    Cell,
+    Experiment,
+    Label,
+    Outcome,
+    Score,
+    State,
+    TargetType,
+)
 from capabilities.evaluation.experiments.results import ShownExperiment, Summary, shown, summary_of
+from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
+from capabilities.evaluation.experiments.starting import (
+    PUBLISHED_BASELINE,
+    Estimate,
+    Plan,
+    Target,
+    estimated,
+    planned,
+)
 from capabilities.evaluation.experiments.verbs import Experiments
-from capabilities.evaluation.studio.base import DatasetPage
-from capabilities.evaluation.studio.naming import ExperimentNames
-from capabilities.evaluation.studio.steps import STEPS, next_step
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.studio.base import (
+    STEPS,
+    DatasetPage,
+    ExperimentNames,
+    address_of_experiment,
+    next_step,
+    offer,
+    offer_agents,
+)
+from studio.diff.lines import Section, sections
+from studio.diff.spans import spans
 from studio.extensions import NamedInEvent
+from studio.kinds import AGENT
+from studio.limits import PageBudget
+from studio.money import in_dollars
+from studio.named import resource_name
+from studio.translation import title_of, translated
 from studio.workspaces.base import address
-from versioning.domain.access import Caller
-from versioning.models import Event
+from studio.workspaces.forms import add_errors
+from studio.workspaces.listing import ListingPage
+from versioning.domain import written
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
+from versioning.editor.catalog import LongList
+from versioning.models import Agent, Event
+from versioning.models.querysets import within
+from versioning.serving.resolution import Resolved
 
 PER_PAGE: Final = 25
 
@@ -179,4 +232,771 @@ class ExperimentsPage(DatasetPage):
             lines=[Line(one, self.experiment_address(one.row.pk), names) for one in shown(page.object_list)],
             step=next_step(self),
             steps=STEPS,
+        )
+
+
+OUTCOMES: Final[Mapping[ItemOutcome, Promise]] = {
+    ItemOutcome.WIN: pgettext_lazy("item", "better"),
+    ItemOutcome.LOSS: pgettext_lazy("item", "worse"),
+    ItemOutcome.TIE: pgettext_lazy("item", "the same"),
+}
+VERDICTS: Final[Mapping[Verdict, Promise]] = {
+    Verdict.TOO_FEW: gettext_lazy("Not enough items to tell."),
+    Verdict.BETTER: gettext_lazy("The version is better than the baseline."),
+    Verdict.WORSE: gettext_lazy("The version is worse than the baseline."),
+    Verdict.NO_DIFFERENCE_FOUND: gettext_lazy(
+        "No difference was found, which does not mean that there is none."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was answered in an attempt at an item."""
+
+    cell: Cell
+
+    @property
+    def input(self) -> str:
+        """What was asked; empty once the dataset is gone."""
+        value = self.cell.member("input")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def reference(self) -> str:
+        """What a good answer would have been; empty without one."""
+        value = self.cell.member("groundTruth")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def output(self) -> str:
+        """The answer."""
+        return written.shown(self.cell.output) if self.cell.output_json else ""
+
+    @property
+    def scores(self) -> list[Score]:
+        """What the scorers say of it, by their ids."""
+        return sorted(self.cell.scores.all(), key=lambda one: one.scorer_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """An item with both answers, and how they differ."""
+
+    item: ComparedItem
+    here: Result | None
+    baseline: Result | None
+    sections: Sequence[Section]
+    is_equal: bool
+    is_passed_or_not: bool
+    """Whether the scores are 1 for passed and 0 for not passed."""
+
+    @property
+    def outcome(self) -> Promise:
+        """Whether it is better or worse here."""
+        return OUTCOMES[self.item.outcome]
+
+    @property
+    def input(self) -> str:
+        """What was asked."""
+        return self.here.input if self.here else ""
+
+    @property
+    def reference(self) -> str:
+        """What a good answer would have been; empty without one."""
+        return self.here.reference if self.here else ""
+
+
+def sentences(comparison: Comparison) -> list[str]:
+    """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
+    primary = comparison.primary
+    if primary is None or not comparison.pairs:
+        return [_("No item has a score in both, so there is nothing to compare.")]
+    numbers = {"wins": primary.wins, "losses": primary.losses, "ties": primary.ties}
+    if primary.detectable is None:
+        found = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
+    else:
+        found = [
+            _(
+                "Better on %(wins)d, worse on %(losses)d, same on %(ties)d; "
+                "a drop of %(points)d points or more would have been noticed."
+            )
+            % {**numbers, "points": primary.detectable}
+        ]
+    found.append(str(VERDICTS[primary.verdict]))
+    if primary.verdict is Verdict.TOO_FEW:
+        found.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
+    if comparison.not_contemporary:
+        found.append(_("Both ran on different days or with different models, which may be the difference."))
+    left_out = sum(asdict(comparison.left_out).values())
+    if left_out:
+        found.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
+    return found
+
+
+def differences_first(items: Iterable[ComparedItem]) -> list[ComparedItem]:
+    """Return the worse items, then the better ones, then those without a difference."""
+    return sorted(items, key=lambda one: one.outcome is ItemOutcome.TIE)
+
+
+def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem]) -> Iterator[Pair]:
+    """Yield items with the first answer of each side."""
+    is_single = here.attempts == baseline.attempts == 1
+    ids, budget = [one.item_id for one in items], PageBudget()
+    rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
+    found = {(row.experiment_id, str(row.item_id)): Result(row) for row in rows.with_revisions()}
+    for item in items:
+        sides = [found.get((one.pk, item.item_id)) for one in (baseline, here)]
+        before, after = [side.output if side else "" for side in sides]
+        yield Pair(
+            item=item,
+            baseline=sides[0],
+            here=sides[1],
+            sections=sections(spans(before, after, budget), budget),
+            is_equal=before == after,
+            is_passed_or_not=is_single and {item.here, item.baseline} <= {0, 1},
+        )
+
+
+SAMPLE: Final = 200
+"""How many items a page reads to estimate the tokens of all."""
+MINUTE: Final = 60
+
+
+def plan_of(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
+    """Return what a request for an experiment pins, and what that would cost; raises as starting it would."""
+    plan = planned(Experiments.current(), dataset_id, request, by=by)
+    return plan, estimated(plan, request.get("attempts", 1), sample=SAMPLE)
+
+
+def cost_in_words(cost: Estimate) -> str:
+    """Return an estimate as `40 answers, about 5,000 tokens, about 3 minutes`."""
+    return ", ".join(_parts(cost))
+
+
+def _parts(cost: Estimate) -> Iterator[str]:
+    yield ngettext("%(count)s answer", "%(count)s answers", cost.cells) % {"count": _number(cost.cells)}
+    tokens = _rounded(cost.input_tokens + cost.output_tokens)
+    if tokens:
+        yield _("about %(count)s tokens") % {"count": _number(tokens)}
+    if tokens and cost.cost is not None:
+        yield _("about %(cost)s") % {"cost": in_dollars(cost.cost)}
+    if cost.seconds is not None:
+        minutes = round(cost.seconds / MINUTE)
+        yield (
+            ngettext("about %(count)s minute", "about %(count)s minutes", minutes)
+            % {"count": _number(minutes)}
+            if minutes
+            else _("less than a minute")
+        )
+
+
+def _rounded(count: int) -> int:
+    """Return a number with its first two digits: an estimate knows no more."""
+    return round(count, 2 - len(str(count))) if count else 0
+
+
+def _number(count: int) -> str:
+    return number_format(count, force_grouping=True)
+
+
+WIDE: Final = 0.2
+"""A pass rate whose interval is wider is known badly."""
+NUMBERS: Final = (10, 20, 50, 100, 200, 500)
+"""The numbers of items in the tables, besides the own one."""
+PERCENT: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class FewItems:
+    """What so many items say, in a sentence, and compared with other numbers of items."""
+
+    sentence: str
+    headings: Sequence[str]
+    rows: Sequence[tuple[int, str]]
+    own: int
+    """The number of items of the row that is one's own."""
+
+
+def of_rate(rate: float, items: int) -> FewItems | None:
+    """Return how badly a pass rate of so many items is known; None if it is known well, or there are none."""
+    low, high = wilson(rate * items, items) if items else (0.0, 0.0)
+    if high - low <= WIDE:
+        return None
+    sentence = _(
+        "The dataset has %(items)d items. If %(rate)d%% of them pass, the true share lies between %(low)d "
+        "and %(high)d%%: so few items say little. A rule that compares with what is live says more."
+    ) % {
+        "items": items,
+        "rate": round(PERCENT * rate),
+        "low": round(PERCENT * low),
+        "high": round(PERCENT * high),
+    }
+    headings = [_("Items"), _("If %(rate)d%% pass, the true share") % {"rate": round(PERCENT * rate)}]
+    return FewItems(
+        sentence=sentence,
+        headings=headings,
+        rows=[(one, _between(rate, one)) for one in _with(items)],
+        own=items,
+    )
+
+
+def of_pairs(pairs: int) -> FewItems:
+    """Return which drop so many compared items would have shown."""
+    rows = [
+        (one, _("none") if points is None else str(points))
+        for one, points in ((one, detectable(one)) for one in _with(pairs))
+    ]
+    return FewItems(
+        sentence=_("How many items you need"),
+        headings=[_("Items"), _("Detectable drop, in points")],
+        rows=rows,
+        own=pairs,
+    )
+
+
+def _between(rate: float, items: int) -> str:
+    low, high = wilson(rate * items, items)
+    numbers = {"low": round(PERCENT * low), "high": round(PERCENT * high)}
+    return _("between %(low)d and %(high)d%%") % numbers
+
+
+def _with(own: int) -> list[int]:
+    return sorted({own, *NUMBERS})
+
+
+NAME: Final = "preferred"
+"""The name of the labels; each holds the id of the experiment that answered better, or `SAME`."""
+SAME: Final = "same"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preferences:
+    """What people said of the answers of an experiment and its baseline; an item counts once."""
+
+    wins: int
+    losses: int
+    ties: int
+    people: int
+
+    @property
+    def items(self) -> int:
+        """How many items were judged."""
+        return self.wins + self.losses + self.ties
+
+    @property
+    def sentences(self) -> list[str]:
+        """The numbers, then what they say."""
+        numbers = {"wins": self.wins, "losses": self.losses, "ties": self.ties}
+        found = [_("Preferred on %(wins)d, not on %(losses)d, no difference on %(ties)d.") % numbers]
+        p = statistics.sign_test(self.wins, self.losses)
+        found.append(str(VERDICTS[statistics.verdict(self.items, self.wins - self.losses, p)]))
+        said = ngettext("%(count)d person judged.", "%(count)d people judged.", self.people)
+        return [*found, said % {"count": self.people}]
+
+
+def preferences_of(here: Experiment, baseline: Experiment) -> Preferences | None:
+    """Return what people prefer, by the majority for each item; None if nobody has judged yet."""
+    worth = {here.pk: 1, baseline.pk: -1, SAME: 0}
+    said: defaultdict[str, int] = defaultdict(int)
+    people = set()
+    for item, value, author in Label.objects.filter(experiment=here, name=NAME).values_list(
+        "item_id", "value", "author"
+    ):
+        if isinstance(value, str) and value in worth:
+            said[str(item)] += worth[value]
+            people.add(author)
+    signs = Counter((one > 0) - (one < 0) for one in said.values())
+    if not said:
+        return None
+    return Preferences(wins=signs[1], losses=signs[-1], ties=signs[0], people=len(people))
+
+
+_FIELDS: Final = {
+    "targetId": "agent",
+    "selector": "version",
+    "scorerIds": "scorers",
+    "primaryScorer": "primary",
+}
+"""Maps members of the API to form fields."""
+_STATUS_CHOICES: Final = (
+    ("draft", gettext_lazy("latest draft")),
+    ("published", gettext_lazy("live version")),
+)
+STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
+_PERCENT: Final = 100
+
+
+class StartForm(forms.Form):
+    """What is asked, how often, and what it may use."""
+
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME, required=False)
+    agent = forms.ChoiceField(label=gettext_lazy("Agent"))
+    version = forms.ChoiceField(
+        label=gettext_lazy("Version"),
+        choices=_STATUS_CHOICES,
+    )
+    baseline = forms.ChoiceField(
+        label=gettext_lazy("Baseline"),
+        choices=[("", pgettext_lazy("baseline", "none")), (PUBLISHED_BASELINE, gettext_lazy("live version"))],
+        required=False,
+        help_text=gettext_lazy("Runs the same items, so it doubles the number of answers."),
+    )
+    attempts = forms.IntegerField(
+        label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
+    )
+    scorers = forms.MultipleChoiceField(
+        label=gettext_lazy("Scorers"),
+        required=False,
+        help_text=gettext_lazy("If none is selected, the dataset’s or agent’s scorers are used."),
+    )
+    primary = forms.ChoiceField(label=gettext_lazy("Deciding scorer"), required=False)
+    tokens = forms.IntegerField(
+        label=gettext_lazy("Token limit"),
+        min_value=1,
+        required=False,
+        help_text=gettext_lazy("Includes tokens used by judges. Remaining items are skipped."),
+    )
+    minutes = forms.FloatField(label=gettext_lazy("Time limit (minutes)"), min_value=0.1, required=False)
+    item_seconds = forms.FloatField(
+        label=gettext_lazy("Timeout per answer (seconds)"),
+        min_value=1,
+        max_value=3600,
+        initial=120,
+        required=False,
+    )
+    errors_at_most = forms.FloatField(
+        label=gettext_lazy("Stop if more than …% fail"),
+        min_value=0,
+        max_value=_PERCENT,
+        initial=20,
+        required=False,
+        help_text=gettext_lazy("Counted from the tenth answer on."),
+    )
+    tools = forms.ChoiceField(
+        label=gettext_lazy("Tools without an answer in the item"),
+        choices=[
+            ("deny", gettext_lazy("are not called: the answer fails")),
+            ("allow", gettext_lazy("are called for real")),
+        ],
+        required=False,
+    )
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always seen."""
+        return [one for one in self if one.name not in self._LIMITS]
+
+    @property
+    def limits(self) -> list[forms.BoundField]:
+        """The fields that say what it may use."""
+        return [one for one in self if one.name in self._LIMITS]
+
+    @property
+    def has_errors_in_limits(self) -> bool:
+        """Whether one of these has to be corrected."""
+        return any(limit.errors for limit in self.limits)
+
+    _LIMITS: Final = ("tokens", "minutes", "item_seconds", "errors_at_most", "tools")
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """The request for the experiment, as over REST."""
+        given = self.cleaned_data
+        limits = {
+            "tokens": given["tokens"],
+            "seconds": given["minutes"] and given["minutes"] * MINUTE,
+            "itemSeconds": given["item_seconds"],
+            "errorShare": None if given["errors_at_most"] is None else given["errors_at_most"] / _PERCENT,
+        }
+        more = {
+            "scorerIds": given["scorers"],
+            "primaryScorer": given["primary"],
+            "baseline": given["baseline"],
+            "name": given["name"],
+            "unmockedToolPolicy": given["tools"],
+        }
+        return {
+            "targetType": "agent",
+            "targetId": given["agent"],
+            "selector": {"status" if given["version"] in STATUSES else "versionId": given["version"]},
+            "attempts": given["attempts"],
+            "limits": {name: value for name, value in limits.items() if value is not None},
+            **{name: value for name, value in more.items() if value},
+        }
+
+
+class StartPage(DatasetPage):
+    """Starts an experiment, and says before what it costs."""
+
+    page_of_dataset = "experiments"
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Show the form."""
+        initial: dict[str, Any] = {"scorers": self.held}
+        initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
+        found = self._version_of(initial)
+        if found is not None and found.resource.active_id not in {None, found.version.version_id}:
+            initial["baseline"] = PUBLISHED_BASELINE
+        return self.show(self._form(initial=initial))
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Say what it costs; once that was said, start it."""
+        form = self._form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        try:
+            plan, cost = plan_of(self.dataset_id, form.request, self.caller)
+            _refuse_the_same(plan)
+            if request.POST.get("cells") != str(cost.cells):
+                return self.show(form, plan=plan, cost=cost, **_said(cost, form.cleaned_data["tokens"]))
+            started = Experiments.current().start(self.dataset_id, form.request, by=self.caller).experiment
+        except (Forbidden, NotFound):
+            raise
+        except Invalid as error:
+            add_errors(form, error, **_FIELDS)
+        except VersioningError as error:
+            form.add_error(None, translated(error.message))
+        else:
+            return self.go(self.experiment_address(started.pk))
+        return self.show(form, status=400)
+
+    def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
+        """Return the version that a form names by its id; None for a status, and for unknown versions."""
+        agent, version = chosen.get("agent"), chosen.get("version")
+        if not agent or not version or version in STATUSES:
+            return None
+        try:
+            return self.editor.agent.version(str(agent), str(version), by=self.caller)
+        except (Forbidden, Invalid, NotFound):
+            return None
+
+    def _form(self, data: Any = None, **more: Any) -> StartForm:
+        form = StartForm(data, **more)
+        found = self._version_of(data or more.get("initial") or {})
+        if found is not None:
+            offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
+        scorers = self.scorer_choices()
+        offer_agents(form, self.workspace.pk, self.caller)
+        offer(form, scorers=scorers, primary=[("", _("the first one")), *scorers])
+        return form
+
+    def show(self, form: StartForm, *, status: int = 200, **more: Any) -> HttpResponse:
+        """Return the page."""
+        return self.page(
+            "evaluation/start.html",
+            title=_("New experiment on %(name)s") % {"name": self.dataset.name},
+            status=status,
+            form=form,
+            attempts=form["attempts"].value(),
+            back_address=self.own_address("experiments"),
+            choices_address=self.address("agent_choices"),
+            **more,
+        )
+
+
+def _said(cost: Estimate, limit: int | None) -> dict[str, Any]:
+    """Return what is said of the cost."""
+    return {
+        "costs": cost_in_words(cost),
+        "is_over_limit": limit is not None and cost.input_tokens + cost.output_tokens > limit,
+        "not_scorable": [(scorer, count) for scorer, count in cost.not_scorable.items() if count],
+    }
+
+
+def _refuse_the_same(plan: Plan) -> None:
+    """Raise `Invalid` for a baseline that is what is compared with it."""
+    locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
+    digests = [target_digest(lock) for lock in locks if lock is not None]
+    if len(digests) > 1 and len(set(digests)) == 1:
+        raise Invalid.field("baseline", Message("is the same: there is nothing to compare"))
+
+
+RESULTS_PER_PAGE: Final = 20
+RESULTS: Final = "results"
+
+
+class OneExperimentPage(DatasetPage):
+    """A page about the experiment in the address."""
+
+    page_of_dataset = "experiments"
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The experiment; raises `NotFound` if it is about another dataset."""
+        experiment_id = unquote(self.kwargs["experiment"])
+        return Experiments.find(experiment_id, dataset_id=self.dataset_id, by=self.caller)
+
+    def baseline_of(self, experiment: Experiment) -> Experiment | None:
+        """Return its baseline; None without one that the caller may read."""
+        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
+        return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
+
+
+class ExperimentPage(OneExperimentPage):
+    """An experiment; its progress updates itself."""
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
+        """Show it."""
+        self.listen({"workspace_id": self.workspace_id})
+        row = self.experiment
+        [about] = shown([row])
+        baseline = self.baseline_of(row)
+        both = [row, *([baseline] if baseline else [])]
+        names = ExperimentNames.of(both, self.caller)
+        line = Line(about, self.experiment_address(row.pk), names)
+        is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
+        if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
+            more = self._comparison(row, baseline)
+        else:
+            page: Any = Paginator(self._results(row), RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+            more = {"page": page, "results": [Result(one) for one in page.object_list]}
+        return self.page(
+            "evaluation/experiment.html",
+            title=line.title,
+            line=line,
+            cost=in_dollars(row.dollars),
+            context=canonical.file_text(row.request_context) if row.request_context else "",
+            is_compared=is_compared,
+            deciding=resource_name(SCORER.slug, line.primary) if line.primary else "",
+            version=names.version(row),
+            version_address=_version_address(row) if names.version(row) else "",
+            baseline_version=names.version(baseline) if baseline else "",
+            rates=_rates(line, baseline),
+            query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
+            baseline_address=self.experiment_address(baseline.pk) if baseline else "",
+            step=next_step(self) if row.outcome else None,
+            steps=STEPS,
+            agent_address=AGENT.address("change", row.target_id) if row.lock and line.target_name else "",
+            publish_address=self._publish_address(row),
+            may_cancel=self.may(Right.SAVE) and not row.outcome,
+            may_resume=self.may(Right.SAVE) and row.is_started and bool(row.outcome) and _has_gaps(row),
+            **more,
+        )
+
+    def _publish_address(self, row: Experiment) -> str:
+        """Return where the version that was tried is published; empty if it is live, or nobody may."""
+        is_possible = row.outcome == Outcome.COMPLETE and row.lock and row.version_id
+        if not is_possible or not self.may(Right.PUBLISH):
+            return ""
+        live = Agent.objects.filter(pk=row.target_id).values_list("active_version_id", flat=True).first()
+        if str(live) == row.version_id:
+            return ""
+        return f"{AGENT.address('publish', row.target_id)}?version={quote(row.version_id)}"
+
+    def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
+        comparison = compared(row, baseline)
+        page: Any = Paginator(differences_first(comparison.items), RESULTS_PER_PAGE).get_page(
+            self.request.GET.get("page")
+        )
+        return {
+            "sentences": sentences(comparison),
+            "few": of_pairs(comparison.pairs) if _is_open(comparison) else None,
+            "preferences": preferences_of(row, baseline),
+            "blind_address": self.own_address("judge_blind", quote(row.public_id))
+            if self.may(Right.SAVE)
+            else "",
+            "page": page,
+            "pairs": list(pairs(row, baseline, page.object_list)),
+        }
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
+        """Stop it, or go on with what failed or was skipped."""
+        row, do = self.experiment, request.POST.get("do")
+        if do == "cancel":
+            Experiments.cancel(row.pk, dataset_id=self.dataset_id, by=self.caller)
+            said = _("Experiment stopped.")
+        elif do == "resume":
+            Experiments.resume(row.pk, dataset_id=self.dataset_id, by=self.caller)
+            said = _("Experiment resumed.")
+        else:
+            raise NotFound
+        return self.go(self.experiment_address(row.pk), said)
+
+    @staticmethod
+    def _results(experiment: Experiment) -> LongList:
+        rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
+        rows = rows.with_revisions().prefetch_related("scores")
+        return LongList(rows, experiment.done_count + experiment.error_count)
+
+
+def _rates(line: Line, baseline: Experiment | None) -> list[dict[str, Any]]:
+    """Return the pass rates by scorer, the deciding one first, with those of the baseline."""
+    there = {one["scorerId"]: one for one in summary_of(baseline)} if baseline else {}
+    found = [
+        {
+            "name": resource_name(SCORER.slug, one["scorerId"]),
+            "here": rate_in_words(one),
+            "baseline": rate_in_words(there[one["scorerId"]]) if one["scorerId"] in there else "",
+            "decides": one["scorerId"] == line.primary,
+        }
+        for one in line.shown.summary
+    ]
+    rates = [one for one in found if one["here"] or one["baseline"]]
+    return sorted(rates, key=lambda one: not one["decides"])
+
+
+def _version_address(row: Experiment) -> str:
+    """Return the address of the version that was tried."""
+    return AGENT.address("version", row.target_id, row.version_id)
+
+
+def _is_open(comparison: Comparison) -> bool:
+    """Return whether a comparison found nothing, which more items might have shown."""
+    primary = comparison.primary
+    return primary is not None and primary.verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
+
+
+def _has_gaps(experiment: Experiment) -> bool:
+    """Return whether anything failed or was skipped."""
+    return bool(experiment.error_count or experiment.skipped_count or experiment.unscored_count)
+
+
+SIDES: Final = ("a", "b")
+
+
+class BlindPage(OneExperimentPage):
+    """One pair of answers after the other, in an order and on sides that differ from person to person."""
+
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
+        """Show the next pair; once all are judged, what came of it."""
+        item = next((one for one in self.items if one not in self._judged), None)
+        done = sum(1 for one in self.items if one in self._judged)
+        return self.page(
+            "evaluation/blind.html",
+            title=_("Blind comparison"),
+            experiment_address=self.experiment_address(self.experiment.pk),
+            item=item,
+            answers=self._answers(item) if item else [],
+            number=done + 1,
+            count=len(self.items),
+            done=done,
+            preferences=None if item else preferences_of(self.experiment, self.baseline),
+        )
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
+        """Store what a person says of a pair, and show the next one."""
+        item, better = request.POST.get("item", ""), request.POST.get("better", "")
+        if item not in self.items or better not in {*SIDES, SAME}:
+            raise NotFound
+        value = SAME if better == SAME else self._sides(item)[SIDES.index(better)].pk
+        given = {"experimentId": self.experiment.pk, "itemId": item, "name": NAME, "value": value}
+        Experiments.add_label(given, dataset_id=self.dataset_id, by=self.caller)
+        return self.go(request.path)
+
+    @cached_property
+    def baseline(self) -> Experiment:
+        """The experiment with which it is compared; raises `NotFound` without one, or before both ended."""
+        found = self.baseline_of(self.experiment)
+        if found is None or not (found.outcome and self.experiment.outcome):
+            raise NotFound
+        return found
+
+    @cached_property
+    def items(self) -> list[str]:
+        """The items with two answers that differ, in the order for this person."""
+        rows = Cell.objects.filter(
+            experiment__in=[self.experiment.pk, self.baseline.pk], attempt=0, state=State.DONE
+        )
+        answers: defaultdict[str, dict[str, tuple[int | None, str]]] = defaultdict(dict)
+        for run, item_id, revision, digest in rows.values_list(
+            "experiment", "item_id", "revision", "output_digest"
+        ):
+            answers[str(item_id)][run] = (revision, digest)
+        found = []
+        for item, both in answers.items():
+            here, there = both.get(self.experiment.pk), both.get(self.baseline.pk)
+            if here and there and here[0] == there[0] is not None and here[1] != there[1]:
+                found.append(item)
+        return sorted(found, key=self._drawn)
+
+    @cached_property
+    def _judged(self) -> set[str]:
+        """The items of which the person has said something."""
+        mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
+        return {str(one) for one in mine.values_list("item_id", flat=True)}
+
+    def _drawn(self, item: str) -> bytes:
+        """Return what chance decides for an item and this person: nobody can tell it from the page."""
+        seed = f"{self.experiment.pk}\n{self.caller.user_id}\n{item}"
+        return hashlib.sha256(seed.encode()).digest()
+
+    def _sides(self, item: str) -> list[Experiment]:
+        both = [self.experiment, self.baseline]
+        return both if self._drawn(item)[-1] % 2 else both[::-1]
+
+    def _answers(self, item: str) -> list[tuple[str, Result]]:
+        """Return both answers to an item, with the names of their sides."""
+        rows = Cell.objects.filter(item_id=item, attempt=0).with_revisions()
+        cells = [rows.get(experiment=one) for one in self._sides(item)]
+        return [(side.upper(), Result(cell)) for side, cell in zip(SIDES, cells, strict=True)]
+
+
+MAX_DATASETS: Final = 100
+"""How many datasets are offered for an experiment, those changed last first."""
+
+
+class ExperimentsOfAllPage(ListingPage):
+    """The experiments that the person may see, newest first; the page updates itself."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show a page of the experiments, of one agent if the query names it."""
+        workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
+        self.listen(self.scope)
+        found = Experiments.list(by=self.caller).filter(dataset__isnull=False)
+        if workspace_id is not None:
+            found = found.filter(workspace=workspace_id)
+        if agent_id:
+            found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
+        rows = found.select_related("dataset").order_by("-created_at", "pk")
+        page: Any = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+        names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
+        return self.page(
+            "evaluation/all_experiments.html",
+            title=_("Experiments"),
+            page=page,
+            query=self.query(agent=agent_id),
+            kept={"agent": agent_id} if agent_id else {},
+            agent_name=names.agents.get(agent_id, agent_id),
+            lines=[
+                Line(
+                    one,
+                    address_of_experiment(one.row),
+                    names,
+                    self.shown_names.get(one.row.workspace_id, ""),
+                )
+                for one in shown(page.object_list)
+            ],
+            datasets_address=reverse("studio:datasets"),
+            may_save=self.caller.scope(Right.SAVE) != frozenset(),
+            start_address=f"{reverse('studio:start_experiment')}?{self.query(agent=agent_id)}",
+        )
+
+
+class ChooseDatasetPage(ListingPage):
+    """Chooses the dataset of a new experiment, of those that the person may start one on."""
+
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the datasets with items, those changed last first; with only one, go to the form."""
+        workspace_id, agent_id = self.listed_id, request.GET.get("agent", "").replace("\x00", "")
+        found = Datasets.list(workspace=workspace_id, by=self.caller).filter(items_count__gt=0)
+        found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))
+        more = f"?{urlencode({'agent': agent_id})}" if agent_id else ""
+        datasets = [
+            (one, address("start_experiment", one.workspace_id, str(one.pk)) + more)
+            for one in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
+        ]
+        if len(datasets) == 1:
+            return redirect(datasets[0][1])
+        return self.page(
+            "evaluation/evaluate.html",
+            title=_("New experiment"),
+            datasets=datasets,
+            last_id=None,
+            datasets_address=reverse("studio:datasets"),
         )

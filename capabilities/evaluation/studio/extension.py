@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from capabilities.evaluation.gates.check import EvaluationRequired
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.studio import adding, evaluating, evidence, experiments, trying
+from capabilities.evaluation.studio import datasets, evaluating, experiments, gates, scorers
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
 from studio.kinds import StudioKind
 from studio.navigation import MainPage
@@ -19,14 +19,14 @@ from versioning.domain.access import Right
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
     """Yield the URLs of the pages about scorers and agents."""
-    yield from trying.resource_urls(kind)
+    yield from scorers.resource_urls(kind)
     yield from evaluating.resource_urls(kind)
 
 
 STUDIO: Final = Extension(
     urls="capabilities.evaluation.studio.urls",
     own_urls="capabilities.evaluation.studio.own_urls",
-    answer_actions=adding.answer_actions,
+    answer_actions=datasets.answer_actions,
     panels=evaluating.panels,
     panels_need=Right.READ_DRAFTS,
     panels_on=evaluating.PAGES,
@@ -60,11 +60,11 @@ STUDIO: Final = Extension(
     ],
 )
 EVIDENCE: Final = Extension(
-    panels=evidence.panels,
+    panels=gates.panels,
     panels_need=Right.READ_DRAFTS,
-    panels_on=evidence.SLOTS,
-    concerns=evidence.enabled_gates,
-    subject_panels=evidence.subject_panels,
-    notes=evidence.notes,
+    panels_on=gates.SLOTS,
+    concerns=gates.enabled_gates,
+    subject_panels=gates.subject_panels,
+    notes=gates.notes,
 )
 """What gates say."""
