@@ -29,7 +29,7 @@ class EvaluationConfig(EditorApp):
     name = "capabilities.evaluation"
     label = "evaluation"
     verbose_name = "Evaluation"
-    personal_data = "capabilities.evaluation.personal_data.PERSONAL_DATA"
+    personal_data = "capabilities.evaluation.models.PERSONAL_DATA"
     events = (
         "capabilities.evaluation.events.DATASETS",
         "capabilities.evaluation.events.EXPERIMENTS",
@@ -41,8 +41,8 @@ class EvaluationConfig(EditorApp):
     follows = ("capabilities.evaluation.gates.verbs.FOLLOWERS",)
     jobs = "capabilities.evaluation.experiments.running.JOBS"
     settings = "capabilities.evaluation.apps.SETTINGS"
-    notifications = "capabilities.evaluation.notifications.OF_EXPERIMENTS"
-    topics = "capabilities.evaluation.notifications.TOPIC"
+    notifications = "capabilities.evaluation.events.OF_EXPERIMENTS"
+    topics = "capabilities.evaluation.events.TOPIC"
     api = "capabilities.evaluation.api_urls"
     studio = (
         "capabilities.evaluation.studio.extension.STUDIO",

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from studio.activity.fragments import Fragment, Sentence
+from versioning.domain.access import Caller
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 
 if TYPE_CHECKING:
     from studio.activity.names import Names
@@ -56,10 +59,12 @@ def _bypassed(event: Event, names: Names) -> Sentence:
         "reason": str(event.detail.get("reason") or ""),
     }
     if names.of_one:
-        return Sentence(_("{who} published {version} without the test on {dataset}: “{reason}”"), values)
+        return Sentence(
+            gettext("{who} published {version} without the test on {dataset}: “{reason}”"), values
+        )
     values["resource"] = names.resource(event)
     return Sentence(
-        _("{who} published {version} of {resource} without the test on {dataset}: “{reason}”"), values
+        gettext("{who} published {version} of {resource} without the test on {dataset}: “{reason}”"), values
     )
 
 
@@ -102,4 +107,21 @@ GATES: Final = EventSubject(
         EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
         EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
     ],
+)
+
+
+_FINISHED: Final = "experiment.finished"
+
+
+def _own_experiments(caller: Caller) -> Q:
+    """Return the condition that an experiment has ended that the person had started.
+
+    Of a pair that is the one that was asked for, and not what it is compared with.
+    """
+    return Q(type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True)
+
+
+OF_EXPERIMENTS: Final = NotificationRule(condition=_own_experiments)
+TOPIC: Final = NotificationTopic(
+    name="experimentFinished", title=_("my experiments, when they have ended"), types=[_FINISHED]
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Label, Score
 from capabilities.evaluation.gates.models import Gate
@@ -13,6 +15,7 @@ from capabilities.evaluation.scoring.models import (
     ScorerTag,
     ScorerVersion,
 )
+from versioning.models.personal_data import names_in, sentences_in
 
 __all__ = [
     "Cell",
@@ -32,3 +35,10 @@ __all__ = [
     "ScorerTag",
     "ScorerVersion",
 ]
+
+
+PERSONAL_DATA: Final = (
+    names_in("evaluation.Experiment", "author_name"),
+    sentences_in("evaluation.Cell", "error_message"),
+    sentences_in("evaluation.Score", "error_message"),
+)

@@ -184,7 +184,7 @@ QUERIES = {
     "capabilities/evaluation/experiments/api.py": {"contains"},
     "capabilities/evaluation/experiments/comparing.py": {"contains"},
     "capabilities/evaluation/experiments/results.py": {"contains"},
-    "capabilities/evaluation/experiments/models/experiments.py": {"begins"},
+    "capabilities/evaluation/experiments/models.py": {"begins"},
     "capabilities/evaluation/gates/models.py": {"contains"},
     "capabilities/mail/forgotten.py": {"equals_caseless"},
     "capabilities/review/comments/mentions.py": {"accounts_alike"},

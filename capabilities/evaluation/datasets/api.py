@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import Any, Final, get_args
 from urllib.parse import quote
 
 from django.conf import settings
@@ -38,27 +37,6 @@ _DATASET: Final = (parameters.UUID, "The id of the dataset.")
 _ITEM: Final = (parameters.UUID, "The id of the item.")
 
 
-@dataclass(frozen=True)
-class Added:
-    """The items of a batch."""
-
-    items: Sequence[Revision]
-    count: int
-
-
-class Removed(NamedTuple):
-    """How many items were deleted."""
-
-    deleted_count: int
-    success: bool = True
-
-
-class History(NamedTuple):
-    """The revisions of an item."""
-
-    history: Sequence[Revision]
-
-
 class DatasetViewSet(EditorViewSet):
     """Datasets of the workspaces whose drafts the caller may read."""
 
@@ -90,22 +68,22 @@ class DatasetViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the datasets, newest first."""
-        given = request.query_params
-        found = Datasets.list(
-            workspace=given.get("workspaceId"),
-            target_type=given.get("targetType"),
-            target_ids=given.getlist("targetIds"),
+        query = request.query_params
+        datasets = Datasets.list(
+            workspace=query.get("workspaceId"),
+            target_type=query.get("targetType"),
+            target_ids=query.getlist("targetIds"),
             by=self.caller,
         )
-        page = Page.read(given, size=10, fields=ORDERS, then="pk")
-        return self.page_of(page, found, weight=ByteLength("settings_json"))
+        page = Page.read(query, size=10, fields=ORDERS, then="pk")
+        return self.page_of(page, datasets, weight=ByteLength("settings_json"))
 
     def create(self, request: Request) -> Response:
         """Create a dataset, without items."""
-        given = schemas.DatasetCreate.read(request)
-        named = {"name": given.pop("name"), "workspace": given.pop("workspaceId", None)}
-        made = Datasets.current().create(given, **named, by=self.caller)
-        return self.made(made, f"datasets/{made.pk}")
+        body = schemas.DatasetCreate.read(request)
+        named = {"name": body.pop("name"), "workspace": body.pop("workspaceId", None)}
+        dataset = Datasets.current().create(body, **named, by=self.caller)
+        return self.made(dataset, f"datasets/{dataset.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a dataset."""
@@ -173,19 +151,16 @@ class ItemViewSet(EditorViewSet):
 
     def list(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the items, newest first."""
-        given = request.query_params
-        dataset = self._dataset(id)
-        found = Revision.objects.of_version(dataset, number_in(given, "version", None))
-        text = given.get("search")
-        if text is not None:
-            found = found.with_text(text)
-        page = Page.read(given, size=10, fields=ITEM_ORDERS, then="-pk")
-        return self.page_of(page, found, weight=ByteLength("payload_json"))
+        query = request.query_params
+        items = Revision.objects.of_version(self._dataset(id), number_in(query, "version", None))
+        if "search" in query:
+            items = items.with_text(query["search"])
+        page = Page.read(query, size=10, fields=ITEM_ORDERS, then="-pk")
+        return self.page_of(page, items, weight=ByteLength("payload_json"))
 
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add an item; 200 if it is there already, by its external id."""
-        given = schemas.ItemCreate.read(request)
-        added = Datasets.add(id, [given], places=[""], by=self.caller)
+        added = Datasets.add(id, [schemas.ItemCreate.read(request)], places=[""], by=self.caller)
         [revision] = added.revisions
         if not added.created:
             return Response(self.dump(revision))
@@ -193,16 +168,15 @@ class ItemViewSet(EditorViewSet):
 
     def create_batch(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add items, all of them or none, as one version."""
-        given = schemas.ItemBatch.read(request)["items"]
-        places = [f"items.{index}." for index in range(len(given))]
-        added = Datasets.add(id, given, places=places, by=self.caller)
-        answer = Added(added.revisions, len(added.revisions))
-        return Response(self.dump(answer), status=201 if added.created else 200)
+        items = schemas.ItemBatch.read(request)["items"]
+        places = [f"items.{index}." for index in range(len(items))]
+        added = Datasets.add(id, items, places=places, by=self.caller)
+        return Response(self.dump(added.revisions), status=201 if added.created else 200)
 
     def destroy_batch(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete items, as one version; what is no item is left out of the count."""
         count = Datasets.remove(id, schemas.ItemIds.read(request)["itemIds"], by=self.caller)
-        return Response(self.dump(Removed(deleted_count=count)))
+        return Response(self.dump(count))
 
     def retrieve(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Read an item as it is now."""
@@ -228,10 +202,12 @@ class ItemViewSet(EditorViewSet):
 
     def history(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """List the revisions of an item, newest first."""
-        found = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related("item")
-        if not found:
+        revisions = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related(
+            "item"
+        )
+        if not revisions:
             raise NotFound
-        return Response(self.dump(History([*found])))
+        return Response(self.dump(revisions))
 
     def as_of(self, request: Request, id: str, item: str, version: str) -> Response:  # noqa: A002
         """Read an item as of a version of the dataset."""
@@ -248,10 +224,8 @@ class ItemViewSet(EditorViewSet):
         return Datasets.find(dataset_id, by=self.caller)
 
 
-_ID: Final = (parameters.UUID, "The id of the dataset.")
 _FORMAT: Final = parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS))
 _SENT_AT_ONCE: Final = 64 * 1024
-_VERSION: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 
 
 class NotThere(VersioningError):
@@ -277,22 +251,30 @@ class DatasetFileViewSet(EditorViewSet):
             _FORMAT,
             parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"]),
         ),
-        "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_VERSION)),
+        "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_NUMBER)),
     }
     takes = {"upload": "application/octet-stream"}
-    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    answers = {"export": [form.media_type.partition(";")[0] for form in FORMATS.values()]}
     responses = {"upload": schemas.ImportAnswer}
-    paths = {"id": _ID}
+    paths = {"id": _DATASET}
 
     def upload(self, request: Request, id: str) -> Response:  # noqa: A002
         """Add the items of a file that are not there yet, all of them or none."""
-        given = request.query_params
-        self.is_dry_run = given.get("dryRun") == "true"
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        if media_type.startswith("multipart/"):  # a form with the file in it
+            raise UnsupportedMediaType(media_type)
+        body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
+        if len(body) > settings.EDITOR_MAX_BODY:
+            raise BodyTooLarge
+        # Callers may name an encoding, such as `text/csv; charset=windows-1252`.
+        charset = parse_header_parameters(request.content_type)[1].get("charset")
+        query = request.query_params
+        self.is_dry_run = query.get("dryRun") == "true"
         done = Datasets.import_items(
             id,
-            _file_of(request),
-            format=given.get("format", "jsonl"),
-            encodings=_encodings_of(request),
+            body,
+            format=query.get("format", "jsonl"),
+            encodings=[charset] if charset else [],
             dry_run=self.is_dry_run,
             by=self.caller,
         )
@@ -300,9 +282,9 @@ class DatasetFileViewSet(EditorViewSet):
 
     def export(self, request: Request, id: str) -> HttpResponseBase:  # noqa: A002
         """Send the items as a file."""
-        given = request.query_params
-        name = given.get("format", "jsonl")
-        return exported(id, name, version=number_in(given, "version", None), by=self.caller)
+        query = request.query_params
+        name = query.get("format", "jsonl")
+        return exported(id, name, version=number_in(query, "version", None), by=self.caller)
 
 
 def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
@@ -332,30 +314,13 @@ def _joined(parts: Iterator[str]) -> Iterator[str]:
     yield "".join(held)
 
 
-def _file_of(request: Request) -> bytes:
-    """Return the body; raises `BodyTooLarge`, and `UnsupportedMediaType` for a form with the file in it."""
-    media_type = request.content_type.partition(";")[0].strip().lower()
-    if media_type.startswith("multipart/"):
-        raise UnsupportedMediaType(media_type)
-    body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
-    if len(body) > settings.EDITOR_MAX_BODY:
-        raise BodyTooLarge
-    return body
-
-
-def _encodings_of(request: Request) -> list[str]:
-    """Return the encoding that the caller names, such as `text/csv; charset=windows-1252`, if any."""
-    _, parameters_of_type = parse_header_parameters(request.content_type)
-    return [parameters_of_type["charset"]] if parameters_of_type.get("charset") else []
-
-
 class ModelWorkViewSet(EditorViewSet):
     """What a model would do with datasets."""
 
     job = "Evaluate"
     subject = "dataset"
     errors = {"generate_items": (501,), "cluster_failures": (501,)}
-    paths = {"id": _ID}
+    paths = {"id": _DATASET}
 
     def generate_items(self, _request: Request, id: str) -> Response:  # noqa: A002
         """Refuse: no items are generated here."""

@@ -24,7 +24,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from editor_client.shared import canonical, dataset_items, promptfoo, tags, yaml_files
 from editor_client.shared.brief import brief
-from editor_client.shared.tables import Table, decode, read
+from editor_client.shared.tables import Table, read
 
 from capabilities.evaluation.scoring.scoring import whole_number
 from versioning.domain.csv_files import ESCAPED, escaped, lines
@@ -77,33 +77,23 @@ def row_of(number: int, make: Callable[[], dict[str, Any]]) -> Row:
         return Row(number, issues=tuple(error.issues))
 
 
-def text_of(body: bytes, *encodings: str) -> str:
-    """Return the text of a file without its byte order mark.
-
-    Raises `Invalid` with the line unless it is UTF-8, or one of the encodings if any are named.
-    """
-    return decode(body, *encodings)[0]
-
-
 def _read_json_lines(text: str) -> Iterator[Row]:
+    def item_in(line: str) -> dict[str, Any]:
+        value = canonical.parse(line, field="row")
+        if not isinstance(value, dict):
+            raise Invalid.field("row", Message("must be a JSON object"))
+        return value
+
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield row_of(number, partial(_parse_json_item, line))
-
-
-def _parse_json_item(line: str) -> dict[str, Any]:
-    value = canonical.parse(line, field="row")
-    if not isinstance(value, dict):
-        raise Invalid.field("row", Message("must be a JSON object"))
-    return value
-
-
-def _write_json_lines(items: Items) -> Iterator[str]:
-    return (canonical.dump(item) + "\n" for item in items())
+            yield row_of(number, partial(item_in, line))
 
 
 JSON_LINES: Final = Format(
-    media_type="application/x-ndjson", suffix="jsonl", read=_read_json_lines, write=_write_json_lines
+    media_type="application/x-ndjson",
+    suffix="jsonl",
+    read=_read_json_lines,
+    write=lambda items: (canonical.dump(item) + "\n" for item in items()),
 )
 
 
@@ -130,19 +120,15 @@ def _read_promptfoo(text: str) -> Iterator[Row]:
     size = 0
     cases = chain.from_iterable(promptfoo.expanded(test) for test in _iter_test_cases(yaml_files.parse(text)))
     for number, case in enumerate(cases, start=1):
-        size += _members(case)
+        # Default values are repeated in each test case.
+        members = case.values() if isinstance(case, dict) else ()
+        size += sum(len(member) if isinstance(member, dict | list) else 1 for member in members)
         if number > dataset_items.MAX_ITEMS:
             message = Message("a dataset has at most {limit} items", limit=dataset_items.MAX_ITEMS)
             raise Invalid.field("tests", message, code="too_many_items")
         if size > MAX_MEMBERS:
             raise Invalid.field("tests", Message("are too large with all that they repeat"))
         yield row_of(number, partial(_read_test_case, case))
-
-
-def _members(case: Any) -> int:
-    """Return how many values a test case has, which default values repeat in each."""
-    given = case.values() if isinstance(case, dict) else ()
-    return sum(len(one) if isinstance(one, dict | list) else 1 for one in given)
 
 
 def _iter_test_cases(document: Any) -> Iterator[Any]:
@@ -154,18 +140,18 @@ def _iter_test_cases(document: Any) -> Iterator[Any]:
     for test in _list_member(config, "tests"):
         yield promptfoo.merged(default, test)
     for number, scenario in enumerate(_list_member(config, "scenarios")):
-        given = _object_member(scenario, f"scenarios.{number}")
-        for base, test in product(_list_member(given, "config"), _list_member(given, "tests")):
+        members = _object_member(scenario, f"scenarios.{number}")
+        for base, test in product(_list_member(members, "config"), _list_member(members, "tests")):
             yield promptfoo.merged(promptfoo.merged(default, base), test)
 
 
-def _list_member(given: Mapping[str, Any], name: str) -> list[Any]:
-    found = given.get(name, [])
-    if isinstance(found, str):
+def _list_member(config: Mapping[str, Any], name: str) -> list[Any]:
+    value = config.get(name, [])
+    if isinstance(value, str):
         raise Invalid.field(name, Message("names a file, which is not read; send the tests themselves"))
-    if not isinstance(found, list):
+    if not isinstance(value, list):
         raise Invalid.field(name, Message("must be a list"))
-    return found
+    return value
 
 
 def _object_member(value: Any, name: str) -> Json:
@@ -182,42 +168,38 @@ def _read_test_case(test: Any) -> Json:
     """Return the item of a test case; raises `Invalid`."""
     if not isinstance(test, dict):
         raise Invalid.field("tests", Message("must be objects; files are not read"))
-    given = _variables(test)
+    variables = _object_member(test.get("vars"), "vars")
+    for name, value in variables.items():
+        if isinstance(value, str) and value.startswith(_FILE):
+            message = Message("names the file {file!r}, which is not read", file=value)
+            raise Invalid.field(f"vars.{name}", message)
     metadata = dict(_object_member(test.get("metadata"), "metadata"))
     own = metadata.pop(_ITEM_MEMBERS, {})
     if isinstance(own, str):
         own = canonical.parse(own, field=f"metadata.{_ITEM_MEMBERS}")
-    item: Json = {"input": given["input"] if set(given) == {"input"} else given}
+    item: Json = {"input": variables["input"] if set(variables) == {"input"} else variables}
     asserts = test.get("assert") or []
-    if not isinstance(asserts, list) or not all(isinstance(one, dict) for one in asserts):
+    if not isinstance(asserts, list) or not all(isinstance(assertion, dict) for assertion in asserts):
         raise Invalid.field("assert", Message("must be a list of objects"))
-    truth = _reference(asserts)
+    references = (
+        assertion.get("value")
+        for kind in _REFERENCES
+        for assertion in asserts
+        if assertion.get("type") == kind and assertion.get("value") is not None
+    )
+    truth = next(references, None)
     if truth is not None:
-        item["groundTruth"] = truth
+        item["groundTruth"] = promptfoo.unescaped(truth) if isinstance(truth, str) else truth
     kept = {name: value for name, value in test.items() if name not in _READ}
-    if asserts and [{**one, "value": None} for one in asserts] != [{"type": "equals", "value": None}]:
+    if asserts and [{**assertion, "value": None} for assertion in asserts] != [
+        {"type": "equals", "value": None}
+    ]:
         kept["assert"] = asserts
     if kept:
         metadata[_TEST_MEMBERS] = kept
     if metadata:
         item["metadata"] = metadata
     return {**item, **own} if isinstance(own, dict) else item
-
-
-def _variables(test: Json) -> Json:
-    given = _object_member(test.get("vars"), "vars")
-    for name, value in given.items():
-        if isinstance(value, str) and value.startswith(_FILE):
-            message = Message("names the file {file!r}, which is not read", file=value)
-            raise Invalid.field(f"vars.{name}", message)
-    return given
-
-
-def _reference(asserts: list[Json]) -> Any:
-    """Return the value of the first assertion that compares with a reference; None if there is none."""
-    found = (one.get("value") for kind in _REFERENCES for one in asserts if one.get("type") == kind)
-    value = next((one for one in found if one is not None), None)
-    return promptfoo.unescaped(value) if isinstance(value, str) else value
 
 
 def _write_promptfoo(items: Items) -> Iterator[str]:
@@ -233,24 +215,34 @@ def _write_test_case(item: IdentifiedItem) -> Json:
     """Return the test case from which the same item is read, and in which promptfoo runs nothing."""
     metadata = {name: value for name, value in item.get("metadata", {}).items() if name != _ITEM_MEMBERS}
     kept = metadata.pop(_TEST_MEMBERS) if isinstance(metadata.get(_TEST_MEMBERS), dict) else {}
-    given = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
+    variables = item["input"] if isinstance(item["input"], dict) else {"input": item["input"]}
     truth = item.get("groundTruth")
     test: Json = {
         name: value for name, value in kept.items() if name in _DATA and promptfoo.is_plain_within(value)
     }
     if isinstance(test.get("options"), dict):
         test["options"] = {name: option for name, option in test["options"].items() if name in _OPTIONS}
-    if promptfoo.is_plain_within(given):
-        test["vars"] = given
+    if promptfoo.is_plain_within(variables):
+        test["vars"] = variables
     else:
         test["vars"] = {}
         names = (item.get(name) for name in ("externalId", "id"))
-        name = next((one for one in names if one and promptfoo.is_plain(one)), "")
+        name = next((name for name in names if name and promptfoo.is_plain(name)), "")
         test["description"] = f"Item {name}: promptfoo would run a part of it, so that it has no variables."
-    if any(isinstance(one, list) for one in given.values()):
-        test["options"] = {**_options(test), "disableVarExpansion": True}
+    if any(isinstance(value, list) for value in variables.values()):
+        options = test["options"] if isinstance(test.get("options"), dict) else {}
+        test["options"] = {**options, "disableVarExpansion": True}
     if isinstance(kept.get("assert"), list):
-        test["assert"] = [one for one in kept["assert"] if _is_data(one)]
+        comparing = promptfoo.TYPES - promptfoo.CODE_TYPES  # it runs nothing of these
+        test["assert"] = [
+            assertion
+            for assertion in kept["assert"]
+            if isinstance(assertion, dict)
+            and isinstance(assertion.get("type"), str)
+            and set(assertion) <= _ASSERTION
+            and assertion["type"].removeprefix("not-") in comparing
+            and promptfoo.is_plain_within(assertion)
+        ]
     elif isinstance(truth, str):
         test["assert"] = [{"type": "equals", "value": promptfoo.escaped(truth)}]
     elif truth is not None and promptfoo.is_plain_within(truth):
@@ -261,23 +253,14 @@ def _write_test_case(item: IdentifiedItem) -> Json:
         read = _read_test_case({**test, "metadata": dict(metadata)})
     except Invalid:  # by what is kept, which anybody may have written
         return {"vars": {}, "metadata": {_ITEM_MEMBERS: promptfoo.data_text(item)}}
-    own = {name: one for name, one in item.items() if name not in read or not canonical.same(read[name], one)}
+    own = {
+        name: value
+        for name, value in item.items()
+        if name not in read or not canonical.same(read[name], value)
+    }
     own |= {name: None for name in read if name not in item}
     test["metadata"] = {**metadata, _ITEM_MEMBERS: promptfoo.data_text(own)} if own else metadata
     return test
-
-
-def _options(test: Json) -> Json:
-    return test["options"] if isinstance(test.get("options"), dict) else {}
-
-
-def _is_data(one: Any) -> bool:
-    """Return whether promptfoo compares with an assertion, and runs nothing of it."""
-    if not isinstance(one, dict) or not isinstance(one.get("type"), str) or not set(one) <= _ASSERTION:
-        return False
-    return one["type"].removeprefix(
-        "not-"
-    ) in promptfoo.TYPES - promptfoo.CODE_TYPES and promptfoo.is_plain_within(one)
 
 
 PROMPTFOO: Final = Format(
@@ -328,13 +311,16 @@ class Column(NamedTuple):
 
     def value(self, cell: str) -> Any:
         """Return the value of a cell that is not empty; raises `Invalid`."""
-        if self.member in _IDS:
-            return text_in(cell)
+        is_escaped = cell.startswith("'") and cell[1:].startswith(ESCAPED)  # as an export writes it
+        text = cell[1:] if is_escaped else cell
+        if self.member in _IDS:  # which may look like a number
+            value = typed_cell(text)
+            return value if isinstance(value, str) else text
         try:
             if self.member == TAGS:
-                value = value_in(cell)
-                return value if isinstance(value, list) else tags.listed_in(_unescaped(cell))
-            return _READERS[self.type](_unescaped(cell))
+                value = typed_cell(text)
+                return value if isinstance(value, list) else tags.listed_in(text)
+            return _READERS[self.type](text)
         except Invalid as error:
             raise Invalid.field(self.name, error.issues[0].message) from None
 
@@ -368,17 +354,13 @@ def table_in(text: str, layout: Layout, *, is_known: Callable[[str], bool] | Non
 
     Names that are known, by default those of the API, tell which separator is right.
     """
-    return read(
-        text,
-        is_known=is_known or _is_own,
-        separator=layout.separator,
-        has_header=layout.has_header,
-    )
 
+    def is_of_api(name: str) -> bool:
+        column = column_of(name)
+        return column.member != "input" or column.name != name or name == "input"
 
-def _is_own(name: str) -> bool:
-    column = column_of(name)
-    return column.member != "input" or column.name != name or name == "input"
+    known = is_known or is_of_api
+    return read(text, is_known=known, separator=layout.separator, has_header=layout.has_header)
 
 
 def rows_in(text: str, layout: Layout) -> Iterator[Row]:
@@ -443,21 +425,17 @@ def _typed_values(columns: Sequence[Column], line: Sequence[str]) -> list[tuple[
 
 def _write_table(items: Items) -> Iterator[str]:
     """Return the lines; the items are read twice, because the columns stand first."""
-    columns = _export_columns(items())
-    return lines(columns, (_row_cells(item, columns) for item in items()))
-
-
-def _export_columns(items: Iterable[IdentifiedItem]) -> list[str]:
     keys: dict[str, None] = {}
-    wholes: dict[str, None] = {}
-    for item in items:
+    wholes: set[str] = set()
+    for item in items():
         for member in _OPEN:
             for key in item.get(member, ()):
                 name = f"{member}.{key}"
                 if len(keys) < MAX_COLUMNS and name == name.strip():  # a header is read without white space
                     keys[name] = None
-        wholes |= dict.fromkeys(f"{_WHOLE}{member}" for member in MEMBERS if _is_whole(item, member, keys))
-    return [*_IDS, "input", "groundTruth", *sorted(keys), *(name for name in WHOLES if name in wholes)]
+        wholes.update(f"{_WHOLE}{member}" for member in MEMBERS if _is_whole(item, member, keys))
+    columns = [*_IDS, "input", "groundTruth", *sorted(keys), *(name for name in WHOLES if name in wholes)]
+    return lines(columns, (_row_cells(item, columns) for item in items()))
 
 
 def _is_whole(item: IdentifiedItem, member: str, keys: Iterable[str]) -> bool:
@@ -488,22 +466,6 @@ def cell_of(value: Any) -> str:
     return escaped(shown(value))
 
 
-def value_in(cell: str) -> Any:
-    """Return the value of a cell."""
-    return typed_cell(_unescaped(cell))
-
-
-def _unescaped(cell: str) -> str:
-    """Return what a cell holds without the apostrophe with which an export writes it."""
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(ESCAPED) else cell
-
-
-def text_in(cell: str) -> str:
-    """Return the value of a cell that holds a text, which may look like a number."""
-    value = value_in(cell)
-    return value if isinstance(value, str) else _unescaped(cell)
-
-
 def _parse_number(text: str, *, comma: bool) -> int | float:
     """Return the number that a text is; raises `Invalid`."""
     number = whole_number(text, comma=comma)
@@ -517,11 +479,10 @@ def _parse_number(text: str, *, comma: bool) -> int | float:
 
 
 def _parse_yes_or_no(text: str) -> bool:
-    """Return the answer in a text, in English or German; raises `Invalid`."""
-    found = _YES_NO.get(text.strip().casefold())
-    if found is None:
-        raise Invalid.field("", Message("is neither yes nor no: {text!r}", text=brief(text)))
-    return found
+    try:
+        return _YES_NO[text.strip().casefold()]
+    except KeyError:
+        raise Invalid.field("", Message("is neither yes nor no: {text!r}", text=brief(text))) from None
 
 
 _MAX_DIGITS: Final = 21
@@ -537,13 +498,10 @@ _READERS: Final[Mapping[Type, Callable[[str], Any]]] = {
 TYPES: Final = frozenset(_READERS)
 
 
-def _read_table(text: str) -> Iterator[Row]:
-    return rows_in(text, Layout())
-
-
 TABLE: Final = Format(
-    media_type="text/csv; charset=utf-8", suffix="csv", read=_read_table, write=_write_table
+    media_type="text/csv; charset=utf-8",
+    suffix="csv",
+    read=lambda text: rows_in(text, Layout()),
+    write=_write_table,
 )
-
-
 FORMATS: Final[Mapping[str, Format]] = {"jsonl": JSON_LINES, "csv": TABLE, "promptfoo": PROMPTFOO}

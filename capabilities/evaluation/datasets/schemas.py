@@ -160,15 +160,15 @@ class ItemPage(ResponseSchema):
 class ItemsAdded(ResponseSchema):
     """The items of a batch, in its order."""
 
-    items: list[ItemAnswer]
-    count: int
+    items: Annotated[list[ItemAnswer], Source(list)]
+    count: Annotated[int, Source(len)]
 
 
 class ItemsDeleted(ResponseSchema):
     """How many items there were."""
 
-    success: bool
-    deleted_count: int
+    success: Annotated[bool, Source(lambda _count: True)]
+    deleted_count: Annotated[int, Source(lambda count: count)]
 
 
 class Revised(ItemAnswer):
@@ -181,7 +181,7 @@ class Revised(ItemAnswer):
 class ItemHistory(ResponseSchema):
     """The revisions of an item, newest first."""
 
-    history: list[Revised]
+    history: Annotated[list[Revised], Source(list)]
 
 
 class DatasetVersionAnswer(ResponseSchema):

@@ -23,9 +23,10 @@ from django.db.models.deletion import RestrictedError
 from django.utils import timezone
 from editor_client.shared import canonical, dataset_items
 from editor_client.shared.dataset_items import composed_name, metadata_problem, name_problem
+from editor_client.shared.tables import decode
 
 from capabilities.evaluation.datasets import formats
-from capabilities.evaluation.datasets.formats import FORMATS, Layout, Row, text_of
+from capabilities.evaluation.datasets.formats import FORMATS, Layout, Row
 from capabilities.evaluation.datasets.models import (
     PURGED_PAYLOAD,
     PURGED_TEXT,
@@ -131,7 +132,7 @@ def refuse_by_schemas(
             if names and name not in names:
                 continue
             issues += found
-            errors = [one.as_dict() for one in found]
+            errors = [issue.as_dict() for issue in found]
             failing.append({"index": index, "data": payload.get(member), "field": member, "errors": errors})
         if len(failing) >= MAX_ISSUES:  # enough to mend
             break
@@ -163,27 +164,17 @@ def schema_problems(settings: Mapping[str, Any]) -> Iterator[Issue]:
             yield problem
 
 
-_MODULUS: Final = 2**256
 EMPTY: Final = "0" * 64
 """The digest of no items."""
 
 
-def with_item(digest: str, item_id: str, payload: str) -> str:
-    """Return the digest with an item, whose payload has this digest."""
-    return _as_text(int(digest, 16) + _of_item(item_id, payload))
+def _shift_digest(digest: str, item_id: str, payload: str, sign: int) -> str:
+    """Return the digest of a dataset with one item more (`sign` 1) or less (-1).
 
-
-def without_item(digest: str, item_id: str, payload: str) -> str:
-    """Return the digest without an item that is part of it."""
-    return _as_text(int(digest, 16) - _of_item(item_id, payload))
-
-
-def _of_item(item_id: str, payload: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"{item_id}:{payload}".encode()).digest())
-
-
-def _as_text(number: int) -> str:
-    return f"{number % _MODULUS:064x}"
+    It is the sum of a hash of each item, so that their order plays no part, and no other item is read.
+    """
+    hashed = int.from_bytes(hashlib.sha256(f"{item_id}:{payload}".encode()).digest())
+    return f"{(int(digest, 16) + sign * hashed) % 2**256:064x}"
 
 
 class Use(StrEnum):
@@ -214,12 +205,6 @@ def uses_of(dataset: Dataset) -> set[Use]:
 def right_to_change(dataset: Dataset) -> Right:
     """Return the right that changes of a dataset and of its items take."""
     return Right.PUBLISH if Use.FOLLOWED in uses_of(dataset) else Right.SAVE
-
-
-def require_publish_for_purge(dataset: Dataset, by: Caller) -> None:
-    """Raise `Forbidden` unless the caller may remove content of a dataset from all its versions."""
-    if uses_of(dataset):
-        by.require_publish(dataset.workspace_id)
 
 
 SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
@@ -279,10 +264,10 @@ def list_datasets(
 def datasets_naming(scorer_id: str, by: Caller) -> Iterator[Dependent]:
     """Yield the datasets whose items a scorer scores by default."""
     text = canonical.dump(scorer_id)
-    naming_it = Dataset.objects.readable_by(by).filter(contains(F("settings_json"), Value(text)))
-    for one in naming_it.order_by(ByName("name"), "pk"):
-        if scorer_id in one.settings.get("scorerIds", ()):
-            yield Dependent(str(one.pk), one.name, "dataset")
+    datasets = Dataset.objects.readable_by(by).filter(contains(F("settings_json"), Value(text)))
+    for dataset in datasets.order_by(ByName("name"), "pk"):
+        if scorer_id in dataset.settings.get("scorerIds", ()):
+            yield Dependent(str(dataset.pk), dataset.name, "dataset")
 
 
 def find_dataset(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DRAFTS) -> Dataset:
@@ -328,7 +313,9 @@ def change_dataset(
     fitting = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     new_schemas = _new_schemas(fitting, changes)
     if new_schemas:
-        _refuse_unfitting(fitting, changes, new_schemas)
+        payloads = [item.payload for item in Revision.objects.of_version(fitting).order_by("pk").iterator()]
+        places = [f"items.{n}." for n in range(len(payloads))]
+        refuse_by_schemas({name: changes[name] for name in new_schemas}, payloads, places, new_schemas)
     with changing_dataset(dataset_id, caller) as dataset:
         unchecked = set(_new_schemas(dataset, changes)) - set(new_schemas)
         if unchecked or (new_schemas and dataset.digest != fitting.digest):
@@ -356,13 +343,6 @@ def _new_schemas(dataset: Dataset, changes: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _refuse_unfitting(dataset: Dataset, changes: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Raise `SchemaRefusal` unless the present items fit the new schemas of these names."""
-    payloads = [one.payload for one in Revision.objects.of_version(dataset).order_by("pk").iterator()]
-    places = [f"items.{n}." for n in range(len(payloads))]
-    refuse_by_schemas({name: changes[name] for name in names}, payloads, places, names)
-
-
 @retry_on_conflict
 def delete_dataset(dataset_id: str, *, by: Who = APPLICATION) -> None:
     """Delete a dataset with its items; raises `InUse` while something rests on it, such as a gate."""
@@ -372,15 +352,15 @@ def delete_dataset(dataset_id: str, *, by: Who = APPLICATION) -> None:
         try:
             dataset.delete()
         except RestrictedError as error:
-            resting = [
-                {"id": str(one.pk), "name": str(one), "kind": str(one._meta.model_name)}
-                for one in error.restricted_objects
+            dependents = [
+                {"id": str(row.pk), "name": str(row), "kind": str(row._meta.model_name)}
+                for row in error.restricted_objects
             ]
-            hidden = resting if caller.id_prefix else []  # a key that is limited to ids learns of no others
-            told = [one for one in resting if one not in hidden]
-            names = ", ".join(one["name"] for one in told) or "…"
+            # A key that is limited to ids learns of no others.
+            visible, hidden_count = ([], len(dependents)) if caller.id_prefix else (dependents, 0)
+            names = ", ".join(dependent["name"] for dependent in visible) or "…"
             message = Message("The dataset is in use: {names}.", names=names)
-            raise InUse(message, dependents=told, hidden_count=len(hidden)) from None
+            raise InUse(message, dependents=visible, hidden_count=hidden_count) from None
 
 
 @contextmanager
@@ -516,7 +496,7 @@ class Batch:
             self.end(before)
         else:
             self.dataset.items_count += 1
-        self.dataset.digest = with_item(self.dataset.digest, str(item.pk), content.digest)
+        self.dataset.digest = _shift_digest(self.dataset.digest, str(item.pk), content.digest, 1)
         return self._revision(item, content.text, searchable_values(content.payload), content.digest)
 
     def remove(self, before: Revision) -> None:
@@ -530,7 +510,7 @@ class Batch:
         """End a revision with this version."""
         before.until = self.number
         self.ended.append(before)
-        self.dataset.digest = without_item(self.dataset.digest, str(before.item_id), before.digest)
+        self.dataset.digest = _shift_digest(self.dataset.digest, str(before.item_id), before.digest, -1)
 
     def add(self, item: Item, content: Content) -> Revision:
         """Add a new item."""
@@ -610,18 +590,23 @@ def add_items(
 
 
 def _read_all(
-    settings: Mapping[str, Any], given: Sequence[Mapping[str, Any]], places: Sequence[str]
+    settings: Mapping[str, Any], items: Sequence[Mapping[str, Any]], places: Sequence[str]
 ) -> list[Content]:
-    contents = [_read_content(one, place) for one, place in zip(given, places, strict=True)]
+    contents = []
+    for item, place in zip(items, places, strict=True):
+        problem = metadata_problem(item.get("metadata"))
+        if problem is not None:
+            raise Invalid([Issue(f"{place}{problem.field}", problem.message)])
+        contents.append(content_of(item))
     refuse_by_schemas(settings, [content.payload for content in contents], places)
     return contents
 
 
-def _add_to(batch: Batch, given: Sequence[Mapping[str, Any]], contents: Sequence[Content]) -> AddedItems:
-    known = by_external_id(batch.dataset, (one.get("externalId") for one in given))
+def _add_to(batch: Batch, items: Sequence[Mapping[str, Any]], contents: Sequence[Content]) -> AddedItems:
+    known = by_external_id(batch.dataset, (item.get("externalId") for item in items))
     conflicts, revisions, created = [], [], 0
-    for index, (one, content) in enumerate(zip(given, contents, strict=True)):
-        external_id = one.get("externalId")
+    for index, (members, content) in enumerate(zip(items, contents, strict=True)):
+        external_id = members.get("externalId")
         there = known.get(external_id)
         if there is None:
             item = Item(dataset=batch.dataset, external_id=external_id)
@@ -670,20 +655,20 @@ def save_items(
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     if dataset.version != base:
         raise DatasetChanged(dataset, base)
-    found = list(Revision.objects.of_version(dataset).filter(item__in=item_ids_in({*changed, *gone})))
-    kept = [one for one in found if str(one.item_id) not in gone and not one.is_purged]
-    payloads = [*({**one.payload, **changed[str(one.item_id)]} for one in kept), *added.values()]
-    places = [*(f"{one.item_id}." for one in kept), *(f"{place}." for place in added)]
+    revisions = list(Revision.objects.of_version(dataset).filter(item__in=item_ids_in({*changed, *gone})))
+    kept = [before for before in revisions if str(before.item_id) not in gone and not before.is_purged]
+    payloads = [*({**before.payload, **changed[str(before.item_id)]} for before in kept), *added.values()]
+    places = [*(f"{before.item_id}." for before in kept), *(f"{place}." for place in added)]
     contents = _read_all(dataset.settings, payloads, places)
     with changing_items(dataset_id, caller) as batch:
         if batch.dataset.version != base:
             raise DatasetChanged(batch.dataset, base)
         refuse_other_schemas(batch.dataset, dataset.settings)
-        if Revision.objects.filter(pk__in=[one.pk for one in kept]).purged().exists():
+        if Revision.objects.filter(pk__in=[before.pk for before in kept]).purged().exists():
             raise CheckedInVain
-        for one in found:
-            if str(one.item_id) in gone:
-                batch.remove(one)
+        for before in revisions:
+            if str(before.item_id) in gone:
+                batch.remove(before)
         for before, content in zip(kept, contents, strict=False):
             if before.digest != content.digest:
                 batch.put(before.item, content, before)
@@ -718,12 +703,12 @@ def change_item(
 def remove_items(dataset_id: str, item_ids: Iterable[str], *, by: Who = APPLICATION) -> int:
     """Delete items from the next version on; returns how many there were."""
     caller = caller_of(by)
-    wanted = set(item_ids_in(item_ids))
+    ids = set(item_ids_in(item_ids))
     with changing_items(dataset_id, caller) as batch:
-        found = Revision.objects.of_version(batch.dataset).filter(item__in=wanted)
-        for before in found:
+        revisions = Revision.objects.of_version(batch.dataset).filter(item__in=ids)
+        for before in revisions:
             batch.remove(before)
-    return len(found)
+    return len(revisions)
 
 
 @retry_on_conflict
@@ -734,7 +719,8 @@ def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
     """
     caller = caller_of(by)
     with changing_dataset(dataset_id, caller) as dataset:
-        require_publish_for_purge(dataset, caller)
+        if uses_of(dataset):
+            caller.require_publish(dataset.workspace_id)
         revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
         if not revisions.exists():
             raise NotFound
@@ -746,9 +732,9 @@ def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
 
 def item_ids_in(ids: Iterable[str]) -> Iterator[UUID]:
     """Yield those of the ids that can be one of an item."""
-    for one in ids:
+    for item_id in ids:
         with suppress(NotFound):  # it is no id of anything
-            yield uuid_of(one)
+            yield uuid_of(item_id)
 
 
 def find_item(dataset: Dataset, item_id: str) -> Revision:
@@ -759,21 +745,10 @@ def find_item(dataset: Dataset, item_id: str) -> Revision:
     return found
 
 
-def _read_content(given: Mapping[str, Any], place: str) -> Content:
-    problem = metadata_problem(given.get("metadata"))
-    if problem is not None:
-        raise Invalid([Issue(f"{place}{problem.field}", problem.message)])
-    return content_of(given)
-
-
 def by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:
     """Return the last revisions of the items with these external ids, deleted ones included."""
-    ids = {one for one in wanted if one is not None}
-    found: dict[str | None, Revision] = {}
-    rows = Revision.objects.filter(dataset=dataset, until=None, item__external_id__in=ids)
-    for revision in rows.select_related("item"):
-        found[revision.item.external_id] = revision
-    return found
+    rows = Revision.objects.filter(dataset=dataset, until=None, item__external_id__in={*wanted} - {None})
+    return {revision.item.external_id: revision for revision in rows.select_related("item")}
 
 
 MAX_TEXT: Final = 64 * 1024 * 1024
@@ -797,13 +772,13 @@ class ImportRefused(Invalid):
 
     def __init__(self, failed: Sequence[FailedRow]) -> None:
         super().__init__(
-            [Issue(f"rows.{one.row}.{issue.field}", issue.message) for one in failed for issue in one.issues]
+            [Issue(f"rows.{row.row}.{issue.field}", issue.message) for row in failed for issue in row.issues]
         )
         self.failed = failed
 
     def details(self) -> dict[str, Any]:
         """Return the issues, and the rows that fail."""
-        rows = [{"row": one.row, "message": one.message} for one in self.failed]
+        rows = [{"row": row.row, "message": row.message} for row in self.failed]
         return {**super().details(), "failed": rows}
 
 
@@ -817,13 +792,22 @@ class Imported:
     version: int = 0
 
 
-class _Given(NamedTuple):
-    """An item of a file."""
-
+class _FileItem(NamedTuple):
     row: int
     item_id: str | None
     external_id: str | None
     content: Content
+
+    @property
+    def is_unnamed(self) -> bool:
+        return self.item_id is None and self.external_id is None
+
+    def ids_in(self, dataset: Dataset) -> Iterator[UUID]:
+        """Yield the ids that it has here: its own, or the one that it got when it came from elsewhere."""
+        if self.item_id is not None:
+            with suppress(NotFound):
+                yield uuid_of(self.item_id)
+            yield uuid5(dataset.pk, self.item_id)
 
 
 @retry_on_conflict
@@ -850,12 +834,12 @@ def import_items(
     """
     caller, done = caller_of(by), Imported()
     settings = find_dataset(dataset_id, by=caller, right=Right.SAVE).settings
-    text = text_of(body, *encodings)
+    text = decode(body, *encodings)[0]
     rows = FORMATS[format].read(text) if layout is None else formats.rows_in(text, layout)
-    given = list(_given(rows, settings, done))
+    items = list(_read_file_items(rows, settings, done))
     with changing_items(dataset_id, caller) as batch:
         refuse_other_schemas(batch.dataset, settings)
-        _put(batch, given, done)
+        _add_file_items(batch, items, done)
         done.failed.sort()
         if done.failed and not dry_run:
             raise ImportRefused(done.failed)
@@ -866,7 +850,7 @@ def import_items(
         return done
 
 
-def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_Given]:
+def _read_file_items(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_FileItem]:
     """Yield the items that can be read; the other rows fail."""
     size = 0
     for row in islice(rows, MAX_ITEMS + 1):
@@ -875,7 +859,7 @@ def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> 
             item = dict(row.item)
             item_id = item.pop("id", None)
             try:
-                content = _content(item, item_id, settings)
+                content = _check_file_item(item, item_id, settings)
             except Invalid as error:
                 issues = error.issues
             except ItemTooLarge as error:
@@ -884,7 +868,7 @@ def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> 
                 size += len(content.text)
                 if size > MAX_TEXT:
                     raise Invalid.field("body", Message("holds too much"))
-                yield _Given(row.number, item_id, item.get("externalId"), content)
+                yield _FileItem(row.number, item_id, item.get("externalId"), content)
                 continue
         done.failed.append(FailedRow(row.number, tuple(issues)))
         if len(done.failed) >= MAX_ISSUES:  # enough to mend
@@ -894,15 +878,15 @@ def _given(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> 
         raise Invalid.field("items", message, code="too_many_items")
 
 
-def _content(item: Mapping[str, Any], item_id: Any, settings: Mapping[str, Any]) -> Content:
-    """Return the content of an item; raises `Invalid` and `ItemTooLarge`."""
+def _check_file_item(item: Mapping[str, Any], item_id: Any, settings: Mapping[str, Any]) -> Content:
     if item_id is not None and not isinstance(item_id, str):
         raise Invalid.field("id", Message("must be a text"))
     if (fault := canonical.fault(item_id)) is not None:
         raise Invalid.field("id", fault[1])
     raise_for_issues(ItemCreate, item)
     problem = metadata_problem(item.get("metadata"))
-    if problem is not None and not _is_purged(item):
+    is_purged = {**item, "externalId": None} == {**PURGED_PAYLOAD, "externalId": None}  # as exports write it
+    if problem is not None and not is_purged:
         raise Invalid([problem])
     content = content_of(item)
     issues = [issue for _, _, found in schema_refusals(settings, content.payload) for issue in found]
@@ -911,85 +895,47 @@ def _content(item: Mapping[str, Any], item_id: Any, settings: Mapping[str, Any])
     return content
 
 
-def _is_purged(item: Mapping[str, Any]) -> bool:
-    """Return whether an item is what an export holds of one whose content was removed."""
-    return {**item, "externalId": None} == {**PURGED_PAYLOAD, "externalId": None}
-
-
-def _put(batch: Batch, given: Sequence[_Given], done: Imported) -> None:
+def _add_file_items(batch: Batch, items: Sequence[_FileItem], done: Imported) -> None:
     """Add the items that are not there; those that are there with another content fail."""
     dataset = batch.dataset
-    known = by_external_id(dataset, (one.external_id for one in given))
-    by_id = _by_id(dataset, given)
-    same = _same_content(dataset, given, by_id)
-    for one in given:
-        there = known.get(one.external_id) or _found(by_id, dataset, one)
+    known = by_external_id(dataset, (item.external_id for item in items))
+    ids = {item_id for item in items for item_id in item.ids_in(dataset)}
+    present = Revision.objects.filter(dataset=dataset, until=None, item__in=ids).select_related("item")
+    by_id = {revision.item_id: revision for revision in present}
+    # How many items without an external id have the content of rows that name no item.
+    digests = {item.content.digest for item in items if item.is_unnamed}
+    unnamed = Revision.objects.of_version(dataset).filter(digest__in=digests, item__external_id=None)
+    pairs = unnamed.values_list("item", "digest") if digests else ()
+    same = Counter(digest for item_id, digest in pairs if item_id not in by_id)
+    for item in items:
+        content = item.content
+        there = known.get(item.external_id)
+        there = there or next((by_id[key] for key in item.ids_in(dataset) if key in by_id), None)
         if there is not None:
-            problem = _problem(there, one)
-            if problem is None:
-                done.unchanged += 1
+            member = "id" if item.external_id is None else "externalId"
+            if there.is_deleted:
+                problem = Issue(member, Message("is that of an item that was deleted"))
+            elif item.external_id != there.item.external_id:
+                problem = Issue("externalId", Message("is not that of the item with this id"))
+            elif content.digest != there.digest and content.text != there.payload_json:
+                problem = Issue(member, Message("is that of an item with another content"))
             else:
-                done.failed.append(FailedRow(one.row, (problem,)))
-        elif one.content.text == PURGED_TEXT:  # nothing is left of it
+                done.unchanged += 1
+                continue
+            done.failed.append(FailedRow(item.row, (problem,)))
+        elif content.text == PURGED_TEXT:  # nothing is left of it
             done.unchanged += 1
-        elif _is_unnamed(one) and same[one.content.digest] > 0:
-            same[one.content.digest] -= 1
+        elif item.is_unnamed and same[content.digest] > 0:
+            same[content.digest] -= 1
             done.unchanged += 1
         else:
             done.created += 1
-            _add(batch, one, known, by_id)
-
-
-def _add(batch: Batch, one: _Given, known: dict[str | None, Revision], by_id: dict[UUID, Revision]) -> None:
-    item = Item(dataset=batch.dataset, external_id=one.external_id)
-    if one.item_id is not None:
-        item.pk = uuid5(batch.dataset.pk, one.item_id)
-    made = batch.add(item, one.content)
-    by_id[item.pk] = made
-    if one.external_id is not None:
-        known[one.external_id] = made
-
-
-def _is_unnamed(one: _Given) -> bool:
-    return one.item_id is None and one.external_id is None
-
-
-def _problem(there: Revision, one: _Given) -> Issue | None:
-    """Return why an item cannot be the one that is there."""
-    member = "id" if one.external_id is None else "externalId"
-    if there.is_deleted:
-        return Issue(member, Message("is that of an item that was deleted"))
-    if one.external_id != there.item.external_id:
-        return Issue("externalId", Message("is not that of the item with this id"))
-    is_same = one.content.digest == there.digest or one.content.text == there.payload_json
-    return None if is_same else Issue(member, Message("is that of an item with another content"))
-
-
-def _ids_of(dataset: Dataset, one: _Given) -> Iterator[UUID]:
-    """Yield the ids that an item has here: its own, or the one that it got when it came from elsewhere."""
-    if one.item_id is not None:
-        with suppress(NotFound):
-            yield uuid_of(one.item_id)
-        yield uuid5(dataset.pk, one.item_id)
-
-
-def _by_id(dataset: Dataset, given: Iterable[_Given]) -> dict[UUID, Revision]:
-    ids = {item_id for one in given for item_id in _ids_of(dataset, one)}
-    rows = Revision.objects.filter(dataset=dataset, until=None, item__in=ids).select_related("item")
-    return {found.item_id: found for found in rows}
-
-
-def _found(by_id: Mapping[UUID, Revision], dataset: Dataset, one: _Given) -> Revision | None:
-    return next((by_id[item_id] for item_id in _ids_of(dataset, one) if item_id in by_id), None)
-
-
-def _same_content(dataset: Dataset, given: Sequence[_Given], by_id: Mapping[UUID, Revision]) -> Counter[str]:
-    """Return how many items without an external id have the content of rows that name no item."""
-    digests = {one.content.digest for one in given if _is_unnamed(one)}
-    rows = Revision.objects.of_version(dataset).filter(digest__in=digests, item__external_id=None)
-    named = set(by_id)
-    found = rows.values_list("item", "digest") if digests else ()
-    return Counter(digest for item_id, digest in found if item_id not in named)
+            row = Item(dataset=dataset, external_id=item.external_id)
+            if item.item_id is not None:
+                row.pk = uuid5(dataset.pk, item.item_id)
+            by_id[row.pk] = batch.add(row, content)
+            if item.external_id is not None:
+                known[item.external_id] = by_id[row.pk]
 
 
 class Datasets(Verbs):

@@ -182,10 +182,9 @@ class ScorerViews(ResourceViewSet):
     @waits_for_models
     def try_out(self, request: Request, id: str) -> Response:  # noqa: A002
         """Score an answer with a version of this scorer; nothing is stored."""
-        given = ScorerTry.read(request)
-        outcome = Scoring.current().try_out(
-            id, attempt_of(given), version_id=given.get("versionId"), by=self.caller
-        )
+        body = ScorerTry.read(request)
+        version_id = body.get("versionId")
+        outcome = Scoring.current().try_out(id, attempt_of(body), version_id=version_id, by=self.caller)
         return Response(self.dump(outcome))
 
 
@@ -199,8 +198,8 @@ class RegisteredViewSet(EditorViewSet):
 
     def list(self, _request: Request) -> Response:
         """Return every scorer that the caller may read, by id."""
-        found = Scoring.current().registered(by=self.caller)
-        return Response({one.id: RegisteredAnswer.dump(one) for one in found})
+        scorers = Scoring.current().registered(by=self.caller)
+        return Response({scorer.id: RegisteredAnswer.dump(scorer) for scorer in scorers})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Return a scorer, with the agents that name it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 import re2
@@ -181,44 +181,34 @@ CONFIGS: Final[Mapping[str, type[Shape]]] = {
     "external": Empty,
 }
 """The shape of `config`, by type."""
-PRESETS: Final = tuple(one for one in get_args(scores.ScorerType) if one not in CONFIGS)
+PRESETS: Final = tuple(name for name in get_args(scores.ScorerType) if name not in CONFIGS)
 """Types of other runtimes, which are stored for them and not run here."""
 
 
 def config_problems(scorer: Config) -> Iterator[Issue]:
     """Yield what is wrong with the fields of a scorer that depend on each other."""
-    given = scorer.get("config", {})
+    config = scorer.get("config", {})
     shape = CONFIGS.get(str(scorer.get("type")))
     if shape is not None:
         try:
-            raise_for_issues(shape, given)
+            raise_for_issues(shape, config)
         except Invalid as error:
-            yield from (_below(issue) for issue in error.issues)
-    elif given:
+            for issue in error.issues:  # a missing object is reported as the object itself
+                yield Issue("config" if issue.field == "body" else f"config.{issue.field}", issue.message)
+    elif config:
         yield Issue("config", Message("must be empty for a scorer that is not run here"))
-    schema = given.get("schema") if shape is JsonSchema else None
+    schema = config.get("schema") if shape is JsonSchema else None
     problem = schema_problem(schema, field="config.schema") if isinstance(schema, dict) else None
     if problem is not None:
         yield problem
-    yield from _range_problems(scorer, ("scoreRange", "passIf"))
-
-
-def _below(issue: Issue) -> Issue:
-    # A missing object is reported as the object itself.
-    return Issue("config" if issue.field == "body" else f"config.{issue.field}", issue.message)
-
-
-def _range_problems(scorer: Config, names: tuple[str, ...]) -> Iterator[Issue]:
-    comparisons: Mapping[str, Callable[[float, float], bool]] = {
-        "scoreRange": lambda low, high: low < high,
-        "passIf": lambda low, high: low <= high,
-    }
-    for name in names:
-        given = scorer.get(name) or {}
-        low, high = given.get("min"), given.get("max")
+    for name in ("scoreRange", "passIf"):
+        limits = scorer.get(name) or {}
+        low, high = limits.get("min"), limits.get("max")
         if name == "scoreRange":
             low, high = low or 0, 1 if high is None else high
-        if low is not None and high is not None and not comparisons[name](low, high):
+        if low is None or high is None:
+            continue
+        if low > high or (low == high and name == "scoreRange"):
             yield Issue(f"{name}.max", Message("must be above min"))
 
 

@@ -11,7 +11,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -85,7 +85,7 @@ def whole_number(text: str, *, comma: bool) -> Decimal | None:
 
 
 def _value(found: regex.Match[str]) -> Decimal | None:
-    digits = "".join(one for one in found["whole"] if one.isdecimal()) or "0"
+    digits = "".join(digit for digit in found["whole"] if digit.isdecimal()) or "0"
     written = f"{found['sign'] or ''}{digits}.{found['fraction'] or '0'}{found['exponent'] or ''}"
     try:
         number = Decimal(written.translate(_SIGNS))
@@ -228,7 +228,10 @@ def judge(
             verdict = verdict_in(answer.text, list(by_label))
         except ValueError as error:
             fault = str(error)
-            turns += [Turn(role="assistant", text=answer.text), Turn(role="user", text=_again(fault))]
+            again = (
+                f"That answer cannot be used: {fault}. Answer again, with the JSON object and nothing else."
+            )
+            turns += [Turn(role="assistant", text=answer.text), Turn(role="user", text=again)]
             continue
         choice = by_label[verdict["label"]]
         return ScoreOutcome(
@@ -271,25 +274,18 @@ def verdict_in(answer: str, labels: Sequence[str]) -> Mapping[str, str]:
         verdict = canonical.parse(fenced[1] if fenced else answer)
     except (Invalid, RecursionError):
         raise ValueError("it is not JSON and nothing else") from None
-    fault = next(_faults(verdict, labels), None)
-    if fault is not None:
-        raise ValueError(fault)
-    return {"reason": verdict["reason"], "label": verdict["label"]}
-
-
-def _faults(verdict: Any, labels: Sequence[str]) -> Iterator[str]:
     if not isinstance(verdict, dict):
-        yield "it is not a JSON object"
-        return
+        raise ValueError("it is not a JSON object")
     for name in ("reason", "label"):
         if name not in verdict:
-            yield f"{name} is missing"
-        elif not isinstance(verdict[name], str) or not verdict[name].strip():
-            yield f"{name} is not a text"
-    if verdict.get("label") not in labels:
-        yield f"label is none of {', '.join(map(canonical.dump, labels))}"
+            raise ValueError(f"{name} is missing")
+        if not isinstance(verdict[name], str) or not verdict[name].strip():
+            raise ValueError(f"{name} is not a text")
+    if verdict["label"] not in labels:
+        raise ValueError(f"label is none of {', '.join(map(canonical.dump, labels))}")
     for name in verdict.keys() - {"reason", "label"}:
-        yield f"{canonical.dump(name)} is not expected"
+        raise ValueError(f"{canonical.dump(name)} is not expected")
+    return {"reason": verdict["reason"], "label": verdict["label"]}
 
 
 def _form(labels: Sequence[str]) -> str:
@@ -298,10 +294,6 @@ def _form(labels: Sequence[str]) -> str:
         f'Answer with a JSON object and nothing else: {{"reason": "…", "label": "…"}}. First give the reason '
         f"in a sentence or two, then the label, which is one of {named}."
     )
-
-
-def _again(fault: str) -> str:
-    return f"That answer cannot be used: {fault}. Answer again, with the JSON object and nothing else."
 
 
 MAX_SIMILAR: Final = 20_000
@@ -381,28 +373,25 @@ def json_schema(config: Config, attempt: Attempt) -> bool:
 def json_equals(config: Config, attempt: Attempt) -> bool:
     """Compare by value what is at a path of the JSON."""
     wanted = reference(config.get("value", GROUND_TRUTH), attempt)
-    actual = _at(config.get("path", ""), attempt.json)
+    actual = attempt.json
+    for segment in config["path"].split(".") if config.get("path") else ():
+        if isinstance(actual, list) and segment.isdecimal() and segment.isascii():
+            actual = actual[int(segment)] if len(segment) < 10 and int(segment) < len(actual) else MISSING  # noqa: PLR2004
+        else:
+            actual = actual.get(segment, MISSING) if isinstance(actual, dict) else MISSING
     if actual is MISSING:
         return False
+    tolerance, number = config.get("tolerance", 0), _decimal(actual)
+
+    def is_near(value: Any) -> bool:
+        other = _decimal(value)
+        if tolerance and number is not None and other is not None:
+            return _within(number, other, tolerance)
+        return canonical.same(actual, value)
+
     # A reference that comes as text may be the JSON itself, as in a column of a table.
     either = [wanted, parsed(wanted)] if isinstance(wanted, str) else [wanted]
-    return any(_near(actual, one, config.get("tolerance", 0)) for one in either if one is not MISSING)
-
-
-def _at(path: str, value: Any) -> Any:
-    for segment in path.split(".") if path else ():
-        if isinstance(value, list) and segment.isdecimal() and segment.isascii():
-            value = value[int(segment)] if len(segment) < 10 and int(segment) < len(value) else MISSING  # noqa: PLR2004
-        else:
-            value = value.get(segment, MISSING) if isinstance(value, dict) else MISSING
-    return value
-
-
-def _near(actual: Any, wanted: Any, tolerance: float) -> bool:
-    left, right = _decimal(actual), _decimal(wanted)
-    if tolerance and left is not None and right is not None:
-        return _within(left, right, tolerance)
-    return canonical.same(actual, wanted)
+    return any(is_near(value) for value in either if value is not MISSING)
 
 
 def numeric(config: Config, attempt: Attempt) -> bool:
@@ -445,15 +434,12 @@ def similarity(config: Config, attempt: Attempt) -> float:
     if max(len(wanted), len(attempt.text)) > MAX_SIMILAR:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
-        return _common_words(Counter(caseless(wanted).split()), Counter(caseless(attempt.text).split()))
+        left, right = Counter(caseless(wanted).split()), Counter(caseless(attempt.text).split())
+        total = left.total() + right.total()
+        return 2 * (left & right).total() / total if total else 1.0
     from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  12 MiB, only for comparisons
 
     return Levenshtein.normalized_similarity(wanted, attempt.text)
-
-
-def _common_words(left: Counter[str], right: Counter[str]) -> float:
-    total = left.total() + right.total()
-    return 2 * (left & right).total() / total if total else 1.0
 
 
 def called_tool(config: Config, attempt: Attempt) -> bool:
@@ -462,14 +448,14 @@ def called_tool(config: Config, attempt: Attempt) -> bool:
         raise NotScorable("The calls of tools are not known.")
     wanted = config.get("args", {})
     called = any(
-        call.get("toolName") == config["name"] and _has(call.get("args") or {}, wanted)
+        call.get("toolName") == config["name"]
+        and all(
+            name in (call.get("args") or {}) and canonical.same(call["args"][name], value)
+            for name, value in wanted.items()
+        )
         for call in attempt.tool_calls
     )
     return called is not bool(config.get("not", False))
-
-
-def _has(args: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    return all(name in args and canonical.same(args[name], value) for name, value in wanted.items())
 
 
 def max_tokens(config: Config, attempt: Attempt) -> bool:
@@ -521,29 +507,26 @@ def score(
     """
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
-            return ScoreOutcome(not_scorable=Unscored("The scorer does not apply to this item."))
-        return _judged(scorer, attempt, functions, instructions)
+            raise NotScorable("The scorer does not apply to this item.")
+        problem = problem_of(scorer, functions, instructions)
+        if problem is not None:
+            raise ScorerError(problem.code, problem.message)
+        kind, config = scorer["type"], scorer.get("config", {})
+        if kind == "llm-judge":
+            return judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
+        if kind == "external":
+            raise NotScorable("The score of this scorer is sent by an application.")
+        if kind == "code":
+            value = _call_function(config["name"], functions[config["name"]], attempt)
+        else:
+            value = float(COMPARING[kind](config, attempt))
+        return ScoreOutcome(score=value, passed=passes(scorer, value))
     except NotScorable as reason:
         return ScoreOutcome(not_scorable=Unscored(str(reason)))
     except ScorerError as error:
         return ScoreOutcome(error=Problem(error.code, str(error)), passing=error.passing)
     except Invalid as error:
         return ScoreOutcome(error=Problem(error.code, str(error.message)))
-
-
-def _judged(scorer: Config, attempt: Attempt, functions: Functions, instructions: str | None) -> ScoreOutcome:
-    problem = problem_of(scorer, functions, instructions)
-    if problem is not None:
-        raise ScorerError(problem.code, problem.message)
-    kind, config = scorer["type"], scorer.get("config", {})
-    compare = COMPARING.get(kind)
-    if compare is not None:
-        return _rated(scorer, float(compare(config, attempt)))
-    if kind == "code":
-        return _rated(scorer, _of_function(config["name"], functions[config["name"]], attempt))
-    if kind == "external":
-        raise NotScorable("The score of this scorer is sent by an application.")
-    return judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
 
 
 def problem_of(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:
@@ -568,12 +551,11 @@ def _rubric(scorer: Config, instructions: str | None) -> str:
 
 def cannot_score(scorer: Config, attempt: Attempt) -> bool:
     """Return whether a scorer does not apply to an item or lacks its reference, whatever the output is."""
-    compare = COMPARING.get(scorer["type"])
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
             return True
-        if compare is not None:
-            compare(scorer.get("config", {}), attempt)
+        if scorer["type"] in COMPARING:
+            COMPARING[scorer["type"]](scorer.get("config", {}), attempt)
     except NotScorable:
         return True
     except (ScorerError, Invalid):
@@ -581,15 +563,11 @@ def cannot_score(scorer: Config, attempt: Attempt) -> bool:
     return False
 
 
-def _rated(scorer: Config, value: float) -> ScoreOutcome:
-    return ScoreOutcome(score=value, passed=passes(scorer, value))
-
-
-def _of_function(name: str, function: Callable[..., Any], attempt: Attempt) -> float:
+def _call_function(name: str, function: Callable[..., Any], attempt: Attempt) -> float:
     truth = None if attempt.ground_truth is MISSING else attempt.ground_truth
-    given = {"input": attempt.input, "output": attempt.output, "metadata": dict(attempt.metadata)}
+    arguments = {"input": attempt.input, "output": attempt.output, "metadata": dict(attempt.metadata)}
     try:
-        value = call_within(CODE_SECONDS, function, **given, groundTruth=truth)
+        value = call_within(CODE_SECONDS, function, **arguments, groundTruth=truth)
     except FunctionTimedOut as error:
         raise ScorerError("timed_out", f"The scorer {name!r} was stopped waiting for: {error}.") from None
     except Exception as error:

@@ -130,5 +130,5 @@ def register_naming(naming: Naming) -> None:
 
 def iter_dependents(scorer_id: str, by: Caller) -> Iterator[Dependent]:
     """Yield what names a scorer besides agents."""
-    for one in _registered:
-        yield from one(scorer_id, by)
+    for naming in _registered:
+        yield from naming(scorer_id, by)
