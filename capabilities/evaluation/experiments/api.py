@@ -15,12 +15,18 @@ from rest_framework.response import Response
 
 from capabilities.evaluation.datasets.api import file_answer
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments import comparing, schemas, verbs
+from capabilities.evaluation.experiments import comparing, schemas
 from capabilities.evaluation.experiments.comparing import OUTCOMES, comparison_of, side_by_side
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
-from capabilities.evaluation.experiments.results import FORMATS, shown
+from capabilities.evaluation.experiments.results import FORMATS
 from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
-from capabilities.evaluation.experiments.verbs import Experiments, run_item
+from capabilities.evaluation.experiments.verbs import (
+    COLUMNS,
+    Experiments,
+    by_scores,
+    readable_scores,
+    run_item,
+)
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, PageTooLarge, fitting, number_in
@@ -111,7 +117,7 @@ class ExperimentViewSet(EditorViewSet):
         found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
         page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
         weight = ByteLength("settings_json") + ByteLength("lock_json")
-        return self.page_of(page, found, shown, weight=weight)
+        return self.page_of(page, found, select=lambda rows: rows.prefetch_related("scorers"), weight=weight)
 
     def create(self, request: Request, id: str) -> Response:  # noqa: A002
         """Start an experiment; everything it uses is pinned now."""
@@ -124,7 +130,7 @@ class ExperimentViewSet(EditorViewSet):
         if not started.is_new:
             return self._answer(started.experiment)
         name = quote(started.experiment.public_id, safe="")
-        return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
+        return self.made(started.experiment, f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Read an experiment."""
@@ -135,7 +141,7 @@ class ExperimentViewSet(EditorViewSet):
         return self._read(Experiments.find(experiment, by=self.caller))
 
     def _read(self, experiment: Experiment) -> Response:
-        return with_etag(self.request, self.dump(*shown([experiment])))
+        return with_etag(self.request, self.dump(experiment))
 
     def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Change the name, the description or the metadata of an experiment."""
@@ -185,7 +191,7 @@ class ExperimentViewSet(EditorViewSet):
         return Response(self.dump(Experiments.review_counts(by=self.caller)))
 
     def _answer(self, experiment: Experiment) -> Response:
-        return Response(self.dump(*shown([experiment])))
+        return Response(self.dump(experiment))
 
 
 class ResultViewSet(EditorViewSet):
@@ -238,7 +244,7 @@ class ResultViewSet(EditorViewSet):
         rows = Cell.objects.over().filter(experiment=found).with_revisions()
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
-        rows = verbs.by_scores(found, rows, request.query_params)
+        rows = by_scores(found, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:
             chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
@@ -409,19 +415,22 @@ class ScoreViewSet(EditorViewSet):
 
     def of_run(self, request: Request, run: str) -> Response:
         """List the scores of a run or of an experiment, newest first."""
-        return self._page(request, verbs.list_run_scores(run, by=self.caller))
+        keys = Experiment.objects.readable_by(self.caller).keys_of(run)
+        return self._page(request, run_id__in={run, *keys})
 
     def of_scorer(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the scores of a scorer, newest first."""
-        given = {name: str(value) for name, value in request.query_params.items()}
-        return self._page(request, verbs.list_scorer_scores(id, given, by=self.caller))
+        query = request.query_params
+        columns = {COLUMNS[name]: str(query[name]) for name in ("entityId", "entityType") if name in query}
+        return self._page(request, scorer_id=id, **columns)
 
     def of_entity(self, request: Request, type: str, id: str) -> Response:  # noqa: A002
         """List the scores of an entity, newest first."""
-        return self._page(request, verbs.list_entity_scores(type, id, by=self.caller))
+        return self._page(request, entity_type=type, entity_id=id)
 
-    def _page(self, request: Request, found: Any) -> Response:
+    def _page(self, request: Request, **columns: Any) -> Response:
         page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        found = readable_scores(self.caller).filter(**columns)
         return self.page_of(page, found, weight=ByteLength("more_json"))
 
 

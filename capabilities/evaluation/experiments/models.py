@@ -26,10 +26,11 @@ from uuid import uuid4
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import Avg, Case, Count, FloatField, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Now
 from django.utils import timezone
 from editor_client.shared import canonical
+from editor_client.shared.statistics import wilson
 
 from capabilities.evaluation.datasets.models import Dataset, Revision
 from versioning.domain import prices
@@ -258,6 +259,55 @@ class Experiment(models.Model):
         """The scorers by another version of which the outputs were scored after the run."""
         found: Sequence[str] = self.settings.get(RESCORED, ())
         return found
+
+    @cached_property
+    def pinned_scorers(self) -> Sequence[ExperimentScorer]:
+        """Its scorers, in their order."""
+        return list(self.scorers.all())
+
+    @property
+    def primary_scorer(self) -> str | None:
+        """The id of the scorer that decides."""
+        return next((scorer.scorer_id for scorer in self.pinned_scorers if scorer.is_primary), None)
+
+    @cached_property
+    def summary(self) -> Sequence[Summary]:
+        """What each scorer says: stored once it has ended."""
+        stored: list[Summary] = json.loads(self.summary_json or "[]")
+        return stored if self.summary_json else summarize_scorers(self)
+
+    @property
+    def primary_summary(self) -> Summary | None:
+        """What the scorer that decides says."""
+        return next((one for one in self.summary if one["scorerId"] == self.primary_scorer), None)
+
+    @property
+    def not_scorable(self) -> int:
+        """How many cells the scorer that decides cannot score."""
+        return int(self.primary_summary["notScorable"]) if self.primary_summary else 0
+
+    @cached_property
+    def item_counts(self) -> Mapping[str, int]:
+        """How many items succeeded in at least one attempt, failed in all of them, or were skipped."""
+        if self.attempts == 1:
+            counts = (self.done_count, self.error_count, self.skipped_count)
+            return dict(zip(("succeeded", "failed", "skipped"), counts, strict=True))
+        items = Cell.objects.filter(experiment=self).order_by().values("item_id")
+        states = items.annotate(
+            done=Count("pk", filter=Q(state=State.DONE)),
+            errors=Count("pk", filter=Q(state=State.ERROR)),
+            queued=Count("pk", filter=Q(state=State.QUEUED)),
+        )
+        return states.aggregate(
+            succeeded=Count("item_id", filter=Q(done__gt=0)),
+            failed=Count("item_id", filter=Q(done=0, errors__gt=0, queued=0)),
+            skipped=Count("item_id", filter=Q(done=0, errors=0, queued=0)),
+        )
+
+    @property
+    def over_count(self) -> int:
+        """The number of cells that need not be waited for."""
+        return self.cells_count - self.queued_count
 
     @property
     def queued_count(self) -> int:
@@ -622,3 +672,50 @@ class Label(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.item_id}"
+
+
+Summary = dict[str, Any]
+
+
+def summarize_scorers(experiment: Experiment) -> list[Summary]:
+    """Return the summary of each scorer, pinned ones first.
+
+    `n` are the items with a score. `passRate` is the mean over them of the share of their attempts that
+    passed, `passed` are those that passed in every attempt, and `flaky` those that passed in some only.
+    """
+    scores = Score.objects.filter(run_id=experiment.pk, cell__isnull=False).order_by()
+    pinned = list(experiment.scorers.values_list("scorer_id", flat=True))
+    others = scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
+    return [_summarize_scorer(other, scores.filter(scorer_id=other)) for other in [*pinned, *sorted(others)]]
+
+
+def _summarize_scorer(scorer_id: str, scores: QuerySet[Score]) -> Summary:
+    passed = Case(When(passed=True, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
+    items = (
+        scores.filter(value__isnull=False)
+        .values("entity_id")
+        .annotate(mean_value=Avg("value"), rate=Avg(passed), known=Count("passed"))
+    )
+    sums = items.aggregate(
+        n=Count("entity_id"),
+        mean=Avg("mean_value"),
+        judged=Count("entity_id", filter=Q(known__gt=0)),
+        rate_=Avg("rate", filter=Q(known__gt=0)),
+        passed=Count("entity_id", filter=Q(known__gt=0, rate=1)),
+        flaky=Count("entity_id", filter=Q(rate__gt=0, rate__lt=1)),
+    )
+    without = scores.aggregate(
+        errors=Count("pk", filter=~Q(error_code="")), not_scorable=Count("pk", filter=~Q(not_scorable=""))
+    )
+    n, rate = sums["judged"], sums["rate_"]
+    return {
+        "scorerId": scorer_id,
+        "n": sums["n"],
+        "passed": sums["passed"],
+        "passRate": rate,
+        "interval": None if rate is None else list(wilson(min(rate * n, n), n)),
+        "mean": sums["mean"],
+        "flaky": sums["flaky"],
+        "errors": without["errors"],
+        "notScorable": without["not_scorable"],
+    }

@@ -1,37 +1,28 @@
-"""The results of an experiment: scored, counted, summed up, stored, kept and exported."""
+"""The results of an experiment: scored, counted, stored, kept and exported."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 from xml.etree import ElementTree
 
 from django.db.models import (
-    Avg,
-    Case,
     Count,
     F,
-    FloatField,
     Q,
-    QuerySet,
     Value,
-    When,
-    prefetch_related_objects,
 )
 from django.db.models.functions import Now
 from django.utils import timezone
 from editor_client.shared import canonical
-from editor_client.shared.statistics import wilson
 from editor_client.shared.tags import MEMBER as TAGS
 
 from capabilities.evaluation.datasets.formats import cell_of
@@ -45,6 +36,7 @@ from capabilities.evaluation.experiments.models import (
     ExperimentScorer,
     Score,
     State,
+    summarize_scorers,
 )
 from capabilities.evaluation.experiments.schemas import ResultAnswer
 from capabilities.evaluation.scoring.kind import SCORER
@@ -124,111 +116,6 @@ def recount(experiment: Experiment) -> None:
     experiment.summary_json = ""
 
 
-Summary = dict[str, Any]
-
-
-def summary_of(experiment: Experiment) -> list[Summary]:
-    """Return the summary of each scorer: the stored one of an experiment that has ended."""
-    if experiment.summary_json:
-        found: list[Summary] = json.loads(experiment.summary_json)
-        return found
-    return summed_up(experiment)
-
-
-def summed_up(experiment: Experiment) -> list[Summary]:
-    """Return the summary of each scorer, pinned ones first.
-
-    `n` are the items with a score. `passRate` is the mean over them of the share of their attempts that
-    passed, `passed` are those that passed in every attempt, and `flaky` those that passed in some only.
-    """
-    scores = Score.objects.filter(run_id=experiment.pk, cell__isnull=False).order_by()
-    pinned = list(experiment.scorers.values_list("scorer_id", flat=True))
-    others = scores.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
-    return [_of_scorer(other, scores.filter(scorer_id=other)) for other in [*pinned, *sorted(others)]]
-
-
-def _of_scorer(scorer_id: str, scores: QuerySet[Score]) -> Summary:
-    passed = Case(When(passed=True, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
-    items = (
-        scores.filter(value__isnull=False)
-        .values("entity_id")
-        .annotate(mean_value=Avg("value"), rate=Avg(passed), known=Count("passed"))
-    )
-    sums = items.aggregate(
-        n=Count("entity_id"),
-        mean=Avg("mean_value"),
-        judged=Count("entity_id", filter=Q(known__gt=0)),
-        rate_=Avg("rate", filter=Q(known__gt=0)),
-        passed=Count("entity_id", filter=Q(known__gt=0, rate=1)),
-        flaky=Count("entity_id", filter=Q(rate__gt=0, rate__lt=1)),
-    )
-    without = scores.aggregate(
-        errors=Count("pk", filter=~Q(error_code="")), not_scorable=Count("pk", filter=~Q(not_scorable=""))
-    )
-    n, rate = sums["judged"], sums["rate_"]
-    return {
-        "scorerId": scorer_id,
-        "n": sums["n"],
-        "passed": sums["passed"],
-        "passRate": rate,
-        "interval": None if rate is None else list(wilson(min(rate * n, n), n)),
-        "mean": sums["mean"],
-        "flaky": sums["flaky"],
-        "errors": without["errors"],
-        "notScorable": without["not_scorable"],
-    }
-
-
-def item_counts(experiment: Experiment) -> dict[str, int]:
-    """Return how many items succeeded in at least one attempt, failed in all of them, or were skipped."""
-    if experiment.attempts == 1:
-        return {
-            "succeeded": experiment.done_count,
-            "failed": experiment.error_count,
-            "skipped": experiment.skipped_count,
-        }
-    items = Cell.objects.filter(experiment=experiment).order_by().values("item_id")
-    states = items.annotate(
-        done=Count("pk", filter=Q(state=State.DONE)),
-        errors=Count("pk", filter=Q(state=State.ERROR)),
-        queued=Count("pk", filter=Q(state=State.QUEUED)),
-    )
-    return states.aggregate(
-        succeeded=Count("item_id", filter=Q(done__gt=0)),
-        failed=Count("item_id", filter=Q(done=0, errors__gt=0, queued=0)),
-        skipped=Count("item_id", filter=Q(done=0, errors=0, queued=0)),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShownExperiment:
-    """An experiment with what is read from its cells and scores."""
-
-    row: Experiment
-    scorers: Sequence[ExperimentScorer]
-    summary: Sequence[Summary]
-
-    @cached_property
-    def items(self) -> Mapping[str, int]:
-        """How many `succeeded`, `failed` and were `skipped`."""
-        return item_counts(self.row)
-
-    @property
-    def not_scorable(self) -> int:
-        """How many cells the primary scorer cannot score."""
-        primary = next((scorer.scorer_id for scorer in self.scorers if scorer.is_primary), None)
-        return sum(one["notScorable"] for one in self.summary if one["scorerId"] == primary)
-
-
-def shown(experiments: Iterable[Experiment]) -> list[ShownExperiment]:
-    """Return experiments as callers see them; those that have ended were summed up then."""
-    rows = list(experiments)
-    prefetch_related_objects(rows, "scorers")
-    return [
-        ShownExperiment(row=row, scorers=list(row.scorers.all()), summary=summary_of(row)) for row in rows
-    ]
-
-
 JUDGE: Final = "llm-judge"
 EXTERNAL: Final = "external"
 NewScore = tuple[str, str, ScoreOutcome, Mapping[str, Any]]
@@ -250,7 +137,7 @@ def attempt_at(cell: Cell, output: Any) -> Attempt:
     )
 
 
-def scored(
+def score_cell(
     cell: Cell, output: Any, scorers: Iterable[ExperimentScorer], *, asks_models: bool = True
 ) -> Iterator[NewScore]:
     """Yield what each scorer says of the output of a cell; external ones say nothing.
@@ -276,7 +163,7 @@ def names_others(cell: Cell, scorer: ExperimentScorer) -> bool:
     return named is not None and scorer.scorer_id not in named
 
 
-def cut(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
+def refuse_cut_output(scorers: Iterable[ExperimentScorer]) -> Iterator[NewScore]:
     """Yield that an output of which only the beginning is kept cannot be scored again."""
     problem = Problem("output_cut", "Only the beginning of the output is kept; run the item again.")
     for scorer in scorers:
@@ -316,7 +203,7 @@ class Answer:
 
 def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     """Set the columns of a cell to an answer; of a long output only the beginning is kept, unless `whole`."""
-    cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
+    cell.output_json, cell.output_digest, cell.is_cut = stored_json(answer.output)
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
@@ -329,7 +216,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     cell.started_at, cell.ended_at = answer.started_at, answer.ended_at or timezone.now()
 
 
-def json_of(output: Any) -> tuple[str, str, bool]:
+def stored_json(output: Any) -> tuple[str, str, bool]:
     """Return the JSON that is stored of an output, the digest of the whole, and whether it was cut."""
     if output is MISSING:
         return "", "", False
@@ -340,7 +227,8 @@ def json_of(output: Any) -> tuple[str, str, bool]:
     if len(data) <= MAX_STORED_OUTPUT:
         return text, digest, False
     whole = output if isinstance(output, str) else text
-    return canonical.dump(_beginning_of(whole)), digest, True
+    kept = whole.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")
+    return canonical.dump(whole[: boundary_before(whole, len(kept))]), digest, True
 
 
 RESULT: Final = (
@@ -351,7 +239,7 @@ RESULT: Final = (
 """The columns of a result."""
 
 
-def result_of(cell: Cell) -> dict[str, Any]:
+def result_columns(cell: Cell) -> dict[str, Any]:
     """Return the columns of a result, by name; of a new cell those without one."""
     return {name: getattr(cell, name) for name in RESULT}
 
@@ -374,7 +262,7 @@ def put_scores(
             entity_id=str(cell.item_id),
             source=TEST,
             more_json=canonical.dump(storable_json(more)) if more else "",
-            **columns_of(outcome),
+            **score_columns(outcome),
         )
         for scorer_id, version_id, outcome, more in scores
     ]
@@ -382,7 +270,7 @@ def put_scores(
     Score.objects.bulk_create(rows)
 
 
-def columns_of(outcome: ScoreOutcome) -> dict[str, Any]:
+def score_columns(outcome: ScoreOutcome) -> dict[str, Any]:
     """Return the columns of a score."""
     return {
         "value": outcome.score,
@@ -399,17 +287,11 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
     """End a locked experiment, sum it up and record it."""
     experiment.outcome, experiment.ended_at = outcome, timezone.now()
     experiment.updated_at = experiment.ended_at
-    experiment.summary_json = canonical.dump(summed_up(experiment))
+    experiment.summary_json = canonical.dump(summarize_scorers(experiment))
     experiment.save(update_fields=["outcome", "ended_at", "updated_at", "summary_json"])
     candidate = experiment.candidates.first()
     pair = {} if candidate is None else {"baselineOf": candidate.public_id}
     experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name, **pair)
-
-
-def _beginning_of(text: str) -> str:
-    """Return as much of a text as may be stored, cut between characters."""
-    kept = text.encode()[:MAX_STORED_OUTPUT].decode(errors="ignore")
-    return text[: boundary_before(text, len(kept))]
 
 
 def skip_queued(experiment: Experiment, *, waits: bool = False) -> None:
@@ -498,23 +380,22 @@ def needed_experiments() -> set[str]:
 
 def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
     """Yield the versions of a resource that experiments use which have not ended."""
-    for version_id in _pinned_ids(resource.kind.slug, resource.pk):
-        with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
-            yield uuid_of(version_id)
-
-
-def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:
     running = Experiment.objects.filter(outcome="")
+    kind, resource_id = resource.kind.slug, resource.pk
+    ids: list[str] = []
     if kind == SCORER.slug:
         scorers = ExperimentScorer.objects.filter(experiment__in=running, scorer_id=resource_id)
-        yield from scorers.values_list("version_id", flat=True)
         targets = running.filter(target_type="scorer", target_id=resource_id)
-        yield from targets.values_list("version_id", flat=True)
+        for rows in (scorers, targets):
+            ids += rows.values_list("version_id", flat=True)
     elif kind in IN_LOCKS:
-        for one in running.filter(contains(F("lock_json"), Value(f"{canonical.dump(resource_id)}:"))):
-            pin = (one.lock or {}).get(IN_LOCKS[kind], {}).get(resource_id)
+        for experiment in running.filter(contains(F("lock_json"), Value(f"{canonical.dump(resource_id)}:"))):
+            pin = (experiment.lock or {}).get(IN_LOCKS[kind], {}).get(resource_id)
             if pin is not None and pin["versionId"] is not None:
-                yield pin["versionId"]
+                ids.append(pin["versionId"])
+    for version_id in ids:
+        with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
+            yield uuid_of(version_id)
 
 
 def remove_answers(dataset_id: UUID, item_id: UUID) -> None:
@@ -534,8 +415,8 @@ def remove_answers(dataset_id: UUID, item_id: UUID) -> None:
 
 def item_tags(payload: Mapping[str, Any]) -> list[str]:
     """Return the tags of an item."""
-    found = (payload.get("metadata") or {}).get(TAGS)
-    return [str(tag) for tag in found] if isinstance(found, list) else []
+    tags = (payload.get("metadata") or {}).get(TAGS)
+    return [str(tag) for tag in tags] if isinstance(tags, list) else []
 
 
 PINNED_VERSIONS: Final = KeptVersions(
@@ -583,12 +464,6 @@ def _batches(rows: CellQuerySet) -> Iterator[list[int]]:
     return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
 
 
-def _read_cells(rows: CellQuerySet) -> Iterator[Cell]:
-    for some in _batches(rows):
-        found = Cell.objects.filter(pk__in=some).with_revisions().prefetch_related("scores")
-        yield from _all_of(some, list(found.order_by("pk")))
-
-
 def _all_of(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
     """Return what was read; raises `NotFound` if a cell is gone."""
     give_back()  # while the reader takes them
@@ -598,11 +473,9 @@ def _all_of(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
 
 
 def _dump_results(experiment: Experiment) -> Iterator[Result]:
-    return map(ResultAnswer.dump, _read_cells(Cell.objects.over().filter(experiment=experiment)))
-
-
-def _write_json_lines(experiment: Experiment) -> Iterator[str]:
-    return (canonical.dump(result) + "\n" for result in _dump_results(experiment))
+    for some in _batches(Cell.objects.over().filter(experiment=experiment)):
+        rows = Cell.objects.filter(pk__in=some).with_revisions().prefetch_related("scores")
+        yield from map(ResultAnswer.dump, _all_of(some, list(rows.order_by("pk"))))
 
 
 def _write_csv(experiment: Experiment) -> Iterator[str]:
@@ -612,14 +485,14 @@ def _write_csv(experiment: Experiment) -> Iterator[str]:
     others = own.exclude(scorer_id__in=pinned).values_list("scorer_id", flat=True).distinct()
     scorers = [*pinned, *sorted(others)]
     header = [*_COLUMNS, *(f"{member}.{scorer}" for scorer in scorers for member in _OF_SCORER)]
-    yield from lines(header, (_result_row(result, scorers) for result in _dump_results(experiment)))
 
+    def cells(result: Result) -> Iterator[str]:
+        scores = {score["scorerId"]: score for score in result["scores"]}
+        values = [result[name] for name in _COLUMNS]
+        values += [scores.get(scorer, {}).get(member) for scorer in scorers for member in _OF_SCORER]
+        return ("" if value is None else cell_of(value) for value in values)
 
-def _result_row(result: Result, scorers: Sequence[str]) -> Iterator[str]:
-    said = {score["scorerId"]: score for score in result["scores"]}
-    values = [result[name] for name in _COLUMNS]
-    values += [said.get(scorer, {}).get(member) for scorer in scorers for member in _OF_SCORER]
-    return ("" if value is None else cell_of(value) for value in values)
+    yield from lines(header, map(cells, _dump_results(experiment)))
 
 
 def _write_junit(experiment: Experiment) -> Iterator[str]:
@@ -641,7 +514,12 @@ def _write_junit(experiment: Experiment) -> Iterator[str]:
     opening = ElementTree.tostring(suite, encoding="unicode", short_empty_elements=False)
     yield '<?xml version="1.0" encoding="utf-8"?>\n' + opening.removesuffix("</testsuite>") + "\n"
     for cell, scores in _iter_verdicts(experiment, primary):
-        yield _case(cell, *_verdict(cell, scores))
+        kind, message = _verdict(cell, scores)
+        name, time = f"{cell.item_id} attempt {cell.attempt + 1}", f"{cell.milliseconds / 1000:.3f}"
+        case = ElementTree.Element("testcase", name=name, time=time)
+        if kind:
+            ElementTree.SubElement(case, kind, message=_plain(message))
+        yield ElementTree.tostring(case, encoding="unicode") + "\n"
     yield "</testsuite>\n"
 
 
@@ -656,15 +534,6 @@ def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tupl
         cells = Cell.objects.filter(pk__in=some).order_by("pk").values_list("pk", *_OF_CASE, named=True)
         for cell in _all_of(some, list(cells)):
             yield cell, scores.get(cell.pk, ())
-
-
-def _case(cell: Any, kind: str, message: str) -> str:
-    case = ElementTree.Element(
-        "testcase", name=f"{cell.item_id} attempt {cell.attempt + 1}", time=f"{cell.milliseconds / 1000:.3f}"
-    )
-    if kind:
-        ElementTree.SubElement(case, kind, message=_plain(message))
-    return ElementTree.tostring(case, encoding="unicode") + "\n"
 
 
 def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
@@ -694,7 +563,11 @@ def _plain(text: str) -> str:
 
 
 FORMATS: Final[Mapping[str, ResultFormat]] = {
-    "jsonl": ResultFormat("application/x-ndjson", "jsonl", _write_json_lines),
+    "jsonl": ResultFormat(
+        "application/x-ndjson",
+        "jsonl",
+        lambda experiment: (canonical.dump(result) + "\n" for result in _dump_results(experiment)),
+    ),
     "csv": ResultFormat("text/csv; charset=utf-8", "csv", _write_csv),
     "junit": ResultFormat("application/xml; charset=utf-8", "xml", _write_junit),
 }

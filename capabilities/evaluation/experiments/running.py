@@ -24,7 +24,6 @@ from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.agents import messages_of
 
-from capabilities.evaluation.experiments import results
 from capabilities.evaluation.experiments.models import (
     DENY,
     MAX_WAIT,
@@ -44,12 +43,14 @@ from capabilities.evaluation.experiments.results import (
     count,
     count_change,
     finish,
-    json_of,
     needed_experiments,
     put_answer,
     put_scores,
-    result_of,
+    refuse_cut_output,
+    result_columns,
+    score_cell,
     stop_for,
+    stored_json,
 )
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, passing_of, score
 from versioning.conf import get_framework
@@ -86,9 +87,14 @@ class Mocks:
         with self._lock:
             called = {"toolName": tool, "args": dict(args)}
             own = [index for index, mock in enumerate(self._mocks) if mock["toolName"] == tool]
-            fitting = [index for index in own if _fits(self._mocks[index], args)]
-            used = {one["mockIndex"] for one in self._served}
-            index = next((one for one in fitting if one not in used), None)
+            fitting = [
+                index
+                for index in own
+                if self._mocks[index].get("matchArgs") == "ignore"
+                or canonical.same(self._mocks[index]["args"], dict(args))
+            ]
+            used = {call["mockIndex"] for call in self._served}
+            index = next((index for index in fitting if index not in used), None)
             if index is not None:
                 self._served.append({"mockIndex": index, **called})
                 return self._mocks[index]["output"]
@@ -103,18 +109,14 @@ class Mocks:
         """Return which mocks were served; None without mocks and without calls."""
         if not (self._mocks or self._live or self._failure):
             return None
-        used = {one["mockIndex"] for one in self._served}
+        used = {call["mockIndex"] for call in self._served}
         unconsumed = [
             {"mockIndex": index, "toolName": mock["toolName"], "args": mock["args"]}
             for index, mock in enumerate(self._mocks)
             if index not in used
         ]
-        found = {"served": self._served, "unconsumed": unconsumed, "liveCalls": self._live}
-        return found if self._failure is None else {**found, "failure": self._failure}
-
-
-def _fits(mock: Mapping[str, Any], args: Mapping[str, Any]) -> bool:
-    return mock.get("matchArgs") == "ignore" or canonical.same(mock["args"], dict(args))
+        report = {"served": self._served, "unconsumed": unconsumed, "liveCalls": self._live}
+        return report if self._failure is None else {**report, "failure": self._failure}
 
 
 ARM: Final = "evaluation"
@@ -209,14 +211,9 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
         },
         input_tokens=result.usage["inputTokens"],
         output_tokens=result.usage["outputTokens"],
-        cost=_cost_in(result.usage),
+        cost=Decimal(result.usage["cost"]["amount"]) if result.usage["cost"] is not None else None,
         run_id=result.run_id,
     )
-
-
-def _cost_in(usage: Mapping[str, Any]) -> Decimal | None:
-    cost = usage["cost"]
-    return None if cost is None else Decimal(cost["amount"])
 
 
 def _without_nothing(**members: Any) -> dict[str, Any]:
@@ -336,19 +333,19 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
     """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        record(experiment.pk, cell, answer, results.cut(missing_scorers(experiment, cell)))
+        record(experiment.pk, cell, answer, refuse_cut_output(missing_scorers(experiment, cell)))
         return
     if answer is None:
-        answer = _asked(experiment, cell, stop)
+        answer = _ask_once(experiment, cell, stop)
         put_answer(cell, answer)
     else:
-        cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
-    scores = _scored(experiment, cell, answer, stop)
+        cell.output_json, cell.output_digest, cell.is_cut = stored_json(answer.output)
+    scores = _score_or_postpone(experiment, cell, answer, stop)
     if scores is not None:
         record(experiment.pk, cell, answer, scores)
 
 
-def _asked(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
+def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
     stop.within(experiment.settings.get("limits", {}).get("itemSeconds", ITEM_SECONDS))
     try:
         answer = ask(experiment, cell, caller_of_experiment(experiment), stop)
@@ -385,21 +382,26 @@ def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer
     return [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
 
 
-def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> list[NewScore] | None:
+def _score_or_postpone(
+    experiment: Experiment, cell: Cell, answer: Answer, stop: Stop
+) -> list[NewScore] | None:
     """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
     if answer.error is not None:
         return []
     missing = missing_scorers(experiment, cell)
     give_back()
     with stoppable(stop):
-        scores = list(results.scored(cell, answer.output, missing))
-    passing = next((one.passing for _, _, one, _ in scores if one.passing is not None), None)
+        scores = list(score_cell(cell, answer.output, missing))
+    passing = next((outcome.passing for _, _, outcome, _ in scores if outcome.passing is not None), None)
     if passing is None or cell.tries >= TRIES - 1:
         return scores
     put_answer(cell, answer, whole=True)
     with events.transaction():
-        _postpone(cell, passing, {name: value for name, value in result_of(cell).items() if name != "state"})
-        spend(experiment.pk, answer, scores)
+        columns = result_columns(cell)
+        del columns["state"]
+        _postpone(cell, passing, columns)
+        spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
+        Experiment.objects.filter(pk=experiment.pk).update(**spent, prices_of=prices_of())
     return None
 
 
@@ -427,7 +429,7 @@ def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewS
             raise LeaseLost
         before = Before.of(cell)
         cell.state = State.ERROR if answer.error else State.DONE
-        cell.finish(**result_of(cell))
+        cell.finish(**result_columns(cell))
         put_scores(experiment, cell, scores)
         count(experiment, cell, before, spent=spent_on(answer, scores))
         is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
@@ -437,7 +439,7 @@ def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewS
 
 def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
-    outcomes = [one for _, _, one, _ in scores]
+    outcomes = [outcome for _, _, outcome, _ in scores]
     costs = [answer.cost, *(outcome.cost for outcome in outcomes)]
     return {
         "input_tokens": answer.input_tokens + sum(outcome.input_tokens for outcome in outcomes),
@@ -446,12 +448,6 @@ def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
         "cost": sum(in_billionths(cost) for cost in costs),
         "unpriced_count": sum(cost is None for cost in costs),
     }
-
-
-def spend(experiment_id: str, answer: Answer, scores: Iterable[NewScore]) -> None:
-    """Count what was used for a cell that is not done yet."""
-    spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
-    Experiment.objects.filter(pk=experiment_id).update(**spent, prices_of=prices_of())
 
 
 def exceeded(experiment: Experiment, now: datetime.datetime) -> str:

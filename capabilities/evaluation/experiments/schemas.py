@@ -128,30 +128,27 @@ class ExperimentScore(RequestSchema):
     scorer_ids: Annotated[list[NotBlank | PinnedScorerNamed], Field(min_length=1)]
 
 
-def _row(attribute: str) -> Source:
-    return Source(f"row.{attribute}")
-
-
-def _row_or_null(attribute: str) -> Source:
-    return Source(lambda shown: getattr(shown.row, attribute) or None)
+def or_null(attribute: str) -> Source:
+    """Return where a member comes from that is null rather than empty."""
+    return Source(lambda one: getattr(one, attribute) or None)
 
 
 def _setting(member: str) -> Source:
-    return Source(lambda shown: shown.row.settings.get(member))
+    return Source(lambda experiment: experiment.settings.get(member))
 
 
 def _items(name: str) -> Source:
-    return Source(lambda shown: shown.items[name])
+    return Source(lambda experiment: experiment.item_counts[name])
 
 
 class ExperimentCounts(ResponseSchema):
     """The cells of an experiment by state; running ones are queued."""
 
-    cells: Annotated[int, _row("cells_count")]
-    done: Annotated[int, _row("done_count")]
-    errors: Annotated[int, _row("error_count")]
-    skipped: Annotated[int, _row("skipped_count")]
-    queued: Annotated[int, _row("queued_count")]
+    cells: Annotated[int, Source("cells_count")]
+    done: Annotated[int, Source("done_count")]
+    errors: Annotated[int, Source("error_count")]
+    skipped: Annotated[int, Source("skipped_count")]
+    queued: Annotated[int, Source("queued_count")]
     not_scorable: int
 
 
@@ -195,63 +192,59 @@ class ScorerSummary(ResponseSchema):
 class ExperimentAnswer(ResponseSchema):
     """An experiment."""
 
-    id: Annotated[str, _row("public_id")]
-    workspace_id: Annotated[str, _row("workspace_id")]
-    dataset_id: Annotated[
-        UuidOrNull, Source(lambda shown: str(shown.row.dataset_id) if shown.row.dataset_id else None)
-    ]
-    dataset_version: Annotated[int, _row("dataset_version")]
-    dataset_digest: Annotated[str, _row("dataset_digest")]
-    agent_version: Annotated[str | None, _row_or_null("version_id")]
-    target_type: Annotated[str | None, _row_or_null("target_type")]
-    target_id: Annotated[str | None, _row_or_null("target_id")]
-    scorer_ids: Annotated[list[str], Source(lambda shown: [scorer.scorer_id for scorer in shown.scorers])]
-    name: Annotated[str | None, _row_or_null("name")]
+    id: Annotated[str, Source("public_id")]
+    workspace_id: str
+    dataset_id: Annotated[UuidOrNull, Source(lambda row: str(row.dataset_id) if row.dataset_id else None)]
+    dataset_version: int
+    dataset_digest: str
+    agent_version: Annotated[str | None, or_null("version_id")]
+    target_type: Annotated[str | None, or_null("target_type")]
+    target_id: Annotated[str | None, or_null("target_id")]
+    scorer_ids: Annotated[list[str], Source(lambda row: [scorer.scorer_id for scorer in row.pinned_scorers])]
+    name: Annotated[str | None, or_null("name")]
     description: Annotated[str | None, _setting("description")]
     metadata: Annotated[JsonObject | None, _setting("metadata")]
     provenance: Annotated[JsonObject | None, _setting("provenance")]
     runner_attestation: Annotated[JsonObject | None, _setting("runnerAttestation")]
-    experiment_set_id: Annotated[str | None, _row_or_null("experiment_set_id")]
-    comparison_id: Annotated[str | None, _row_or_null("comparison_id")]
-    variant_id: Annotated[str | None, _row_or_null("variant_id")]
-    trial_index: Annotated[int | None, _row("trial_index")]
-    status: Annotated[Literal["pending", "running", "completed", "failed"], _row("status")]
+    experiment_set_id: Annotated[str | None, or_null("experiment_set_id")]
+    comparison_id: Annotated[str | None, or_null("comparison_id")]
+    variant_id: Annotated[str | None, or_null("variant_id")]
+    trial_index: int | None
+    status: Literal["pending", "running", "completed", "failed"]
     outcome: Annotated[
         Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None,
-        _row_or_null("outcome"),
+        or_null("outcome"),
     ]
-    counts: Annotated[ExperimentCounts, Source(lambda shown: shown)]
-    spent: Annotated[ExperimentSpent, Source("row")]
-    lock: Annotated[JsonObject | None, _row("lock")]
-    lock_digest: Annotated[str | None, _row_or_null("lock_digest")]
-    attempts: Annotated[int, _row("attempts")]
-    pair_of: Annotated[
-        str | None, Source(lambda shown: public_id(shown.row.pair_of_id) if shown.row.pair_of_id else None)
-    ]
-    scorers: list[PinnedScorerAnswer]
+    counts: Annotated[ExperimentCounts, Source(lambda row: row)]
+    spent: Annotated[ExperimentSpent, Source(lambda row: row)]
+    lock: JsonObject | None
+    lock_digest: Annotated[str | None, or_null("lock_digest")]
+    attempts: int
+    pair_of: Annotated[str | None, Source(lambda row: public_id(row.pair_of_id) if row.pair_of_id else None)]
+    scorers: Annotated[list[PinnedScorerAnswer], Source("pinned_scorers")]
     summary: list[ScorerSummary]
     limits: Annotated[JsonObject | None, _setting("limits")]
-    unmocked_tool_policy: Annotated[str, _row("tool_policy")]
+    unmocked_tool_policy: Annotated[str, Source("tool_policy")]
     request_context: Annotated[
         JsonObject | None,
-        Source(lambda shown: shown.row.request_context or None),
+        or_null("request_context"),
         Field(description="In which its items ran, beside their own; null without one."),
     ]
-    started_by: Annotated[str | None, _row_or_null("author_name")]
-    total_items: Annotated[int, _row("items_count")]
+    started_by: Annotated[str | None, or_null("author_name")]
+    total_items: Annotated[int, Source("items_count")]
     succeeded_count: Annotated[int, _items("succeeded")]
     failed_count: Annotated[int, _items("failed")]
     skipped_count: Annotated[int, _items("skipped")]
-    started_at: Annotated[TimeOrNull, _row("started_at")]
-    completed_at: Annotated[TimeOrNull, _row("ended_at")]
-    created_at: Annotated[Time, _row("created_at")]
-    updated_at: Annotated[Time, _row("updated_at")]
+    started_at: TimeOrNull
+    completed_at: Annotated[TimeOrNull, Source("ended_at")]
+    created_at: Time
+    updated_at: Time
 
 
 class ExperimentStarted(ExperimentAnswer):
     """A new experiment; `results` is empty, because they come later."""
 
-    experiment_id: Annotated[str, _row("public_id")]
+    experiment_id: Annotated[str, Source("public_id")]
     results: Annotated[list[JsonObject], Source(lambda _shown: [])]
 
 
@@ -311,11 +304,6 @@ class ReviewSummary(ResponseSchema):
 
 Id = Annotated[NotBlank, Field(max_length=MAX_ID)]
 MAX_ENTITY_TYPE: Final = 32
-
-
-def or_null(attribute: str) -> Source:
-    """Return where a member comes from that is null rather than empty."""
-    return Source(lambda one: getattr(one, attribute) or None)
 
 
 def problem_of(one: Any) -> dict[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final
 from uuid import uuid4
@@ -29,9 +29,9 @@ from capabilities.evaluation.experiments.models import (
     TargetType,
     key_in,
 )
-from capabilities.evaluation.experiments.results import JUDGE, names_others
+from capabilities.evaluation.experiments.results import JUDGE, attempt_at, names_others
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.scoring.scoring import MISSING, Attempt, cannot_score, problem_of, text_of
+from capabilities.evaluation.scoring.scoring import cannot_score, problem_of, text_of
 from capabilities.evaluation.scoring.verbs import judge_instructions
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -66,7 +66,12 @@ def add_cells(
     """
     first = experiments[0]
     stored = connection.ops.adapt_datetimefield_value(now)
-    constants = _defaults()
+    blank = Cell()
+    constants = {
+        str(field.column): field.get_db_prep_save(getattr(blank, field.attname), connection)
+        for field in Cell._meta.concrete_fields
+        if field.attname not in _NAMED and not isinstance(field, models.AutoField)
+    }
     names = ", ".join(map(connection.ops.quote_name, [*_NAMED, *constants]))
     cells, revisions, all_experiments = (
         connection.ops.quote_name(model._meta.db_table) for model in (Cell, Revision, Experiment)
@@ -103,16 +108,6 @@ def _cast(name: str) -> str:
     return f"CAST(%s AS {field.db_type(connection)})" if connection.vendor == "postgresql" else "%s"
 
 
-def _defaults() -> Mapping[str, Any]:
-    """Return the values of the other columns of a new cell, by column."""
-    blank = Cell()
-    return {
-        str(field.column): field.get_db_prep_save(getattr(blank, field.attname), connection)
-        for field in Cell._meta.concrete_fields
-        if field.attname not in _NAMED and not isinstance(field, models.AutoField)
-    }
-
-
 SELECTING: Final = ("selector", "lock", "release", "agentVersion", "versions")
 """The members that select the version of the target, of which a request has one."""
 
@@ -132,20 +127,8 @@ class Target:
     instructions: str | None = None
     """The text of the prompt block that a judge names, or that of an agent as it is without a context."""
 
-    def put_into(self, experiment: Experiment) -> None:
-        """Pin it in the row of an experiment."""
-        experiment.target_type, experiment.target_id = self.type, self.id
-        experiment.version_id = self.version_id
-        if self.lock is not None:
-            experiment.lock_json = canonical.dump(self.lock)
-            experiment.lock_digest = self.lock["digest"]
-            experiment.target_digest = target_digest(self.lock)
-        if self.type == TargetType.SCORER:
-            experiment.lock_json = canonical.dump({"config": self.config, "instructions": self.instructions})
-        experiment.provider = self.provider
 
-
-def pinned_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
+def pin_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
     """Return the target that the members of a request name, in the version that they select.
 
     Raises `Invalid` for a target that is half given and for a version selected twice, `NotFound` and
@@ -160,13 +143,13 @@ def pinned_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Targe
         if extra:
             raise Invalid([Issue(name, Message("is of use only with a target")) for name in extra])
         return Target(type=TargetType.NONE)
-    selected = selected_version(given, str(target_id))
+    selected = select_version(given, str(target_id))
     if target_type == TargetType.SCORER:
         return _scorer(editor, str(target_id), selected, by)
     return _agent(editor, str(target_id), selected, by)
 
 
-def selected_version(given: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
+def select_version(given: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
     """Return what a request selects of its target: by default what is published; or a lock."""
     named = [name for name in SELECTING if given.get(name)]
     if len(named) > 1:
@@ -203,6 +186,10 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
     opened = editor.opened(sent)
     served = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
     version_id = opened.agents[agent_id].version_id or ""
+    scorer_ids: Sequence[str] = ()
+    if version_id:
+        version = editor.collection(AGENT).version(agent_id, version_id, by=by).version
+        scorer_ids = [key for _, key in keys(version.config, "scorers")]
     return Target(
         type=TargetType.AGENT,
         id=agent_id,
@@ -210,27 +197,21 @@ def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any]
         lock=lock,
         provider=str((served.model or {}).get("provider", "")),
         model=served.model,
-        scorer_ids=_scorers_of_agent(editor, agent_id, version_id, by),
+        scorer_ids=scorer_ids,
         instructions=served.instructions,
     )
-
-
-def _scorers_of_agent(editor: Editor, agent_id: str, version_id: str, by: Caller) -> Sequence[str]:
-    if not version_id:
-        return ()
-    version = editor.collection(AGENT).version(agent_id, version_id, by=by).version
-    return [key for _, key in keys(version.config, "scorers")]
 
 
 def _scorer(editor: Editor, scorer_id: str, selected: Selector | Mapping[str, Any], by: Caller) -> Target:
     if not isinstance(selected, Selector):
         raise Invalid.field("lock", Message("is for agents"))
-    config, version_id = _scorer_version(editor, scorer_id, selected, by)
+    version = editor.collection(SCORER).get(scorer_id, selected, by=by).version
+    config: Mapping[str, Any] = version.config
     model = config.get("model") or {}
     return Target(
         type=TargetType.SCORER,
         id=scorer_id,
-        version_id=version_id,
+        version_id=version.version_id,
         provider=str(model.get("provider", "")),
         model=model,
         config=config,
@@ -238,16 +219,7 @@ def _scorer(editor: Editor, scorer_id: str, selected: Selector | Mapping[str, An
     )
 
 
-def _scorer_version(
-    editor: Editor, scorer_id: str, selector: Selector, by: Caller
-) -> tuple[Mapping[str, Any], str]:
-    """Return the configuration and the id of a version; of a scorer that is not published, the latest one."""
-    found = editor.collection(SCORER).get(scorer_id, selector, by=by)
-    version = found.version
-    return version.config, version.version_id
-
-
-def pinned_scorers(
+def pin_scorers(
     editor: Editor, given: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
 ) -> list[ExperimentScorer]:
     """Return the scorers of a new experiment, in the versions that are published now.
@@ -262,47 +234,42 @@ def pinned_scorers(
     else:
         named = dataset.settings.get("scorerIds")
         if named is None:
-            named = [scorer_id for scorer_id in target.scorer_ids if _exists(editor, scorer_id, by)]
-    found = pinned_scorers_named(editor, named, "scorerIds", by)
-    ids = [one.scorer_id for one in found]
+            readable = editor.collection(SCORER).list(by=by)
+            named = [key for key in target.scorer_ids if readable.filter(pk=key).exists()]
+    scorers = pin_named_scorers(editor, named, "scorerIds", by)
+    ids = [scorer.scorer_id for scorer in scorers]
     primary = given.get("primaryScorer") or (ids[0] if ids else None)
     if primary is not None and primary not in ids:
         raise Invalid.field("primaryScorer", Message("is none of the scorers of this experiment"))
-    for position, one in enumerate(found):
-        one.position, one.is_primary = position, one.scorer_id == primary
-    return found
+    for position, scorer in enumerate(scorers):
+        scorer.position, scorer.is_primary = position, scorer.scorer_id == primary
+    return scorers
 
 
-def pinned_scorers_named(
-    editor: Editor, named: Sequence[Any], place: str, by: Caller
-) -> list[ExperimentScorer]:
+def pin_named_scorers(editor: Editor, named: Sequence[Any], place: str, by: Caller) -> list[ExperimentScorer]:
     """Return scorers by their ids, or by ids with versions; raises `Invalid` below this place."""
-    found = [_pinned(editor, one, f"{place}.{index}", by) for index, one in enumerate(named)]
-    ids = [one.scorer_id for one in found]
-    twice = next((index for index, one in enumerate(ids) if one in ids[:index]), None)
-    if twice is not None:
-        raise Invalid.field(f"{place}.{twice}", Message("is named more than once"))
-    return found
-
-
-def _exists(editor: Editor, scorer_id: str, by: Caller) -> bool:
-    return bool(editor.collection(SCORER).list(by=by).filter(pk=scorer_id).exists())
-
-
-def _pinned(editor: Editor, named: str | Mapping[str, str], place: str, by: Caller) -> ExperimentScorer:
-    scorer_id = named if isinstance(named, str) else named["id"]
-    version_id = None if isinstance(named, str) else named.get("versionId")
-    selector = PUBLISHED if version_id is None else Selector(version_id=version_id)
-    try:
-        config, pinned_id = _scorer_version(editor, scorer_id, selector, by)
-    except NotFound:
-        raise Invalid.field(place, Message("does not exist, or you may not read it")) from None
-    return ExperimentScorer(
-        scorer_id=scorer_id,
-        version_id=pinned_id,
-        config_json=canonical.dump(config),
-        instructions=judge_instructions(editor, config, by=by),
-    )
+    scorers: list[ExperimentScorer] = []
+    for index, name in enumerate(named):
+        scorer_id, version_id = (name, None) if isinstance(name, str) else (name["id"], name.get("versionId"))
+        selector = PUBLISHED if version_id is None else Selector(version_id=version_id)
+        try:
+            version = editor.collection(SCORER).get(scorer_id, selector, by=by).version
+        except NotFound:
+            message = Message("does not exist, or you may not read it")
+            raise Invalid.field(f"{place}.{index}", message) from None
+        scorers.append(
+            ExperimentScorer(
+                scorer_id=scorer_id,
+                version_id=version.version_id,
+                config_json=canonical.dump(version.config),
+                instructions=judge_instructions(editor, version.config, by=by),
+            )
+        )
+    ids = [scorer.scorer_id for scorer in scorers]
+    for index, scorer_id in enumerate(ids):
+        if scorer_id in ids[:index]:
+            raise Invalid.field(f"{place}.{index}", Message("is named more than once"))
+    return scorers
 
 
 SETTINGS: Final = (
@@ -350,23 +317,25 @@ def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: 
     """
     caller = caller_of(by)
     try:
-        return _started(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, given, caller)
     except IntegrityError:  # another request has taken the id meanwhile
-        return _started(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, given, caller)
 
 
-def _started(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
+def _start_once(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
     known = known_by_id(dataset_id, given, caller)
     if known is not None:
         return Started(experiment=known, is_new=False)
-    plan = planned(experiments, dataset_id, given, by=caller)
+    plan = plan_experiment(experiments, dataset_id, given, by=caller)
     with events.transaction():
         made = _stored(plan, given, caller)
         made.record("started", caller, datasetId=str(plan.dataset.pk), cells=made.cells_count)
     return Started(experiment=made)
 
 
-def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> Plan:
+def plan_experiment(
+    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+) -> Plan:
     """Check a request for an experiment, and pin everything; raises as `start` does."""
     caller, editor = caller_of(by), experiments.editor
     dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
@@ -374,11 +343,11 @@ def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by
     items = Revision.objects.of_version(dataset, version.version).count()
     if not items:
         raise Invalid.field("datasetId", Message("has no items in this version"), code="no_items")
-    target = pinned_target(editor, given, caller)
+    target = pin_target(editor, given, caller)
     if target.type == TargetType.NONE and given.get("start", True):
         message = Message("is required; without a target, send start: false and the results")
         raise Invalid.field("targetType", message)
-    scorers = pinned_scorers(editor, given, dataset, target, caller)
+    scorers = pin_scorers(editor, given, dataset, target, caller)
     refuse_too_much(items, given.get("attempts", 1), len(scorers))
     baseline = _baseline(experiments, given, dataset, target, caller)
     return Plan(
@@ -451,7 +420,7 @@ def _baseline(
     if wanted != PUBLISHED_BASELINE:
         named["selector"] = {"versionId": wanted}
     try:
-        return pinned_target(experiments.editor, named, by)
+        return pin_target(experiments.editor, named, by)
     except NotFound:
         message = Message("must be 'published', a version of the target, or an experiment of this dataset")
         raise Invalid.field("baseline", message) from None
@@ -477,24 +446,24 @@ def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
         candidate.pair_of = baseline
         made.append(baseline)
     candidate.save(force_insert=True)
-    for one in made:
-        ExperimentScorer.objects.bulk_create(_copies(plan.scorers, one))
+    names = ("scorer_id", "version_id", "config_json", "instructions", "is_primary", "position")
+    for experiment in made:
+        ExperimentScorer.objects.bulk_create(
+            ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
+            for scorer in plan.scorers
+        )
     add_cells(made, range(candidate.attempts), now=candidate.created_at, is_due=candidate.is_started)
     return candidate
-
-
-def _copies(scorers: Sequence[ExperimentScorer], experiment: Experiment) -> list[ExperimentScorer]:
-    names = ("scorer_id", "version_id", "config_json", "instructions", "is_primary", "position")
-    return [
-        ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
-        for scorer in scorers
-    ]
 
 
 def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Experiment:
     grouping, attempts = given.get("grouping", {}), given.get("attempts", 1)
     now = timezone.now()
-    made = Experiment(
+    row = Experiment(
+        target_type=target.type,
+        target_id=target.id,
+        version_id=target.version_id,
+        provider=target.provider,
         workspace_id=plan.dataset.workspace_id,
         dataset=plan.dataset,
         dataset_version=plan.version.version,
@@ -516,8 +485,12 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
         updated_at=now,
         started_at=None if given.get("start", True) else now,
     )
-    target.put_into(made)
-    return made
+    if target.lock is not None:
+        row.lock_json, row.lock_digest = canonical.dump(target.lock), target.lock["digest"]
+        row.target_digest = target_digest(target.lock)
+    if target.type == TargetType.SCORER:
+        row.lock_json = canonical.dump({"config": target.config, "instructions": target.instructions})
+    return row
 
 
 CHARACTERS: Final = 4
@@ -529,7 +502,7 @@ _RUNS: Final = 5
 """How many of the newest experiments say how long answers usually are, and take."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class PlanProblem:
     """Something that does not prevent an experiment, and that it suffers from."""
 
@@ -563,10 +536,10 @@ def estimate(
     items of the dataset; without any, from the ground truths.
     """
     known_by_id(dataset_id, given, caller_of(by))
-    return estimated(planned(experiments, dataset_id, given, by=by), given.get("attempts", 1))
+    return estimate_plan(plan_experiment(experiments, dataset_id, given, by=by), given.get("attempts", 1))
 
 
-def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
+def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
     """Return what an experiment that is planned would be.
 
     With a `sample` only so many items are read: their tokens stand for those of the others, which
@@ -574,19 +547,39 @@ def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estima
     """
     runs = 1 if plan.baseline is None or isinstance(plan.baseline, Experiment) else 2
     cells = plan.items * attempts * runs
+    problems = []
+    for scorer in plan.scorers:
+        problem = problem_of(scorer.config, get_framework().scorers, scorer.instructions)
+        judge, judged = scorer.config.get("model") or {}, plan.target.model
+        if problem is not None:
+            problems.append(PlanProblem(problem.code, problem.message, scorer.scorer_id))
+        elif (
+            scorer.config["type"] == JUDGE
+            and judged
+            and all(judge.get(name) == judged.get(name) for name in ("provider", "name"))
+        ):
+            message = "The judge is the model that it judges."
+            problems.append(PlanProblem("self_judge", message, scorer.scorer_id))
     found = Estimate(
         cells=cells,
         not_scorable=dict.fromkeys((scorer.scorer_id for scorer in plan.scorers), 0),
-        problems=list(_problems(plan)),
+        problems=problems,
     )
-    before = _before(plan)
+    # How long answers of the target were so far, and took, as means; None without any.
+    runs_before = Experiment.objects.filter(
+        dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
+    ).order_by("-created_at", "pk")
+    newest = list(runs_before.values_list("pk", flat=True)[:_RUNS])
+    answers = Cell.objects.filter(experiment__in=newest, state=State.DONE, output_tokens__gt=0)
+    usual = answers.aggregate(tokens=Avg("output_tokens"), milliseconds=Avg("milliseconds"))
     characters: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
     read = plan.items if sample is None else min(sample, plan.items)
-    for revision in _items(plan, read):
+    rows = Revision.objects.of_version(plan.dataset, plan.version.version).order_by("pk")
+    for revision in rows[:read].iterator(chunk_size=_AT_ONCE):
         cell = Cell(revision=revision)
-        judges = [one for one in _able(plan.scorers, cell, found) if one.config["type"] == JUDGE]
+        judges = [scorer for scorer in _able(plan.scorers, cell, found) if scorer.config["type"] == JUDGE]
         if plan.target.type != TargetType.NONE:
-            _add_characters(characters, plan, cell, judges, before["tokens"])
+            _add_characters(characters, plan, cell, judges, usual["tokens"])
     editor = get_editor()
     catalog, known = editor.providers(), Prices(editor.prices())
     for (provider, name), asked in characters.items():
@@ -595,28 +588,14 @@ def estimated(plan: Plan, attempts: int, *, sample: int | None = None) -> Estima
         found.output_tokens += tokens[1]
         model = PricedModel.of({"provider": provider, "name": name}, catalog)
         found.cost = plus(found.cost, known.of_tokens(model, *tokens))
-    if before["milliseconds"] is not None:
-        found.seconds = before["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
+    if usual["milliseconds"] is not None:
+        found.seconds = usual["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
     return found
-
-
-def _items(plan: Plan, count: int) -> Iterator[Revision]:
-    rows = Revision.objects.of_version(plan.dataset, plan.version.version)
-    return rows.order_by("pk")[:count].iterator(chunk_size=_AT_ONCE)
 
 
 def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
     """Yield the scorers that can score some answer to an item, and count it for the others."""
-    truth = cell.member("groundTruth")
-    attempt = Attempt(
-        input=cell.member("input"),
-        output="",
-        ground_truth=MISSING if truth is None else truth,
-        metadata=cell.member("metadata") or {},
-        tool_calls=(),
-        tokens=0,
-        milliseconds=0,
-    )
+    attempt = replace(attempt_at(cell, ""), tool_calls=(), tokens=0)
     for scorer in scorers:
         if names_others(cell, scorer) or cannot_score(scorer.config, attempt):
             found.not_scorable[scorer.scorer_id] += 1
@@ -656,29 +635,3 @@ def _add(
     numbers = found[str(named.get("provider", "")), str(named.get("name", ""))]
     numbers[0] += sent
     numbers[1] += answered
-
-
-def _before(plan: Plan) -> dict[str, float | None]:
-    """Return the tokens and the milliseconds of an answer of the target so far, as means; None without."""
-    runs = Experiment.objects.filter(
-        dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
-    ).order_by("-created_at", "pk")
-    newest = list(runs.values_list("pk", flat=True)[:_RUNS])
-    cells = Cell.objects.filter(experiment__in=newest, state=State.DONE, output_tokens__gt=0)
-    return cells.aggregate(tokens=Avg("output_tokens"), milliseconds=Avg("milliseconds"))
-
-
-def _problems(plan: Plan) -> Iterator[PlanProblem]:
-    functions = get_framework().scorers
-    for scorer in plan.scorers:
-        problem = problem_of(scorer.config, functions, scorer.instructions)
-        if problem is not None:
-            yield PlanProblem(code=problem.code, message=problem.message, scorer_id=scorer.scorer_id)
-        elif scorer.config["type"] == JUDGE and plan.target.model and _same_model(scorer, plan.target.model):
-            message = "The judge is the model that it judges."
-            yield PlanProblem(code="self_judge", message=message, scorer_id=scorer.scorer_id)
-
-
-def _same_model(judge: ExperimentScorer, model: Mapping[str, Any]) -> bool:
-    own = judge.config.get("model") or {}
-    return all(own.get(name) == model.get(name) for name in ("provider", "name"))

@@ -16,7 +16,6 @@ from editor_client.shared import canonical
 from editor_client.shared.scores import passes
 
 from capabilities.evaluation.datasets.models import PURGED_TEXT
-from capabilities.evaluation.experiments import results
 from capabilities.evaluation.experiments.models import (
     ENDED,
     RESCORED,
@@ -37,15 +36,17 @@ from capabilities.evaluation.experiments.results import (
     FORMATS,
     Answer,
     Before,
+    NewScore,
     count,
     finish,
     put_answer,
     put_scores,
     recount,
+    refuse_cut_output,
     refuse_to_delete,
     refuse_to_drop_scores,
-    result_of,
-    scored,
+    result_columns,
+    score_cell,
     skip_queued,
     stop,
 )
@@ -63,7 +64,7 @@ from capabilities.evaluation.experiments.running import (
 from capabilities.evaluation.experiments.starting import (
     add_cells,
     estimate,
-    pinned_scorers_named,
+    pin_named_scorers,
     refuse_too_much,
     start,
 )
@@ -192,9 +193,8 @@ def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
         total=Count("pk"),
         **{name: Count("pk", filter=Q(review_status=state)) for name, state in states.items()},
     )
-    return [
-        {**one, "experimentId": public_id(one["experimentId"])} for one in counted.order_by("experiment_id")
-    ]
+    counts = counted.order_by("experiment_id")
+    return [{**row, "experimentId": public_id(row["experimentId"])} for row in counts]
 
 
 def find_result(experiment: Experiment, result_id: str) -> Cell:
@@ -288,14 +288,20 @@ def submit_result(
         before = Before.of(cell)
         put_answer(cell, _sent_answer(given))
         cell.state = State.ERROR if cell.error_code else State.DONE
-        sent = list(_sent_scores(experiment, given.get("scores", ())))
-        known = {scorer_id for scorer_id, *_ in sent}
-        others = [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
+        pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
+        scores: list[NewScore] = []
+        for sent in given.get("scores", ()):
+            scorer = pinned.get(sent["scorerId"])
+            outcome = sent_outcome(scorer, sent["score"], sent.get("reason"))
+            more = {name: sent[name] for name in ("scorerName", "metadata") if sent.get(name) is not None}
+            scores.append((sent["scorerId"], scorer.version_id if scorer else "", outcome, more))
         Score.objects.filter(cell=cell).delete()
         if cell.state == State.DONE:
-            sent += scored(cell, given.get("output"), others, asks_models=False)
-        cell.finish_now(**result_of(cell))
-        put_scores(experiment, cell, sent)
+            known = {scorer_id for scorer_id, *_ in scores}
+            others = [scorer for scorer_id, scorer in pinned.items() if scorer_id not in known]
+            scores += score_cell(cell, given.get("output"), others, asks_models=False)
+        cell.finish_now(**result_columns(cell))
+        put_scores(experiment, cell, scores)
         count(experiment, cell, before, spent={})
     return cell
 
@@ -368,22 +374,7 @@ def _parse_time(given: Mapping[str, Any], name: str) -> datetime.datetime | None
     return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
 
 
-def _sent_scores(
-    experiment: Experiment, given: Any
-) -> Iterator[tuple[str, str, ScoreOutcome, Mapping[str, Any]]]:
-    pinned = {one.scorer_id: one for one in experiment.scorers.all()}
-    for one in given:
-        scorer = pinned.get(one["scorerId"])
-        more = {name: one[name] for name in ("scorerName", "metadata") if one.get(name) is not None}
-        yield (
-            one["scorerId"],
-            scorer.version_id if scorer else "",
-            outcome_of(scorer, one["score"], one.get("reason")),
-            more,
-        )
-
-
-def outcome_of(scorer: ExperimentScorer | None, value: float, reason: str | None) -> ScoreOutcome:
+def sent_outcome(scorer: ExperimentScorer | None, value: float, reason: str | None) -> ScoreOutcome:
     """Return the outcome of a score that was sent; a pinned scorer decides whether it passes."""
     passed = None if scorer is None else passes(scorer.config, value)
     return ScoreOutcome(score=value, passed=passed, reason=reason)
@@ -438,7 +429,7 @@ def resume_experiment(
         if limits is not None:
             found.set({"limits": {**found.settings.get("limits", {}), **limits}})
         rows = Cell.objects.filter(experiment=found)
-        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**ENDED, **result_of(Cell()))
+        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**ENDED, **result_columns(Cell()))
         failed = Score.objects.filter(run_id=found.pk).exclude(error_code="").values("cell")
         again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
         found.stopped, found.started_at = "", None
@@ -482,13 +473,6 @@ def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
     return (scorer.version_id, scorer.instructions) == (before.version_id, before.instructions)
 
 
-def published_among(scorers: Sequence[ExperimentScorer]) -> set[str]:
-    """Return the ids of the scorers whose version is the published one."""
-    rows = Scorer.objects.filter(pk__in=[scorer.scorer_id for scorer in scorers]).order_by()
-    active = {pk: str(version_id) for pk, version_id in rows.values_list("pk", "active_version_id")}
-    return {scorer.scorer_id for scorer in scorers if active.get(scorer.scorer_id) == scorer.version_id}
-
-
 @retry_on_conflict
 def score_again(
     experiments: Verbs,
@@ -507,7 +491,7 @@ def score_again(
     """
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as found:
-        scorers = pinned_scorers_named(experiments.editor, scorer_ids, "scorerIds", caller)
+        scorers = pin_named_scorers(experiments.editor, scorer_ids, "scorerIds", caller)
         ids = [scorer.scorer_id for scorer in scorers]
         before = {scorer.scorer_id: scorer for scorer in found.scorers.all()}
         other = [
@@ -515,19 +499,21 @@ def score_again(
             for scorer in scorers
             if scorer.scorer_id in before and not _is_same(scorer, before[scorer.scorer_id])
         ]
-        drafts = {one.scorer_id for one in other} - published_among(other)
+        rows = Scorer.objects.filter(pk__in=[scorer.scorer_id for scorer in other]).order_by()
+        active = {pk: str(version_id) for pk, version_id in rows.values_list("pk", "active_version_id")}
+        drafts = {scorer.scorer_id for scorer in other if active.get(scorer.scorer_id) != scorer.version_id}
         if drafts:
             refuse_to_drop_scores(found, drafts)
-        found.set({RESCORED: sorted({*found.rescored_by, *(one.scorer_id for one in other)}) or None})
+        found.set({RESCORED: sorted({*found.rescored_by, *(scorer.scorer_id for scorer in other)}) or None})
         refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
         changed = [
             scorer.scorer_id for scorer in scorers if not _is_same(scorer, before.get(scorer.scorer_id))
         ]
         found.scorers.filter(scorer_id__in=ids).delete()
-        for position, one in enumerate(scorers, len(before)):
-            known = before.get(one.scorer_id)
-            one.experiment, one.position = found, known.position if known else position
-            one.is_primary = known.is_primary if known else not before and one is scorers[0]
+        for position, scorer in enumerate(scorers, len(before)):
+            known = before.get(scorer.scorer_id)
+            scorer.experiment, scorer.position = found, known.position if known else position
+            scorer.is_primary = known.is_primary if known else not before and scorer is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
         done = Cell.objects.filter(experiment=found, state=State.DONE)
         done = done.exclude(revision__payload_json=PURGED_TEXT)
@@ -600,20 +586,15 @@ def agreement(experiments: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> A
         if isinstance(label.value, bool)
         and (key := (label.experiment_id, str(label.item_id), label.attempt)) in said
     )
-    return agreement_of(pairs)
-
-
-def agreement_of(pairs: Mapping[tuple[bool, bool], int]) -> Agreement:
-    """Return the agreement for how often people and the scorer said what. Pure."""
-    n = sum(pairs.values())
+    n = pairs.total()
     if not n:
         return Agreement(0, None, None, None)
-    agree = sum(number for (person, scorer), number in pairs.items() if person is scorer) / n
-    people = sum(number for (person, _), number in pairs.items() if person) / n
-    scorer = sum(number for (_, passed), number in pairs.items() if passed) / n
-    chance = people * scorer + (1 - people) * (1 - scorer)
+    agree = (pairs[True, True] + pairs[False, False]) / n
+    by_people = (pairs[True, True] + pairs[True, False]) / n
+    by_scorer = (pairs[True, True] + pairs[False, True]) / n
+    chance = by_people * by_scorer + (1 - by_people) * (1 - by_scorer)
     kappa = None if chance == 1 else (agree - chance) / (1 - chance)
-    return Agreement(n, agree, kappa, max(people, 1 - people))
+    return Agreement(n, agree, kappa, max(by_people, 1 - by_people))
 
 
 AGENT_ENTITY: Final = "AGENT"
@@ -689,52 +670,11 @@ def _add_to_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Scor
         raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
     before = Before.of(cell)
     more = {name: value for name, value in given.items() if name not in COLUMNS}
-    said = outcome_of(scorer, given["score"], given.get("reason"))
+    said = sent_outcome(scorer, given["score"], given.get("reason"))
     version_id = scorer.version_id if scorer else ""
     put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])
     count(experiment, cell, before, spent={})
     return Score.objects.get(cell=cell, scorer_id=given["scorerId"])
-
-
-def list_run_scores(run_id: str, *, by: Who = APPLICATION) -> QuerySet[Score]:
-    """Return the scores of a run or of an experiment."""
-    keys = Experiment.objects.readable_by(caller_of(by)).keys_of(run_id)
-    return readable_scores(by).filter(run_id__in={run_id, *keys})
-
-
-def list_scorer_scores(scorer_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Score]:
-    """Return the scores of a scorer, of one entity or of all."""
-    columns = {COLUMNS[name]: given[name] for name in ("entityId", "entityType") if name in given}
-    return readable_scores(by).filter(scorer_id=scorer_id, **columns)
-
-
-def list_entity_scores(entity_type: str, entity_id: str, *, by: Who = APPLICATION) -> QuerySet[Score]:
-    """Return the scores of an agent or of anything else that was scored."""
-    return readable_scores(by).filter(entity_type=entity_type, entity_id=entity_id)
-
-
-class Experiments(Verbs):
-    """What can be done with experiments; `by` is the caller, the default is the application."""
-
-    list = staticmethod(list_experiments)
-    find = staticmethod(find_experiment)
-    start = start
-    estimate = estimate
-    describe = staticmethod(describe_experiment)
-    delete = staticmethod(delete_experiment)
-    review_counts = staticmethod(review_counts)
-    export_results = staticmethod(export_results)
-    review = staticmethod(review_result)
-    cancel = staticmethod(cancel_experiment)
-    resume = staticmethod(resume_experiment)
-    add_attempts = staticmethod(add_attempts)
-    score_again = score_again
-    submit = staticmethod(submit_result)
-    finalize = staticmethod(finalize_experiment)
-    add_label = staticmethod(add_label)
-    labels = staticmethod(list_labels)
-    agreement = agreement
-    add_score = staticmethod(add_score)
 
 
 MAX_WAITING: Final = 10.0
@@ -762,14 +702,14 @@ def run_item(
     scorers = missing_scorers(experiment, cell)
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        scores = list(results.cut(scorers))
+        scores = list(refuse_cut_output(scorers))
     else:
         if answer is None:
             answer = _ask_until(experiment, cell, context or {}, caller)
             put_answer(cell, answer)
         give_back()
         with stoppable(Stop()):
-            scores = [] if answer.error else list(results.scored(cell, answer.output, scorers))
+            scores = [] if answer.error else list(score_cell(cell, answer.output, scorers))
     if not answer.is_stored or scores:
         _record_result(cell, answer, scores, dataset_id, caller)
     return cell
@@ -809,13 +749,37 @@ def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], b
 
 @retry_on_conflict
 def _record_result(
-    cell: Cell, answer: Answer, scores: list[results.NewScore], dataset_id: str | None, by: Caller
+    cell: Cell, answer: Answer, scores: list[NewScore], dataset_id: str | None, by: Caller
 ) -> None:
     """Store the result, in place of an earlier one; raises `Conflict` if the experiment has ended by now."""
     with events.transaction():
         experiment = open_experiment(cell.experiment_id, dataset_id, by)
         before = Before.of(Cell.objects.get(pk=cell.pk))
         cell.state = State.ERROR if answer.error else State.DONE
-        cell.finish_now(**result_of(cell))
+        cell.finish_now(**result_columns(cell))
         put_scores(experiment, cell, scores)
         count(experiment, cell, before, spent=spent_on(answer, scores))
+
+
+class Experiments(Verbs):
+    """What can be done with experiments; `by` is the caller, the default is the application."""
+
+    list = staticmethod(list_experiments)
+    find = staticmethod(find_experiment)
+    start = start
+    estimate = estimate
+    describe = staticmethod(describe_experiment)
+    delete = staticmethod(delete_experiment)
+    review_counts = staticmethod(review_counts)
+    export_results = staticmethod(export_results)
+    review = staticmethod(review_result)
+    cancel = staticmethod(cancel_experiment)
+    resume = staticmethod(resume_experiment)
+    add_attempts = staticmethod(add_attempts)
+    score_again = score_again
+    submit = staticmethod(submit_result)
+    finalize = staticmethod(finalize_experiment)
+    add_label = staticmethod(add_label)
+    labels = staticmethod(list_labels)
+    agreement = agreement
+    add_score = staticmethod(add_score)

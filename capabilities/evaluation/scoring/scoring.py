@@ -275,7 +275,7 @@ def verdict_in(answer: str, labels: Sequence[str]) -> Mapping[str, str]:
     except (Invalid, RecursionError):
         raise ValueError("it is not JSON and nothing else") from None
     if not isinstance(verdict, dict):
-        raise ValueError("it is not a JSON object")
+        raise ValueError("it is not a JSON object")  # noqa: TRY004  the text is wrong, not its type
     for name in ("reason", "label"):
         if name not in verdict:
             raise ValueError(f"{name} is missing")
@@ -505,28 +505,30 @@ def score(
     `functions` are those that the application registered. `instructions` are the text of the prompt block
     that a judge names; None if it names none.
     """
+    kind, config = scorer["type"], scorer.get("config", {})
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
-            raise NotScorable("The scorer does not apply to this item.")
-        problem = problem_of(scorer, functions, instructions)
-        if problem is not None:
-            raise ScorerError(problem.code, problem.message)
-        kind, config = scorer["type"], scorer.get("config", {})
-        if kind == "llm-judge":
-            return judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
-        if kind == "external":
-            raise NotScorable("The score of this scorer is sent by an application.")
-        if kind == "code":
-            value = _call_function(config["name"], functions[config["name"]], attempt)
+            outcome = ScoreOutcome(not_scorable=Unscored("The scorer does not apply to this item."))
+        elif (problem := problem_of(scorer, functions, instructions)) is not None:
+            outcome = ScoreOutcome(error=problem)
+        elif kind == "llm-judge":
+            outcome = judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
+        elif kind == "external":
+            reason = "The score of this scorer is sent by an application."
+            outcome = ScoreOutcome(not_scorable=Unscored(reason))
         else:
-            value = float(COMPARING[kind](config, attempt))
-        return ScoreOutcome(score=value, passed=passes(scorer, value))
-    except NotScorable as reason:
-        return ScoreOutcome(not_scorable=Unscored(str(reason)))
+            if kind == "code":
+                value = _call_function(config["name"], functions[config["name"]], attempt)
+            else:
+                value = float(COMPARING[kind](config, attempt))
+            outcome = ScoreOutcome(score=value, passed=passes(scorer, value))
+    except NotScorable as error:
+        outcome = ScoreOutcome(not_scorable=Unscored(str(error)))
     except ScorerError as error:
-        return ScoreOutcome(error=Problem(error.code, str(error)), passing=error.passing)
+        outcome = ScoreOutcome(error=Problem(error.code, str(error)), passing=error.passing)
     except Invalid as error:
-        return ScoreOutcome(error=Problem(error.code, str(error.message)))
+        outcome = ScoreOutcome(error=Problem(error.code, str(error.message)))
+    return outcome
 
 
 def problem_of(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:

@@ -21,7 +21,6 @@ from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.comparing import compared
 from capabilities.evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
-from capabilities.evaluation.experiments.results import shown as summed_up
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
@@ -163,11 +162,6 @@ class Result:
         return not self.row.outcome
 
     @property
-    def over(self) -> int:
-        """How many answers need not be waited for."""
-        return self.row.cells_count - self.row.queued_count
-
-    @property
     def address(self) -> str:
         """The address of its page."""
         return address_of_experiment(self.row)
@@ -182,7 +176,7 @@ class Result:
         """How far it is, or its result."""
         names = {"dataset": str(self.row.dataset and self.row.dataset.name)}
         if self.is_running:
-            numbers = {"done": self.over, "all": self.row.cells_count}
+            numbers = {"done": self.row.over_count, "all": self.row.cells_count}
             return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % {**names, **numbers}
         if self.row.outcome != Outcome.COMPLETE:
             state = {"state": STATES[self.row.outcome]}
@@ -190,9 +184,7 @@ class Result:
         return " ".join([self._passed(names), *self._compared()])
 
     def _passed(self, names: Mapping[str, str]) -> str:
-        [about] = summed_up([self.row])
-        primary = next((scorer.scorer_id for scorer in about.scorers if scorer.is_primary), None)
-        found = next((one for one in about.summary if one["scorerId"] == primary), None)
+        found = self.row.primary_summary
         if found is None or found["passRate"] is None:
             return _("Evaluated on “%(dataset)s”, without a score.") % names
         said = ngettext(

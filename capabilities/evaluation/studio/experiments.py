@@ -35,17 +35,17 @@ from capabilities.evaluation.experiments.models import (
     Outcome,
     Score,
     State,
+    Summary,
     TargetType,
 )
-from capabilities.evaluation.experiments.results import ShownExperiment, Summary, shown, summary_of
 from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
 from capabilities.evaluation.experiments.starting import (
     PUBLISHED_BASELINE,
     Estimate,
     Plan,
     Target,
-    estimated,
-    planned,
+    estimate_plan,
+    plan_experiment,
 )
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.scoring.kind import SCORER
@@ -126,7 +126,7 @@ def _result_of(experiment: Experiment) -> str:
 
 
 def _rate_of(experiment: Experiment) -> int | None:
-    found = summary_of(experiment) if experiment.summary_json else []
+    found = experiment.summary if experiment.summary_json else []
     rate = found[0]["passRate"] if len(found) == 1 else None
     return None if rate is None else round(100 * rate)
 
@@ -157,16 +157,11 @@ def rate_in_words(summary: Summary) -> str:
 class Line:
     """An experiment, as pages show it."""
 
-    shown: ShownExperiment
+    row: Experiment
     address: str
     names: ExperimentNames
     workspace_name: str = ""
     """The name of its workspace, in a list of several."""
-
-    @property
-    def row(self) -> Experiment:
-        """The experiment itself."""
-        return self.shown.row
 
     @property
     def title(self) -> str:
@@ -198,20 +193,10 @@ class Line:
         return STATES[self.row.outcome or self.row.status]
 
     @property
-    def over(self) -> int:
-        """How many answers need not be waited for."""
-        return self.row.cells_count - self.row.queued_count
-
-    @property
     def pass_rate(self) -> str:
         """What passes by the primary scorer, with how sure that is; empty before anything is scored."""
-        found = next((one for one in self.shown.summary if one["scorerId"] == self.primary), None)
-        return "" if found is None else rate_in_words(found)
-
-    @property
-    def primary(self) -> str | None:
-        """The id of the scorer that decides."""
-        return next((scorer.scorer_id for scorer in self.shown.scorers if scorer.is_primary), None)
+        summary = self.row.primary_summary
+        return "" if summary is None else rate_in_words(summary)
 
 
 class ExperimentsPage(DatasetPage):
@@ -222,14 +207,14 @@ class ExperimentsPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show a page of them."""
         self.listen({"workspace_id": self.workspace_id})
-        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller).order_by("-created_at", "pk")
-        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        rows = Experiments.list(dataset_id=self.dataset_id, by=self.caller).prefetch_related("scorers")
+        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
         names = ExperimentNames.of(page.object_list, self.caller)
         return self.page(
             "evaluation/experiments.html",
             title=_("Experiments on %(name)s") % {"name": self.dataset.name},
             page=page,
-            lines=[Line(one, self.experiment_address(one.row.pk), names) for one in shown(page.object_list)],
+            lines=[Line(row, self.experiment_address(row.pk), names) for row in page.object_list],
             step=next_step(self),
             steps=STEPS,
         )
@@ -365,8 +350,8 @@ MINUTE: Final = 60
 
 def plan_of(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
     """Return what a request for an experiment pins, and what that would cost; raises as starting it would."""
-    plan = planned(Experiments.current(), dataset_id, request, by=by)
-    return plan, estimated(plan, request.get("attempts", 1), sample=SAMPLE)
+    plan = plan_experiment(Experiments.current(), dataset_id, request, by=by)
+    return plan, estimate_plan(plan, request.get("attempts", 1), sample=SAMPLE)
 
 
 def cost_in_words(cost: Estimate) -> str:
@@ -741,11 +726,10 @@ class ExperimentPage(OneExperimentPage):
         """Show it."""
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
-        [about] = shown([row])
         baseline = self.baseline_of(row)
         both = [row, *([baseline] if baseline else [])]
         names = ExperimentNames.of(both, self.caller)
-        line = Line(about, self.experiment_address(row.pk), names)
+        line = Line(row, self.experiment_address(row.pk), names)
         is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
             more = self._comparison(row, baseline)
@@ -759,7 +743,7 @@ class ExperimentPage(OneExperimentPage):
             cost=in_dollars(row.dollars),
             context=canonical.file_text(row.request_context) if row.request_context else "",
             is_compared=is_compared,
-            deciding=resource_name(SCORER.slug, line.primary) if line.primary else "",
+            deciding=resource_name(SCORER.slug, line.row.primary_scorer) if line.row.primary_scorer else "",
             version=names.version(row),
             version_address=_version_address(row) if names.version(row) else "",
             baseline_version=names.version(baseline) if baseline else "",
@@ -823,15 +807,15 @@ class ExperimentPage(OneExperimentPage):
 
 def _rates(line: Line, baseline: Experiment | None) -> list[dict[str, Any]]:
     """Return the pass rates by scorer, the deciding one first, with those of the baseline."""
-    there = {one["scorerId"]: one for one in summary_of(baseline)} if baseline else {}
+    there = {summary["scorerId"]: summary for summary in baseline.summary} if baseline else {}
     found = [
         {
             "name": resource_name(SCORER.slug, one["scorerId"]),
             "here": rate_in_words(one),
             "baseline": rate_in_words(there[one["scorerId"]]) if one["scorerId"] in there else "",
-            "decides": one["scorerId"] == line.primary,
+            "decides": one["scorerId"] == line.row.primary_scorer,
         }
-        for one in line.shown.summary
+        for one in line.row.summary
     ]
     rates = [one for one in found if one["here"] or one["baseline"]]
     return sorted(rates, key=lambda one: not one["decides"])
@@ -951,8 +935,8 @@ class ExperimentsOfAllPage(ListingPage):
             found = found.filter(workspace=workspace_id)
         if agent_id:
             found = found.filter(target_type=TargetType.AGENT, target_id=agent_id)
-        rows = found.select_related("dataset").order_by("-created_at", "pk")
-        page: Any = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+        rows = found.select_related("dataset").prefetch_related("scorers")
+        page: Any = Paginator(rows.order_by("-created_at", "pk"), PER_PAGE).get_page(request.GET.get("page"))
         names = ExperimentNames.of(page.object_list, self.caller, agent_id=agent_id)
         return self.page(
             "evaluation/all_experiments.html",
@@ -962,13 +946,8 @@ class ExperimentsOfAllPage(ListingPage):
             kept={"agent": agent_id} if agent_id else {},
             agent_name=names.agents.get(agent_id, agent_id),
             lines=[
-                Line(
-                    one,
-                    address_of_experiment(one.row),
-                    names,
-                    self.shown_names.get(one.row.workspace_id, ""),
-                )
-                for one in shown(page.object_list)
+                Line(row, address_of_experiment(row), names, self.shown_names.get(row.workspace_id, ""))
+                for row in page.object_list
             ],
             datasets_address=reverse("studio:datasets"),
             may_save=self.caller.scope(Right.SAVE) != frozenset(),

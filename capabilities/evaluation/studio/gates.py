@@ -25,8 +25,7 @@ from editor_client.shared.gates import State
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.models import Experiment
-from capabilities.evaluation.experiments.results import Summary, summary_of
+from capabilities.evaluation.experiments.models import Experiment, Summary
 from capabilities.evaluation.gates.api import MAX_ATTEMPTS, MAX_DAYS
 from capabilities.evaluation.gates.check import sentence
 from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
@@ -593,11 +592,6 @@ class EvidenceLine:
         return self.judgement.state is State.RUNNING
 
     @property
-    def over(self) -> int:
-        """How many answers of the experiment need not be waited for."""
-        return self.experiment.cells_count - self.experiment.queued_count if self.experiment else 0
-
-    @property
     def sentence(self) -> str:
         """What the gate says."""
         judgement = self.judgement
@@ -695,7 +689,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     if by is None or missing is None:
         passed = experiment is not None and judgement.state is None
         pinned = judgement.gate.scorer_pins
-        found = summary_of(experiment) if experiment is not None and passed else ()
+        found = experiment.summary if experiment is not None and passed else ()
         summaries = [one for one in found if one["scorerId"] in pinned]
         return EvidenceLine(judgement=judgement, experiment=experiment, summaries=summaries)
     try:
