@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 from django.db.models import F, Value
 from django.http.response import HttpResponseBase
-from editor_client.shared.pairing import ComparedItem, Comparison
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -29,7 +26,7 @@ from capabilities.evaluation.experiments.verbs import (
 )
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, PageTooLarge, fitting, number_in
+from versioning.api.paging import Page, PageOfItems, PageTooLarge, fitting, number_in
 from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
@@ -302,30 +299,6 @@ class ResultFileViewSet(EditorViewSet):
         return file_answer(parts, f"{found}.{form.suffix}", form.media_type)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparisonPage:
-    """A comparison with some of its items."""
-
-    comparison: Comparison
-    page: int
-    per_page: int
-
-    @property
-    def total(self) -> int:
-        """How many items there are."""
-        return len(self.comparison.items)
-
-    @property
-    def items(self) -> Sequence[ComparedItem]:
-        """The items of the page."""
-        return self.comparison.items[self.page * self.per_page : (self.page + 1) * self.per_page]
-
-    @property
-    def has_more(self) -> bool:
-        """Whether there are items after these."""
-        return bool(self.items) and (self.page + 1) * self.per_page < self.total
-
-
 class ComparisonViewSet(EditorViewSet):
     """What experiments say compared with others."""
 
@@ -351,14 +324,16 @@ class ComparisonViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Compare an experiment with another one, item by item."""
-        given = request.query_params
-        comparison = comparison_of(experiment, given.get("baseline"), dataset_id=id, by=self.caller)
-        page, size = number_in(given, "page", 0), number_in(given, "perPage", 10)
+        query = request.query_params
+        comparison = comparison_of(experiment, query.get("baseline"), dataset_id=id, by=self.caller)
+        page, size = number_in(query, "page", 0), number_in(query, "perPage", 10)
         if size > parameters.MAX_PER_PAGE:
             message = Message("must not be larger than {limit}", limit=parameters.MAX_PER_PAGE)
             raise Invalid.field("perPage", message)
-        answer = self.dump(ComparisonPage(comparison=comparison, page=page, per_page=size))
-        return with_etag(request, answer)
+        items, total = comparison.items[page * size : (page + 1) * size], len(comparison.items)
+        has_more = bool(items) and (page + 1) * size < total
+        part = PageOfItems(items=items, total=total, page=page, per_page=size, has_more=has_more)
+        return with_etag(request, self.dump((comparison, part)))
 
     def side_by_side(self, request: Request, id: str) -> Response:  # noqa: A002
         """Show the outputs and scores of two experiments, item by item."""

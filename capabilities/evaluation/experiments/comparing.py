@@ -36,7 +36,7 @@ _ITEM_BYTES: Final = 500
 _CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
 NO_CONDITIONS: Final[Mapping[str, Any]] = MappingProxyType({})
-OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
+OUTCOMES: Final = (*(outcome.value for outcome in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
 
 
@@ -51,46 +51,41 @@ def comparison_of(
     baseline_id = baseline_id or here.pair_of_id
     if baseline_id is None:
         raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
+    if here.dataset_id is not None:
+        with suppress(NotFound):  # else it is over another dataset
+            return compare_runs(here, find_experiment(baseline_id, dataset_id=str(here.dataset_id), by=by))
     try:
-        baseline = _baseline(here, baseline_id, by)
+        return compare_runs(here, find_experiment(baseline_id, by=by))
     except (NotFound, AmbiguousId):
         raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
-    return compared(here, baseline)
 
 
-def _baseline(here: Experiment, baseline_id: str, by: Who) -> Experiment:
-    """Return the experiment with an id in the same dataset, or else in another one; raises as `find` does."""
-    if here.dataset_id is not None:
-        with suppress(NotFound):
-            return find_experiment(baseline_id, dataset_id=str(here.dataset_id), by=by)
-    return find_experiment(baseline_id, by=by)
-
-
-def compared(here: Experiment, baseline: Experiment) -> Comparison:
+def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
     """Return what an experiment says compared with another one; cached until results of one change."""
     key = here.state_of_results, baseline.state_of_results
-    found = _CACHE.get(key)
-    if found is None:
-        found = _compared(here, baseline)
-        _CACHE.put(key, found, sum(_ITEM_BYTES * scorer.pairs for scorer in found.scorers) + _ITEM_BYTES)
-    return found
-
-
-def _compared(here: Experiment, baseline: Experiment) -> Comparison:
-    runs = {one.pk: read_run(one) for one in (here, baseline)}
-    read, other = runs[here.pk], runs[baseline.pk]
-    sent = {one.pk: _sent(one) for one in (here, baseline)}
+    known = _CACHE.get(key)
+    if known is not None:
+        return known
+    runs = [read_run(experiment) for experiment in (here, baseline)]
+    sent = [_sent_contents(experiment) for experiment in (here, baseline)]
     # The texts are compared where the revision does not say enough.
-    ids = {item_id for texts in sent.values() for item_id in texts}
+    ids = {item_id for contents in sent for item_id in contents}
     ids |= {
         item_id
-        for item_id, revision in read.contents.items()
-        if other.contents.get(item_id, revision) != revision
+        for item_id, revision in runs[0].contents.items()
+        if runs[1].contents.get(item_id, revision) != revision
     }
-    read, other = (
-        replace(run, contents={**run.contents, **_texts(run, ids), **sent[run.id]}) for run in (read, other)
-    )
-    return compare(read, other)
+    for index, run in enumerate(runs):
+        revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
+        rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
+        texts = (
+            {str(item_id): _content(json.loads(payload)) for item_id, payload in rows} if revisions else {}
+        )
+        runs[index] = replace(run, contents={**run.contents, **texts, **sent[index]})
+    comparison = compare(*runs)
+    size = sum(_ITEM_BYTES * scorer.pairs for scorer in comparison.scorers) + _ITEM_BYTES
+    _CACHE.put(key, comparison, size)
+    return comparison
 
 
 @dataclass(kw_only=True)
@@ -123,10 +118,13 @@ def read_run(
         for item_id, item in items.items():
             if item.failed:
                 of_scorer.setdefault(item_id, Scored()).errors += item.failed
+    with_models = contains(F("detail_json"), Value('"models"'))
+    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
+    details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
     return Run(
         id=experiment.pk,
         started_at=experiment.started_at or experiment.created_at,
-        models=_models(experiment),
+        models=frozenset(str(model) for detail in details for model in detail.get("models", ())),
         attempts=experiment.attempts,
         yardsticks=yardsticks,
         contents={item_id: item.revision for item_id, item in items.items()},
@@ -167,13 +165,6 @@ def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[
     return found
 
 
-def _models(experiment: Experiment) -> frozenset[str]:
-    with_models = contains(F("detail_json"), Value('"models"'))
-    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
-    details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
-    return frozenset(str(model) for detail in details for model in detail.get("models", ()))
-
-
 def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
     """Return which of the tags the items had at the version of the dataset that was run."""
     if not tags or experiment.dataset is None:
@@ -191,14 +182,7 @@ def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozense
     return found
 
 
-def _texts(run: Run, ids: Collection[str]) -> dict[str, Hashable]:
-    """Return what some items were, by their revisions."""
-    revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
-    rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
-    return {str(item_id): _asked(json.loads(payload)) for item_id, payload in rows} if revisions else {}
-
-
-def _sent(experiment: Experiment) -> dict[str, Hashable]:
+def _sent_contents(experiment: Experiment) -> dict[str, Hashable]:
     """Return what items were where an application sent that with its results."""
     if experiment.target_type:
         return {}
@@ -206,10 +190,12 @@ def _sent(experiment: Experiment) -> dict[str, Hashable]:
     for member in _MEMBERS:
         sent |= contains(F("detail_json"), Value(f'"{member}"'))
     rows = Cell.objects.filter(sent, experiment=experiment).with_revisions()
-    return {str(cell.item_id): _asked({member: cell.member(member) for member in _MEMBERS}) for cell in rows}
+    return {
+        str(cell.item_id): _content({member: cell.member(member) for member in _MEMBERS}) for cell in rows
+    }
 
 
-def _asked(payload: Mapping[str, Any]) -> Hashable:
+def _content(payload: Mapping[str, Any]) -> Hashable:
     return canonical.comparable({member: payload.get(member) for member in _MEMBERS})
 
 
@@ -227,15 +213,12 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
     return Q(item_id__in=[item.item_id for item in comparison.items if item.outcome == outcome])
 
 
-Means = Mapping[str, float | None]
-
-
 class PairedResult(NamedTuple):
     """What an experiment says of an item."""
 
     output: Any
     """Of the first attempt that has one."""
-    scores: Means
+    scores: Mapping[str, float | None]
     """By scorer, the mean over the attempts; None if it could not score any."""
 
 
@@ -268,39 +251,34 @@ class SideBySide:
 
     def items(self) -> list[PairedItem]:
         """Return the items."""
-        scores = self._scores()
-        shown: dict[UUID, dict[str, Cell]] = {}
+        both = (self.baseline_id, self.other_id)
+        means: dict[tuple[str, UUID], dict[str, float | None]] = {}
+        of_cell = ("cell__experiment", "cell__item_id", "scorer_id")
+        scores = Score.objects.filter(cell__in=self._cells().order_by().values("pk")).order_by()
+        rows = scores.values(*of_cell).annotate(mean=Avg("value")).values_list(*of_cell, "mean")
+        for experiment_id, item_id, scorer_id, mean in rows:
+            means.setdefault((experiment_id, item_id), {})[scorer_id] = mean
+        cells: dict[UUID, dict[str, Cell]] = {}
         for cell in self._cells().with_revisions().order_by("-attempt"):
-            of_item = shown.setdefault(cell.item_id, {})
-            if cell.state == State.DONE or of_item.get(cell.experiment_id) is None:
-                of_item[cell.experiment_id] = cell  # the last one is the first attempt with an output
-        return [self._item(item_id, shown[item_id], scores) for item_id in self.item_ids]
-
-    def _item(
-        self, item_id: UUID, cells: Mapping[str, Cell], scores: Mapping[tuple[str, UUID], Means]
-    ) -> PairedItem:
-        any_cell = cells.get(self.baseline_id) or cells[self.other_id]
-        results = {
-            public_id(one): PairedResult(cells[one].output, scores.get((one, item_id), {}))
-            if one in cells
-            else None
-            for one in (self.baseline_id, self.other_id)
-        }
-        return PairedItem(str(item_id), any_cell.member("input"), any_cell.member("groundTruth"), results)
+            own = cells.setdefault(cell.item_id, {})
+            if cell.state == State.DONE or own.get(cell.experiment_id) is None:
+                own[cell.experiment_id] = cell  # the last one is the first attempt with an output
+        paired = []
+        for item_id in self.item_ids:
+            own = cells[item_id]
+            cell = own.get(self.baseline_id) or own[self.other_id]
+            results = {
+                public_id(key): PairedResult(own[key].output, means.get((key, item_id), {}))
+                if key in own
+                else None
+                for key in both
+            }
+            paired.append(PairedItem(str(item_id), cell.member("input"), cell.member("groundTruth"), results))
+        return paired
 
     def _cells(self) -> Any:
         both = Cell.objects.over().filter(experiment__in=[self.baseline_id, self.other_id])
         return both.filter(item_id__in=self.item_ids)
-
-    def _scores(self) -> dict[tuple[str, UUID], dict[str, float | None]]:
-        found: dict[tuple[str, UUID], dict[str, float | None]] = {}
-        rows = Score.objects.filter(cell__in=self._cells().order_by().values("pk")).order_by()
-        of_cell = ("cell__experiment", "cell__item_id", "scorer_id")
-        for experiment_id, item_id, scorer_id, mean in (
-            rows.values(*of_cell).annotate(mean=Avg("value")).values_list(*of_cell, "mean")
-        ):
-            found.setdefault((experiment_id, item_id), {})[scorer_id] = mean
-        return found
 
 
 def side_by_side(
@@ -310,7 +288,7 @@ def side_by_side(
 
     Raises `NotFound` for an experiment that the caller may not read, and for one of another dataset.
     """
-    baseline, other = (find_experiment(one, dataset_id=dataset_id, by=by) for one in (baseline_id, other_id))
+    baseline, other = (find_experiment(key, dataset_id=dataset_id, by=by) for key in (baseline_id, other_id))
     items = Cell.objects.over().filter(experiment__in=[baseline, other]).order_by("item_id")
     return SideBySide(
         baseline_id=baseline.pk,

@@ -634,8 +634,8 @@ class ResultPage(ResponseSchema):
     pagination: Annotated[Pagination, Source(lambda page: page)]
 
 
-_OUTCOMES = [one.value for one in ItemOutcome]
-_VERDICTS = [one.value for one in Verdict]
+_OUTCOMES = [outcome.value for outcome in ItemOutcome]
+_VERDICTS = [verdict.value for verdict in Verdict]
 
 
 class LeftOutAnswer(ResponseSchema):
@@ -682,16 +682,18 @@ class ComparedItemAnswer(ResponseSchema):
 class ComparisonAnswer(ResponseSchema):
     """What an experiment says compared with its baseline."""
 
-    pairs: Annotated[int, Source(lambda page: page.comparison.pairs)]
-    left_out: Annotated[LeftOutAnswer, Source(lambda page: page.comparison.left_out)]
+    pairs: Annotated[int, Source(lambda pair: pair[0].pairs)]
+    left_out: Annotated[LeftOutAnswer, Source(lambda pair: pair[0].left_out)]
     not_contemporary: Annotated[
         bool,
-        Source(lambda page: page.comparison.not_contemporary),
+        Source(lambda pair: pair[0].not_contemporary),
         Field(description="Whether a day lies between them, or the provider reported another model."),
     ]
-    scorers: Annotated[list[ComparedScorerAnswer], Source(lambda page: page.comparison.scorers)]
-    items: Annotated[list[ComparedItemAnswer], Field(description="Worst first.")]
-    pagination: Annotated[Pagination, Source(lambda page: page)]
+    scorers: Annotated[list[ComparedScorerAnswer], Source(lambda pair: pair[0].scorers)]
+    items: Annotated[
+        list[ComparedItemAnswer], Source(lambda pair: pair[1].items), Field(description="Worst first.")
+    ]
+    pagination: Annotated[Pagination, Source(lambda pair: pair[1])]
 
 
 class ExperimentsBeside(RequestSchema):

@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.comparing import compared
+from capabilities.evaluation.experiments.comparing import compare_runs
 from capabilities.evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
 from capabilities.evaluation.experiments.verbs import Experiments
@@ -199,7 +199,7 @@ class Result:
         baseline = self.row.pair_of
         if baseline is None or not baseline.outcome:
             return []
-        return sentences(compared(self.row, baseline))[:2]
+        return sentences(compare_runs(self.row, baseline))[:2]
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:

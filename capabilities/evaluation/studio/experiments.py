@@ -26,7 +26,7 @@ from editor_client.shared.pairing import ComparedItem, Comparison, ItemOutcome
 from editor_client.shared.statistics import MIN_PAIRS, Verdict, detectable, wilson
 
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.comparing import compared
+from capabilities.evaluation.experiments.comparing import compare_runs
 from capabilities.evaluation.experiments.models import (
     MAX_NAME,
     Cell,
@@ -770,7 +770,7 @@ class ExperimentPage(OneExperimentPage):
         return f"{AGENT.address('publish', row.target_id)}?version={quote(row.version_id)}"
 
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
-        comparison = compared(row, baseline)
+        comparison = compare_runs(row, baseline)
         page: Any = Paginator(differences_first(comparison.items), RESULTS_PER_PAGE).get_page(
             self.request.GET.get("page")
         )
