@@ -82,7 +82,25 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
         (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
     }
     stored = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
-    absent, absent_in_code = _named(stored) - pins.keys(), _named_in_code(pins, code) - pins.keys()
+    # What the agents of the lock name, in any context.
+    versions = [pin["versionId"] for (slug, _), pin in stored.items() if slug == AGENT.slug]
+    own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
+    configs = configs_in_code(code) if own else {}
+    absent: set[Key] = set()
+    absent_in_code: set[Key] = set()
+    for references in AgentVersion.reference_models:
+        slug = references.target.kind.slug
+        if slug not in _MEMBERS:
+            continue
+        absent_in_code |= {
+            (slug, key) for agent_id in own for key in ids_named(references, configs[agent_id])
+        }
+        if versions:
+            manager: Any = references._default_manager
+            rows = manager.filter(version_id__in=versions).order_by().values_list("target_id", flat=True)
+            absent |= {(slug, key) for key in rows}
+    absent -= pins.keys()
+    absent_in_code -= pins.keys()
     if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
         return False
     history = _History({*stored, *absent, *absent_in_code}, code)
@@ -93,7 +111,8 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
     for key, pin in stored.items():
         shared = _common(shared, history.live(key, pin, blocks))
     for key in absent:
-        shared = _common(shared, _gaps(history.any_live(key)))
+        edges = [_BEFORE, *(edge for span in history.any_live(key) for edge in span), inf]
+        shared = _common(shared, list(zip(edges[::2], edges[1::2], strict=True)))
     return bool(shared)
 
 
@@ -106,32 +125,6 @@ def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
     return all(visibility == Visibility.PUBLIC for visibility in visibilities.values()) and not any(
         "visibility" in detail["fields"] for detail in (changed if visibilities else ())
     )
-
-
-def _named(stored: Mapping[Key, Any]) -> set[Key]:
-    """Return what the agents of a lock name, in any context."""
-    versions = [pin["versionId"] for (slug, _), pin in stored.items() if slug == AGENT.slug]
-    found: set[Key] = set()
-    for references in AgentVersion.reference_models:
-        slug = references.target.kind.slug
-        manager: Any = references._default_manager
-        if slug in _MEMBERS and versions:
-            rows = manager.filter(version_id__in=versions).order_by().values_list("target_id", flat=True)
-            found |= {(slug, target_id) for target_id in rows}
-    return found
-
-
-def _named_in_code(pins: Collection[Key], code: Registry) -> set[Key]:
-    """Return what the code-defined agents of a lock name, in any context."""
-    own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
-    configs = configs_in_code(code) if own else {}
-    return {
-        (references.target.kind.slug, target_id)
-        for references in AgentVersion.reference_models
-        for agent_id in own
-        if references.target.kind.slug in _MEMBERS
-        for target_id in ids_named(references, configs[agent_id])
-    }
 
 
 def configs_in_code(code: Registry) -> Mapping[str, Config]:
@@ -203,13 +196,13 @@ class _History:
         """Return when a resource was live in a configuration, and showed these blocks if it names them."""
         slug, resource_id = key
         identity = self._identities.get(key)
-        own = [(version, start, end) for one, version, start, end in self._spans[key] if one == identity]
+        own = [(version, start, end) for owner, version, start, end in self._spans[key] if owner == identity]
         ids = {version for version, _, _ in own if is_uuid(version)}
         versions = _MODELS[slug].version_model.objects.filter(
             pk__in=ids, resource=resource_id, digest=pin["digest"]
         )
         fitting = {str(pk) for pk in versions.order_by().values_list("pk", flat=True)} if ids else set()
-        spans = [one for one in own if one[0] in fitting]
+        spans = [span for span in own if span[0] in fitting]
         strangers = [
             block
             for block in blocks
@@ -252,14 +245,9 @@ def _joined(spans: Iterable[tuple[float, float]]) -> Spans:
     return found
 
 
-def _gaps(spans: Sequence[tuple[float, float]]) -> Spans:
-    edges = [_BEFORE, *(edge for span in spans for edge in span), inf]
-    return [(start, end) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end]
-
-
-def _common(one: Spans, other: Spans) -> Spans:
-    found = ((max(a, c), min(b, d)) for a, b in one for c, d in other)
-    return [(start, end) for start, end in found if start < end]
+def _common(spans: Spans, others: Spans) -> Spans:
+    overlaps = ((max(a, c), min(b, d)) for a, b in spans for c, d in others)
+    return [(start, end) for start, end in overlaps if start < end]
 
 
 Lock = Mapping[str, Any]
@@ -402,13 +390,9 @@ def concerned_by(move: Move) -> list[Concerned]:
     code, found = get_editor().code, []
     if move.agent_id is not None:
         target = target_of(move.resource, code)
+        identity, workspace_id = target.identity, target.workspace_id
         found.append(
-            Concerned(
-                id=target.id,
-                identity=target.identity,
-                workspace_id=target.workspace_id,
-                versions=frozenset(),
-            )
+            Concerned(id=target.id, identity=identity, workspace_id=workspace_id, versions=frozenset())
         )
     if move.resource.kind.slug == AGENT.slug or move.resource.kind.is_shown:
         found += _showing(move, code)
@@ -425,15 +409,16 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     is_itself = concerned.id == move.agent_id and not concerned.versions
     known: set[str | None] = set()
     if is_itself:
-        itself = _itself(move, concerned)
+        itself = _affected(move, concerned, _lock_of_itself(move, caller), caller)
         known.add(itself.after_digest)
         yield itself
         versions = [_ACTIVE] if move.arms else []
     else:
         versions = sorted(concerned.versions)
+    moved = move.versions.get((AGENT.slug, concerned.id))
+    if moved is not None and moved.identity == concerned.identity and moved.version_id is None:
+        versions = [version_id for version_id in versions if version_id != _ACTIVE]  # all are taken down
     for version_id in versions:
-        if version_id == _ACTIVE and _is_taken_down(move, concerned):
-            continue
         named: Versions = ALONE
         if version_id != _ACTIVE:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
@@ -465,11 +450,7 @@ def _combinations(
     while left:
         arms, decided = left.pop()
         lock = _overlaid_lock({**versions, **arms}, agent_id, caller)
-        reached = {
-            (kind.slug, one)
-            for kind, member in ((AGENT, "agents"), (PROMPT_BLOCK, "promptBlocks"))
-            for one in (lock or {}).get(member, ())
-        }
+        reached = {(slug, key) for slug, member in _MEMBERS.items() for key in (lock or {}).get(member, ())}
         undecided = sorted((offered.keys() & reached) - decided)
         if not undecided:
             found += 1
@@ -488,27 +469,21 @@ def _combinations(
 def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
     found = dict.fromkeys(keys, IN_CODE)
     for kind in (AGENT, PROMPT_BLOCK):
-        ids = [one for slug, one in keys if slug == kind.slug]
+        ids = [key for slug, key in keys if slug == kind.slug]
         rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
         found |= {(kind.slug, row.pk): row.uuid for row in rows}
     return found
 
 
-def _is_taken_down(move: Move, concerned: Concerned) -> bool:
-    """Return whether nothing will be active of the agent either, because both are taken down together."""
-    own = move.versions.get((AGENT.slug, concerned.id))
-    return own is not None and own.identity == concerned.identity and own.version_id is None
-
-
-def _itself(move: Move, concerned: Concerned) -> Affected:
-    request, caller = move.publishes, _reader(move.caller, concerned.workspace_id)
+def _lock_of_itself(move: Move, caller: Caller) -> Lock | None:
+    """Return what would be live of the agent that goes live itself."""
+    request = move.publishes
     assert request is not None  # noqa: S101  else it does not go live
     with move.with_its_rights():
         if len(move.versions) == 1 or request.resource.pointers is not None:
-            after = _lock(concerned.id, Selector(version_id=request.version.version_id), caller)
-        else:
-            after = _overlaid_lock(move.versions, concerned.id, caller)
-    return _affected(move, concerned, after, caller)
+            selector = Selector(version_id=request.version.version_id)
+            return _lock(request.resource.pk, selector, caller)
+        return _overlaid_lock(move.versions, request.resource.pk, caller)
 
 
 def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
@@ -615,34 +590,22 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
         for agent_id in new:
             found.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
-    return _rows_of(found, code)
-
-
-def _rows_of(found: Mapping[str, set[str]], code: Registry) -> list[Concerned]:
-    """Return agents by id, in the order of their ids."""
     rows = Agent.objects.filter(pk__in=found).order_by().values_list("pk", "uuid", "workspace_id")
-    of_agents: dict[str, tuple[UUID, str]] = (
-        {pk: (uuid, workspace) for pk, uuid, workspace in rows} if found else {}
-    )
-    of_agents |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in found if agent_id in code.agents}
+    owners = {pk: (uuid, workspace_id) for pk, uuid, workspace_id in rows} if found else {}
+    owners |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in found if agent_id in code.agents}
     return [
-        Concerned(
-            id=agent_id,
-            identity=of_agents[agent_id][0],
-            workspace_id=of_agents[agent_id][1],
-            versions=frozenset(found[agent_id]),
-        )
-        for agent_id in sorted(of_agents)
+        Concerned(id=pk, identity=identity, workspace_id=workspace_id, versions=frozenset(found[pk]))
+        for pk, (identity, workspace_id) in sorted(owners.items())
     ]
 
 
 def requests_of(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
     """Yield what publishing these versions together would ask the gate."""
     editor = get_editor()
-    for (slug, resource_id), one in versions.items():
+    for (slug, resource_id), version in versions.items():
         collection = editor.collection(KINDS_BY_SLUG[slug])
-        if one.version_id is not None:
-            found = collection.version(resource_id, one.version_id, by=by)
+        if version.version_id is not None:
+            found = collection.version(resource_id, version.version_id, by=by)
             yield PublishRequest(resource=found.resource, version=found.version, caller=by, together=versions)
         else:
             resource = collection.find(resource_id, by=by)

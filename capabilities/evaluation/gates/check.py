@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -143,18 +144,19 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
             member=_MEMBER,
             refusal=Message("Only admins of the workspace may publish without evidence."),
         )
-    failing = [one for one in judged(request) if not one.ok] if enabled else []
+    failing = [judgement for judgement in judged(request) if not judgement.ok] if enabled else []
     if failing and _OPTION not in request.options:
-        visible = [one for one in failing if known_to(request.caller, one)]
-        hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
+        visible = [judgement for judgement in failing if known_to(request.caller, judgement)]
+        hidden = {judgement.gate.pk for judgement in failing if judgement not in visible}
         raise EvaluationRequired(visible, len(hidden))
-    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
+    if any(judgement.gate.bypass == Bypass.NOBODY for judgement in failing):
         raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
-    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
+    workspaces = {judgement.gate.workspace_id for judgement in failing}
+    if not all(request.caller.may(Right.ADMINISTER, workspace_id) for workspace_id in workspaces):
         raise gate.OptionRefused(
             "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
         )
-    return partial(_pass, request, {one.pk for one in enabled}, failing)
+    return partial(_pass, request, {gate.pk for gate in enabled}, failing)
 
 
 def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
@@ -162,7 +164,7 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
     events.at_commit(partial(_refuse_new_gates, request, known))
     target = target_of(request.resource, get_editor().code)
     publishes = request if isinstance(request, PublishRequest) else None
-    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
+    for bypassed in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
         events.record(
             "gate.bypassed",
             by=request.caller,
@@ -170,8 +172,8 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
             resource=target,
             version=None if publishes is None else publishes.version,
             label=None if publishes is None else publishes.label,
-            gateId=str(one.pk),
-            dataset=one.dataset.name,
+            gateId=str(bypassed.pk),
+            dataset=bypassed.dataset.name,
             reason=gate.reason_of(request, _OPTION),
         )
 
@@ -187,10 +189,6 @@ def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_posi
         raise RightsChanged(request.caller)
 
 
-def _reason(member: Any) -> object:
-    return member["reason"]
-
-
 EVIDENCE: Final = gate.Check(
     decide=decide,
     decide_take_down=decide,
@@ -201,7 +199,7 @@ EVIDENCE: Final = gate.Check(
         _OPTION: gate.Option(
             member=_MEMBER,
             schema=BypassEvaluation,
-            from_body=_reason,
+            from_body=itemgetter("reason"),
             reason_against=EvaluationRequired.code,
             metavar="REASON",
             help="change what is live without evidence, for this reason, which the log records",

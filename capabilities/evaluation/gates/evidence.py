@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 from uuid import UUID
 
@@ -41,7 +41,8 @@ from versioning.models import AgentVersion, PromptBlock
 def counting_experiments() -> set[str]:
     """Return the ids of the experiments that count as evidence for a gate that is not off."""
     gates = Gate.objects.filter(enabled=True).select_related("dataset")
-    return {one.pk for gate in gates for of_one in Present(gate).counting().values() for one in of_one}
+    groups = (experiments for gate in gates for experiments in Present(gate).counting().values())
+    return {experiment.pk for experiments in groups for experiment in experiments}
 
 
 def scorers_that_decide(experiment: Experiment) -> set[str]:
@@ -80,7 +81,7 @@ class Present:
         ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
         rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
         found: Sequence[Scorer] = self._remembered(("scorers", *ids), lambda: list(rows))
-        return {one.pk: one for one in found if one.pk in pins and str(one.uuid) == pins[one.pk].identity}
+        return {row.pk: row for row in found if row.pk in pins and str(row.uuid) == pins[row.pk].identity}
 
     def _remembered(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
         if key not in self._memory:
@@ -129,7 +130,7 @@ class Present:
         found: dict[tuple[str, str], list[Experiment]] = {}
         for experiment in self._experiments(created_at__gte=self._oldest, **of_agent):
             found.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
-        return {key: self._gathered(of_one).counting for key, of_one in found.items()}
+        return {key: self._gathered(experiments).counting for key, experiments in found.items()}
 
     def decides(self, experiment: Experiment) -> bool:
         """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
@@ -142,18 +143,14 @@ class Present:
         if experiment not in found:
             return False
         counting = self._gathered(found).counting
-        if any(one.created_at <= experiment.created_at for one in counting):
+        if any(evidence.created_at <= experiment.created_at for evidence in counting):
             return True
         is_of_present = (
             experiment.dataset_version == self.gate.present_version and experiment.created_at >= self._oldest
         )
         scores = Score.objects.filter(cell__experiment=experiment, scorer_id__in=self.gate.scorer_ids)
-        return is_of_present and (self._is_started(experiment) or scores.exists())
-
-    @staticmethod
-    def _is_started(experiment: Experiment) -> bool:
-        """Return whether workers run it, so that its results are on their way."""
-        return bool(experiment.is_started and not experiment.outcome)
+        is_on_its_way = experiment.is_started and not experiment.outcome
+        return bool(is_of_present and (is_on_its_way or scores.exists()))
 
     def _gathered(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
         """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
@@ -161,14 +158,14 @@ class Present:
         An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
         """
         found = gathered_evidence(
-            [one for one in experiments if not self._is_mixed(one)],
+            [experiment for experiment in experiments if not self._is_mixed(experiment)],
             is_present=self._is_present,
             is_whole=self._is_whole,
             is_running=lambda experiment: not experiment.outcome,
             attempts=lambda experiment: experiment.attempts,
             wanted=self.gate.attempts,
         )
-        mixed = [one for one in experiments if self._is_mixed(one) and self._is_present(one)]
+        mixed = [row for row in experiments if self._is_mixed(row) and self._is_present(row)]
         if found.lacks is not None or not mixed:
             return found
         return replace(found, counting=[*found.counting, *mixed])
@@ -227,32 +224,30 @@ class Present:
             experiment.dataset_version == self.gate.present_version
             and experiment.created_at >= self._oldest
             and not self._is_purged
-            and not any(self._outdated(experiment))
+            and not self._is_outdated(experiment)
             and not self._is_tailored(experiment)
         )
 
-    def _outdated(self, experiment: Experiment) -> Iterator[str]:
-        """Yield the scorers of the gate that the experiment had in another version.
+    def _is_outdated(self, experiment: Experiment) -> bool:
+        """Return whether the experiment had a scorer of the gate in another version.
 
         Scores that an application sends count only where the scorer was such a one when the gate was made.
         """
-        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         for scorer_id in self.gate.scorer_ids:
             scorer, published = pinned.get(scorer_id), self._published.get(scorer_id)
             if published is None:
-                yield scorer_id
-            elif scorer is None:
+                return True
+            if scorer is None:
                 continue
-            elif scorer.version_id != published or self._is_from_outside(scorer):
-                yield scorer_id
-            elif scorer.instructions is not None:
+            is_from_outside = _is_sent(scorer) and not self.gate.scorer_pins[scorer_id].is_external
+            if scorer.version_id != published or is_from_outside:
+                return True
+            if scorer.instructions is not None:
                 rubric = judge_instructions(get_editor(), scorer.config, by=APPLICATION)
                 if rubric != scorer.instructions:
-                    yield scorer_id
-
-    def _is_from_outside(self, scorer: ExperimentScorer) -> bool:
-        """Return whether scores were sent that the gate was not made for."""
-        return _is_sent(scorer) and not self.gate.scorer_pins[scorer.scorer_id].is_external
+                    return True
+        return False
 
     def _is_tailored(self, experiment: Experiment) -> bool:
         """Return whether the author of the version changed a scorer of the gate after the run.
@@ -285,13 +280,12 @@ class Present:
             and experiment.done_count == experiment.cells_count
             and not experiment.unscored_count
             and pinned.keys() >= set(self.gate.scorer_ids)
-            and all(self._has_come(experiment, one) for one in external)
+            and all(
+                Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
+                == experiment.cells_count
+                for scorer_id in external
+            )
         )
-
-    def _has_come(self, experiment: Experiment, scorer_id: str) -> bool:
-        """Return whether an application has sent the scores of all cells."""
-        sent = Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
-        return bool(sent == experiment.cells_count)
 
 
 def _is_sent(scorer: ExperimentScorer) -> bool:
@@ -337,15 +331,15 @@ def judged(request: GateRequest) -> Iterator[Judgement]:
         gates = gates.locked()
     memory: dict[Any, Any] = {}
     present = {gate.pk: Present(gate, memory) for gate in gates}
-    for one in concerned:
-        asking = [of.gate for of in present.values() if of.gate.asks_about(one)]
+    for agent in concerned:
+        asking = [gate for gate in gates if gate.asks_about(agent)]
         if not asking:
             continue
-        for affected in affected_by(move, one):
+        for affected in affected_by(move, agent):
             for gate in asking:
-                said = _Asked(present[gate.pk], affected).judgement()
-                if said.ok or not _is_free(move, affected):
-                    yield said
+                judgement = _judge(present[gate.pk], affected)
+                if judgement.ok or not _is_free(move, affected):
+                    yield judgement
 
 
 def _is_free(move: Move, affected: Affected) -> bool:
@@ -368,51 +362,33 @@ def known_to(caller: Caller, judgement: Judgement) -> bool:
     return caller.covers(affected.id) and caller.may(Right.READ_DRAFTS, affected.workspace_id)
 
 
-class _Asked:
-    """A gate that is asked about an agent."""
+def _judge(present: Present, affected: Affected) -> Judgement:
+    """Return what a gate says of an agent."""
+    gate, rules = present.gate, present.gate.rules
+    if present.has_gone:
+        return Judgement(gate=gate, affected=affected, state=State.SCORER_GONE)
 
-    def __init__(self, present: Present, affected: Affected) -> None:
-        self._present, self._gate, self._affected = present, present.gate, affected
+    @cache
+    def evidence(digest: str | None) -> Evidence[Experiment]:
+        return Evidence() if digest is None else present.evidence(affected.id, digest)
 
-    def judgement(self) -> Judgement:
-        """Return what the gate says."""
-        if self._present.has_gone:
-            return Judgement(gate=self._gate, affected=self._affected, state=State.SCORER_GONE)
-        is_live = self._affected.is_live
-        live = (lambda: self._live) if is_live else None
-        allows = self._gate.too_few == TooFew.ALLOW
-        answer = gates.judged(self._gate.rules, self._here, live, self._present.run, allows_too_few=allows)
-        about = Judgement(
-            gate=self._gate,
-            affected=self._affected,
-            state=answer.state,
-            rule=answer.rule,
-            experiment_id=_id_of(answer.experiment),
-            is_allowed=answer.is_allowed,
-        )
-        if answer.state in {None, State.FAILED, State.TOO_FEW}:
-            return about
-        wants_live = is_live and any(map(gates.speaks_of_live, self._gate.rules))
-        return replace(
-            about,
-            lacks_here=self._here.lacks,
-            lacks_live=self._live.lacks if wants_live else None,
-            live_id=_id_of(self._live.experiment) if wants_live else None,
-        )
-
-    @cached_property
-    def _here(self) -> Evidence[Experiment]:
-        return self._evidence(self._affected.after_digest)
-
-    @cached_property
-    def _live(self) -> Evidence[Experiment]:
-        return self._evidence(self._affected.live_digest)
-
-    def _evidence(self, digest: str | None) -> Evidence[Experiment]:
-        if digest is None:
-            return Evidence()
-        return self._present.evidence(self._affected.id, digest)
-
-
-def _id_of(experiment: Experiment | None) -> str | None:
-    return None if experiment is None else experiment.pk
+    here = evidence(affected.after_digest)
+    live = (lambda: evidence(affected.live_digest)) if affected.is_live else None
+    allows = gate.too_few == TooFew.ALLOW
+    answer = gates.judged(rules, here, live, present.run, allows_too_few=allows)
+    judgement = Judgement(
+        gate=gate,
+        affected=affected,
+        state=answer.state,
+        rule=answer.rule,
+        experiment_id=answer.experiment.pk if answer.experiment else None,
+        is_allowed=answer.is_allowed,
+    )
+    if answer.state in {None, State.FAILED, State.TOO_FEW}:
+        return judgement
+    judgement = replace(judgement, lacks_here=here.lacks)
+    if live is None or not any(map(gates.speaks_of_live, rules)):
+        return judgement
+    compared = live()
+    live_id = compared.experiment.pk if compared.experiment else None
+    return replace(judgement, lacks_live=compared.lacks, live_id=live_id)

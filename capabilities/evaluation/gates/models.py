@@ -173,7 +173,7 @@ class Gate(models.Model):
     @property
     def scorer_ids(self) -> Sequence[str]:
         """The ids of the scorers, in their order."""
-        return [one for one in self.scorer_keys.split("\n") if one]
+        return [key for key in self.scorer_keys.split("\n") if key]
 
     @property
     def about(self) -> AgentReference | None:

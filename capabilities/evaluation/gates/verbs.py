@@ -21,7 +21,7 @@ from capabilities.evaluation.datasets.verbs import find_dataset, unknown_scorers
 from capabilities.evaluation.experiments.results import EXTERNAL, JUDGE
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
 from capabilities.evaluation.experiments.verbs import Experiments
-from capabilities.evaluation.gates.affected import Affected, requests_of
+from capabilities.evaluation.gates.affected import requests_of
 from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
 from capabilities.evaluation.gates.models import LATEST, Gate, GateQuerySet, ScorerPin
 from capabilities.evaluation.scoring.models import Scorer
@@ -83,9 +83,12 @@ def check_change(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> Chec
     is named.
     """
     caller = caller_of(by)
-    found = list(_judgements(_requests(gates.editor, change, caller)))
-    known = [one for one in found if known_to(caller, one)]
-    hidden = {one.gate.pk for one in found if not known_to(caller, one) and not one.ok}
+    known, hidden = [], set()
+    for judgement in _judgements(_requests(gates.editor, change, caller)):
+        if known_to(caller, judgement):
+            known.append(judgement)
+        elif not judgement.ok:
+            hidden.add(judgement.gate.pk)
     return Checked(gates=known, hidden_gates=len(hidden))
 
 
@@ -93,7 +96,10 @@ def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[GateReques
     kind, resource_id, version_id, release_id, _ = change
     named = [kind is not None or resource_id is not None, release_id is not None]
     if named == [False, True]:
-        return _requests_of_release(str(release_id), by)
+        selector = Selector.parse({"release": str(release_id)})
+        if selector.overlay is None:
+            raise Invalid.field("release", Message("this installation has no releases"))
+        return list(requests_of(read_overlay(selector.overlay, by).versions, by))
     if kind is None or resource_id is None or all(named):
         raise Invalid.field(change.member, Message("give either a resource, by kind and id, or a release"))
     if kind not in KINDS_BY_SLUG:
@@ -106,22 +112,15 @@ def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[GateReques
     return [PublishRequest(resource=found.resource, version=found.version, caller=by)]
 
 
-def _requests_of_release(release_id: str, by: Caller) -> Sequence[GateRequest]:
-    selector = Selector.parse({"release": release_id})
-    if selector.overlay is None:
-        raise Invalid.field("release", Message("this installation has no releases"))
-    return list(requests_of(read_overlay(selector.overlay, by).versions, by))
-
-
 def _judgements(requests: Sequence[GateRequest]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
     seen = set()
     for request in requests:
-        for one in judged(request):
-            key = one.gate.pk, one.affected.id, one.affected.after_digest
+        for judgement in judged(request):
+            key = judgement.gate.pk, judgement.affected.id, judgement.affected.after_digest
             if key not in seen:
                 seen.add(key)
-                yield one
+                yield judgement
 
 
 def run_missing(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[str]:
@@ -138,21 +137,14 @@ def run_missing(gates: Verbs, change: Change, *, by: Who = APPLICATION) -> list[
     for request in asked:
         caller.require(Right.SAVE, request.resource.workspace_id)
     for judgement in _judgements(asked):
-        if not known_to(caller, judgement):
+        missing = missing_run(judgement) if known_to(caller, judgement) else None
+        if missing is None:
             continue
-        started += _start(experiments, judgement, caller)
+        experiment = experiments.start(missing.dataset_id, missing.request, by=caller).experiment
+        started.append(experiment.pk)
+        if missing.runs_live and experiment.pair_of_id is not None:
+            started.append(experiment.pair_of_id)
     return started
-
-
-def _start(experiments: Experiments, judgement: Judgement, by: Caller) -> Iterator[str]:
-    """Start what a gate lacks of an agent; yield the ids of the experiments."""
-    missing = missing_run(judgement)
-    if missing is None:
-        return
-    made = experiments.start(missing.dataset_id, missing.request, by=by).experiment
-    yield made.pk
-    if missing.runs_live and made.pair_of_id is not None:
-        yield made.pair_of_id
 
 
 class MissingRun(NamedTuple):
@@ -173,7 +165,13 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
     wants_live = judgement.lacks_live not in _WAITING
     if affected.after is not None and judgement.lacks_here not in _WAITING:
         lock = affected.after
-        baseline = _live_of(affected) if wants_live else judgement.live_id
+        baseline = judgement.live_id
+        if wants_live and affected.live is not None:  # a version, if the agent was unpublished
+            is_unpublished = Agent.objects.filter(pk=affected.id, active_version=None).exists()
+            version_id = affected.live["agents"][affected.id]["versionId"]
+            baseline = str(version_id) if is_unpublished else PUBLISHED_BASELINE
+        elif wants_live:
+            baseline = None
     elif wants_live and affected.live is not None:
         lock, baseline = affected.live, None
     else:
@@ -194,15 +192,6 @@ def missing_run(judgement: Judgement) -> MissingRun | None:
     return MissingRun(str(gate.dataset_id), given, runs_live=wants_live and baseline is not None)
 
 
-def _live_of(affected: Affected) -> str | None:
-    """Return the baseline that is what was live last: a version, if the agent was unpublished."""
-    if affected.live is None:
-        return None
-    unpublished = Agent.objects.filter(pk=affected.id, active_version=None).exists()
-    pin: Mapping[str, Any] = affected.live["agents"][affected.id]
-    return str(pin["versionId"]) if unpublished else PUBLISHED_BASELINE
-
-
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
 """The fields that hold what was sent."""
 
@@ -211,18 +200,16 @@ def list_gates(
     *, workspace: str | None = None, agent_id: str | None = None, by: Who = APPLICATION
 ) -> QuerySet[Gate]:
     """Return the gates that the caller may read; with an agent, those that are about it."""
-    found = Gate.objects.readable_by(caller_of(by)).select_related("dataset")
+    gates = Gate.objects.readable_by(caller_of(by)).select_related("dataset")
     if workspace is not None:
-        found = found.filter(workspace=workspace)
-    if agent_id is not None:
-        found = found.filter(agent_id__in=[agent_id, ""])
-    return found
+        gates = gates.filter(workspace=workspace)
+    return gates if agent_id is None else gates.filter(agent_id__in=[agent_id, ""])
 
 
 def gates_naming(scorer_id: str, by: Caller) -> Iterator[Dependent]:
     """Yield the gates that score with a scorer."""
-    for one in Gate.objects.readable_by(by).select_related("dataset").naming_scorer(scorer_id):
-        yield Dependent(str(one.pk), str(one), "gate")
+    for gate in Gate.objects.readable_by(by).select_related("dataset").naming_scorer(scorer_id):
+        yield Dependent(str(gate.pk), str(gate), "gate")
 
 
 def find_gate(gate_id: str, *, by: Who = APPLICATION) -> Gate:
@@ -256,7 +243,10 @@ def create_gate(
     if agent_id is None:
         workspace_id = workspace_for(caller, workspace)
     else:
-        target = _agent(gates.editor, agent_id, workspace, caller)
+        target = target_of(gates.editor.agent.find_or_defined(agent_id, by=caller), gates.editor.code)
+        caller.require_publish(target.workspace_id)
+        if workspace not in {None, target.workspace_id}:
+            raise Invalid.field("resource", Message("belongs to another workspace"))
         workspace_id, identity = target.workspace_id, target.identity
     gate = Gate(
         workspace_id=workspace_id,
@@ -270,14 +260,6 @@ def create_gate(
         gate.save(force_insert=True)
         gate.record("created", caller)
     return gate
-
-
-def _agent(editor: Editor, agent_id: str, workspace: str | None, by: Caller) -> Target:
-    target = target_of(editor.agent.find_or_defined(agent_id, by=by), editor.code)
-    by.require_publish(target.workspace_id)
-    if workspace not in {None, target.workspace_id}:
-        raise Invalid.field("resource", Message("belongs to another workspace"))
-    return target
 
 
 @retry_on_conflict
@@ -340,14 +322,19 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
         if name in given:
             setattr(gate, name, given[name])
     if "dataset_id" in given:
-        gate.dataset = _dataset(given["dataset_id"], gate.workspace_id, by)
+        gate.dataset = _find_dataset(given["dataset_id"], gate.workspace_id, by)
     _set_conditions(gate, given)
     if "rules" in given:
         gate.rules_json = canonical.dump(list(given["rules"]))
         gate.__dict__.pop("rules", None)
     if "scorer_ids" in given:
         _set_scorers(editor, gate, given["scorer_ids"], by)
-    _set_primary(gate, given)
+    if given.get("primary_scorer"):
+        gate.primary_scorer = given["primary_scorer"]
+    elif gate.primary_scorer not in gate.scorer_ids:
+        gate.primary_scorer = gate.scorer_ids[0]
+    if gate.primary_scorer not in gate.scorer_ids:
+        raise Invalid.field("primaryScorer", Message("is none of the scorers of the gate"))
     issues = [
         Issue(f"rules.{place}.scorerId", Message("is none of the scorers of the gate"))
         for place, rule in enumerate(gate.rules)
@@ -357,64 +344,50 @@ def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> No
         raise Invalid(issues)
 
 
+def _find_dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:
+    try:
+        dataset = find_dataset(dataset_id, by=by)
+    except NotFound:
+        raise Invalid.field("datasetId", Message("does not exist, or you may not read it")) from None
+    if dataset.workspace_id != workspace_id:
+        raise Invalid.field("datasetId", Message("belongs to another workspace"))
+    return dataset
+
+
 def _set_conditions(gate: Gate, given: Mapping[str, Any]) -> None:
     """Set in which request context, and over which version of its dataset, evidence has to have run."""
     if "request_context" in given:
         gate.request_context_json = canonical.dump(given["request_context"] or {})
         gate.__dict__.pop("request_context", None)
     if "dataset_policy" in given:
-        policy = given["dataset_policy"]
-        gate.dataset_version = None if policy == LATEST else policy
-    if gate.dataset_version is None or not {"dataset_policy", "dataset_id"} & given.keys():
-        return
-    if not DatasetVersion.objects.filter(dataset=gate.dataset, version=gate.dataset_version).exists():
-        raise Invalid.field("datasetPolicy", Message("is no version of the dataset"))
-
-
-def _set_primary(gate: Gate, given: Mapping[str, Any]) -> None:
-    if "primary_scorer" in given:
-        gate.primary_scorer = given["primary_scorer"]
-    if not gate.primary_scorer or ("primary_scorer" not in given and "scorer_ids" in given):
-        kept = gate.primary_scorer if gate.primary_scorer in gate.scorer_ids else gate.scorer_ids[0]
-        gate.primary_scorer = kept
-    if gate.primary_scorer not in gate.scorer_ids:
-        raise Invalid.field("primaryScorer", Message("is none of the scorers of the gate"))
+        gate.dataset_version = None if given["dataset_policy"] == LATEST else given["dataset_policy"]
+    if gate.dataset_version is not None and {"dataset_policy", "dataset_id"} & given.keys():
+        versions = DatasetVersion.objects.filter(dataset=gate.dataset, version=gate.dataset_version)
+        if not versions.exists():
+            raise Invalid.field("datasetPolicy", Message("is no version of the dataset"))
 
 
 def _set_scorers(editor: Editor, gate: Gate, ids: Sequence[str], by: Caller) -> None:
+    """Set the scorers, and pin them and the prompt blocks that they judge by, as they are now."""
     issues = list(unknown_scorers(editor, ids, by))
     issues += [
         Issue(f"scorerIds.{place}", Message("is named more than once"))
-        for place, one in enumerate(ids)
-        if one in ids[:place]
+        for place, scorer_id in enumerate(ids)
+        if scorer_id in ids[:place]
     ]
     if issues:
         raise Invalid(issues)
-    gate.scorer_keys = "".join(f"\n{one}\n" for one in ids)
+    gate.scorer_keys = "".join(f"\n{scorer_id}\n" for scorer_id in ids)
     rows = Scorer.objects.select_related("active_version", "latest_version").in_bulk(ids)
-    pins = {one: _pin(rows[one]) for one in ids if one in rows}
+    pins = {}
+    for scorer_id, scorer in rows.items():
+        config = (scorer.active_version or scorer.latest_version).config
+        named = config.get("config", {}).get("promptBlock") if config["type"] == JUDGE else None
+        block = None if named is None else PromptBlock.objects.filter(pk=named).first()
+        pin = None if block is None else (block.pk, str(block.uuid))
+        pins[scorer_id] = ScorerPin(str(scorer.uuid), config["type"] == EXTERNAL, pin)
     gate.scorer_pins_json = canonical.dump(pins)
     gate.__dict__.pop("scorer_pins", None)
-
-
-def _pin(scorer: Scorer) -> ScorerPin:
-    """Return the scorer, and the prompt block that it judges by, as they are now."""
-    config = (scorer.active_version or scorer.latest_version).config
-    named = config.get("config", {}).get("promptBlock") if config["type"] == JUDGE else None
-    block = None if named is None else PromptBlock.objects.filter(pk=named).first()
-    return ScorerPin(
-        str(scorer.uuid), config["type"] == EXTERNAL, None if block is None else (block.pk, str(block.uuid))
-    )
-
-
-def _dataset(dataset_id: str, workspace_id: str, by: Caller) -> Dataset:
-    try:
-        found = find_dataset(dataset_id, by=by)
-    except NotFound:
-        raise Invalid.field("datasetId", Message("does not exist, or you may not read it")) from None
-    if found.workspace_id != workspace_id:
-        raise Invalid.field("datasetId", Message("belongs to another workspace"))
-    return found
 
 
 def _go_with_agent(
