@@ -33,7 +33,7 @@ from editor_client.shared import canonical
 from editor_client.shared.statistics import wilson
 
 from capabilities.evaluation.datasets.models import Dataset, Revision
-from versioning.domain import prices
+from versioning.domain import prices, written
 from versioning.domain.access import Caller, Right
 from versioning.models import DueWork, Workspace, events
 from versioning.models.due_work import DueWorkQuerySet, Owner
@@ -279,7 +279,7 @@ class Experiment(models.Model):
     @property
     def primary_summary(self) -> Summary | None:
         """What the scorer that decides says."""
-        return next((one for one in self.summary if one["scorerId"] == self.primary_scorer), None)
+        return next((entry for entry in self.summary if entry["scorerId"] == self.primary_scorer), None)
 
     @property
     def not_scorable(self) -> int:
@@ -465,19 +465,25 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
         """Return the workspaces and queues with due cells that this process may run now."""
         due = self.due().filter(experiment=OuterRef("pk")).values("due_at")[:1]
         waiting = Experiment.objects.filter(outcome="").annotate(due_at=Subquery(due)).exclude(due_at=None)
-        found = [
-            one for one in waiting.order_by("due_at", "pk") if PACING.has_room(one.provider, one.workspace_id)
+        owners = [
+            (experiment.workspace_id, experiment.queue_id)
+            for experiment in waiting.order_by("due_at", "pk")
+            if PACING.has_room(experiment.provider, experiment.workspace_id)
         ]
-        return list(dict.fromkeys((one.workspace_id, one.queue_id) for one in found))
+        return list(dict.fromkeys(owners))
 
     def lease_of(self, owner: Owner, limit: int, *, by: str) -> list[Cell]:
         """Lease the next due cell of a queue, whose experiments take turns by the order of their cells."""
         _workspace, queue = owner
         firsts = []
-        for one in Experiment.objects.filter(queue_id=queue, outcome=""):
-            if PACING.has_room(one.provider, one.workspace_id) and not self._is_full(one):
-                first = self.due().filter(experiment=one).values_list("due_at", "pk").first()
-                firsts += [] if first is None else [(first, one)]
+        for experiment in Experiment.objects.filter(queue_id=queue, outcome=""):
+            if not PACING.has_room(experiment.provider, experiment.workspace_id):
+                continue
+            cells = self.filter(experiment=experiment)
+            most = experiment.settings.get("maxConcurrency")  # cells that run at a time
+            if most is None or cells.filter(leased_until__gt=Now()).count() < most:
+                first = self.due().filter(experiment=experiment).values_list("due_at", "pk").first()
+                firsts += [] if first is None else [(first, experiment)]
         if not firsts:
             return []
         _, experiment = min(firsts, key=itemgetter(0))
@@ -486,11 +492,6 @@ class CellQuerySet(DueWorkQuerySet["Cell"]):
             row.provider, row.workspace_id = experiment.provider, experiment.workspace_id
             PACING.begin(row.provider, row.workspace_id)
         return rows
-
-    def _is_full(self, experiment: Experiment) -> bool:
-        """Return whether as many cells run as the experiment wants at most."""
-        most = experiment.settings.get("maxConcurrency")
-        return most is not None and self.filter(experiment=experiment, leased_until__gt=Now()).count() >= most
 
 
 class Cell(DueWork):
@@ -576,9 +577,26 @@ class Cell(DueWork):
         return json.loads(self.output_json) if self.output_json else None
 
     @property
+    def input_text(self) -> str:
+        """What was asked, as text; empty once the dataset is gone."""
+        value = self.member("input")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def reference_text(self) -> str:
+        """What a good answer would have been, as text; empty without one."""
+        value = self.member("groundTruth")
+        return "" if value is None else written.shown(value)
+
+    @property
+    def output_text(self) -> str:
+        """The answer, as text; empty without one."""
+        return written.shown(self.output) if self.output_json else ""
+
+    @property
     def tags(self) -> list[str]:
         """The tags that people gave the result."""
-        return [one for one in self.review_tags.split("\n") if one]
+        return [tag for tag in self.review_tags.split("\n") if tag]
 
     def finish_now(self, **columns: Any) -> None:
         """Store a result without a lease, in the transaction that has locked the experiment."""

@@ -314,14 +314,10 @@ def next_step(page: DatasetPage) -> Step | None:
             address=page.own_address("start_experiment"),
             link=_("New experiment"),
         )
-    return _gate(page, newest, held)
-
-
-def _gate(page: DatasetPage, newest: Experiment, scorers: list[str]) -> Step | None:
     wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
-    if not wants_gate or Gate.objects.filter(dataset=page.dataset).exists():
+    if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
         return None
-    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": scorers}
+    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": held}
     return Step(
         number=4,
         title=_("Add a gate"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from secrets import token_hex
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django import forms
 from django.core.paginator import Page, Paginator
@@ -19,7 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from editor_client.shared import canonical, tags
 
 from capabilities.evaluation.datasets.formats import MEMBERS
-from capabilities.evaluation.datasets.models import MAX_NAME, Dataset, DatasetVersion, Revision
+from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion, Revision
 from capabilities.evaluation.datasets.schemas import ItemUpdate
 from capabilities.evaluation.datasets.verbs import (
     DatasetChanged,
@@ -235,25 +236,6 @@ class VersionsPage(DatasetPage):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DatasetLine:
-    """A dataset in a list."""
-
-    dataset: Dataset
-    workspace_name: str = ""
-    """The name of its workspace, in a list of several."""
-
-    @property
-    def address(self) -> str:
-        """The address of its page."""
-        return address("dataset", self.dataset.workspace_id, str(self.dataset.pk))
-
-    @property
-    def description(self) -> str:
-        """What it is for."""
-        return str(self.dataset.settings.get("description", ""))
-
-
 class DatasetsPage(ListingPage):
     """The datasets, newest first; the page updates itself."""
 
@@ -266,12 +248,16 @@ class DatasetsPage(ListingPage):
         found = Datasets.list(workspace=workspace_id, by=self.caller)
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         lines = [
-            DatasetLine(dataset=one, workspace_name=self.shown_names.get(one.workspace_id, ""))
-            for one in page.object_list
+            {
+                "dataset": dataset,
+                "address": address("dataset", dataset.workspace_id, str(dataset.pk)),
+                "workspace_name": self.shown_names.get(dataset.workspace_id, ""),  # in a list of several
+            }
+            for dataset in page.object_list
         ]
         offered = workspace_choices(Right.SAVE, self.caller)
         if workspace_id is not None:
-            offered = [one for one in offered if one[0] == workspace_id]
+            offered = [choice for choice in offered if choice[0] == workspace_id]
         return self.page(
             "evaluation/datasets.html",
             title=_("Datasets"),
@@ -280,18 +266,6 @@ class DatasetsPage(ListingPage):
             lines=lines,
             add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
         )
-
-
-@dataclass(frozen=True)
-class Past:
-    """A revision of the item, as the page shows it."""
-
-    revision: Revision
-
-    @property
-    def text(self) -> str:
-        """Its members as JSON."""
-        return canonical.file_text(self.revision.payload)
 
 
 class ItemPage(DatasetPage):
@@ -310,11 +284,6 @@ class ItemPage(DatasetPage):
         if found is None:
             raise NotFound
         return found
-
-    @property
-    def is_purged(self) -> bool:
-        """Whether its content was removed."""
-        return self.newest.is_purged
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Show it."""
@@ -355,9 +324,9 @@ class ItemPage(DatasetPage):
             text=text,
             errors=errors or [],
             is_deleted=newest.is_deleted,
-            is_purged=self.is_purged,
+            is_purged=newest.is_purged,
             page=page,
-            past=[Past(one) for one in page.object_list],
+            past=[(revision, canonical.file_text(revision.payload)) for revision in page.object_list],
             purge_address=self.own_address("dataset_item_purge", self.kwargs["item"]),
         )
 
@@ -434,7 +403,7 @@ class TablePage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the items."""
         version = self._version()
-        rows = [self._row(one) for one in self._page.object_list]
+        rows = [self._row(revision) for revision in self._page.object_list]
         if version is None and self.may(right_to_change(self.dataset)):
             rows += [Row(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
         return self.show(rows, version=version)
@@ -442,7 +411,9 @@ class TablePage(DatasetPage):
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Save the rows that were changed, as one version; after an error, show them as they were typed."""
         self.caller.require(Right.SAVE, self.dataset.workspace_id)
-        given = _Given(request.POST, self._revisions(request.POST.getlist("item")))
+        ids = list(item_ids_in(request.POST.getlist("item")))
+        revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
+        given = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
         try:
             saved = Datasets.save_items(
                 self.dataset_id,
@@ -487,14 +458,15 @@ class TablePage(DatasetPage):
         errors: Sequence[str] = (),
     ) -> HttpResponse:
         """Return the table."""
+        get = self.request.GET
         return self.page(
             "evaluation/dataset.html",
             title=self.dataset.name,
             status=status,
             rows=rows,
             page=self._page,
-            query=self._query(),
-            search=self.request.GET.get("q", ""),
+            query=urlencode({name: get[name] for name in ("q", "version") if get.get(name)}),
+            search=get.get("q", ""),
             as_of=version,
             formats=list(TITLES.items()),
             errors=errors,
@@ -518,17 +490,6 @@ class TablePage(DatasetPage):
         number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None  # noqa: PLR2004
         return number if number is not None and number < self.dataset.version else None
 
-    def _query(self) -> str:
-        given = QueryDict(mutable=True)
-        for name in ("q", "version"):
-            if self.request.GET.get(name):
-                given[name] = self.request.GET[name]
-        return given.urlencode()
-
-    def _revisions(self, ids: Sequence[str]) -> dict[str, Revision]:
-        rows = Revision.objects.of_version(self.dataset).filter(item__in=list(item_ids_in(ids)))
-        return {str(row.item_id): row for row in rows}
-
     def _row(self, revision: Revision) -> Row:
         key = str(revision.item_id)
         return Row(
@@ -539,7 +500,7 @@ class TablePage(DatasetPage):
         )
 
 
-class _Given:
+class _TypedRows:
     """What a person has typed into the table."""
 
     def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
@@ -553,7 +514,19 @@ class _Given:
             for key, revision in revisions.items()
             if key not in self.removed and (changes := self._changes(key, revision))
         }
-        self.added = {key: self._item(key) for key in given.getlist("new") if any(self._cells(key).values())}
+        self.added: dict[str, Mapping[str, Any]] = {}
+        for key in given.getlist("new"):
+            typed = self._cells(key)
+            if not any(typed.values()):
+                continue
+            item: dict[str, Any] = {"input": written.typed_cell(typed["input"]) if typed["input"] else None}
+            if typed["groundTruth"]:
+                item["groundTruth"] = written.typed_cell(typed["groundTruth"])
+            if typed["tags"]:
+                item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
+            if typed["externalId"]:
+                item["externalId"] = typed["externalId"]
+            self.added[key] = item
 
     def _cells(self, key: str) -> dict[str, str]:
         return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
@@ -571,33 +544,20 @@ class _Given:
             changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
         return changes
 
-    def _item(self, key: str) -> dict[str, Any]:
-        typed = self._cells(key)
-        item: dict[str, Any] = {"input": written.typed_cell(typed["input"]) if typed["input"] else None}
-        if typed["groundTruth"]:
-            item["groundTruth"] = written.typed_cell(typed["groundTruth"])
-        if typed["tags"]:
-            item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
-        if typed["externalId"]:
-            item["externalId"] = typed["externalId"]
-        return item
-
-    def rows(self, row_of: Any, error: Invalid | None = None) -> list[Row]:
+    def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
         """Return the rows as they were typed, with the errors about them."""
-        return list(self._rows(row_of, error))
-
-    def _rows(self, row_of: Any, error: Invalid | None) -> Iterator[Row]:
-        issues = error.issues if error is not None else ()
+        rows = []
         for key in (*self._given.getlist("item"), *self._given.getlist("new")):
             row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
             row.cells = self._cells(key)
             row.is_removed = key in self.removed
             row.errors = [
                 f"{issue.field.removeprefix(f'{key}.')}: {translated(issue.message)}"
-                for issue in issues
+                for issue in (error.issues if error is not None else ())
                 if issue.field.startswith(f"{key}.")
             ]
-            yield row
+            rows.append(row)
+        return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -612,8 +572,8 @@ class Simple:
 
 _TRUTH: Final = "{{groundTruth}}"
 SIMPLE: Final = {
-    one.id: one
-    for one in (
+    simple.id: simple
+    for simple in (
         Simple(
             id="contains-good-answer",
             name=gettext_lazy("Contains the good answer"),
@@ -671,30 +631,24 @@ class ScorersPage(DatasetPage):
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
             self._keep(list(dict.fromkeys([*self.held, simple.id])))
             return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
-        made = self._created({**simple.config, "name": name}, simple.id)
+        scorers: Any = self.editor.collection(SCORER)
+        config = {**simple.config, "name": name}
+        more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
+        try:
+            made = scorers.create(config, id=simple.id, **more)
+        except IdTaken:  # in another workspace
+            made = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
         scorer, message = made.resource, _("“%(name)s” scores the items now.")
         if self.may(Right.PUBLISH):
             try:
-                self._scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
+                scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
             except VersioningError:  # such as by a review policy: then it stays a draft
                 message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
         self._keep([*self.held, scorer.pk])
         return self.go(self.own_address(), message % {"name": name})
 
-    def _created(self, config: Config, scorer_id: str) -> Any:
-        create = self._scorers.create
-        more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
-        try:
-            return create(config, id=scorer_id, **more)
-        except IdTaken:  # in another workspace
-            return create(config, id=f"{scorer_id}-{token_hex(3)}", **more)
-
     def _keep(self, ids: list[str]) -> None:
         Datasets.current().change(self.dataset_id, {"scorerIds": ids or None}, by=self.caller)
-
-    @property
-    def _scorers(self) -> Any:
-        return self.editor.collection(SCORER)
 
     def _form(self, data: Any = None, **more: Any) -> ScorersForm:
         form = ScorersForm(data, **more)
@@ -732,13 +686,13 @@ class AddForm(forms.Form):
     @property
     def item(self) -> dict[str, Any]:
         """The item, by the names of the API."""
-        given = self.cleaned_data
-        item = {"input": written.typed_cell(given["input"].replace("\r\n", "\n"))}
-        truth = given["ground_truth"].replace("\r\n", "\n")
+        fields = self.cleaned_data
+        item = {"input": written.typed_cell(fields["input"].replace("\r\n", "\n"))}
+        truth = fields["ground_truth"].replace("\r\n", "\n")
         if truth:
             item["groundTruth"] = written.typed_cell(truth)
-        named, said = tags.listed_in(given["tags"]), feedback_in(given["about"])
-        metadata = {**({tags.MEMBER: named} if named else {}), **({"feedback": said} if said else {})}
+        metadata = {tags.MEMBER: tags.listed_in(fields["tags"]), "feedback": feedback_in(fields["about"])}
+        metadata = {name: value for name, value in metadata.items() if value}
         return {**item, "metadata": metadata} if metadata else item
 
 
@@ -788,10 +742,10 @@ class AddItemPage(StudioPage):
         mine = dict(workspace_choices(Right.SAVE, self.caller))
         found = Datasets.list(by=self.caller).filter(workspace__in=mine)
         several = len(mine) > 1
-        names = {
-            str(one.pk): f"{one.name} ({mine[one.workspace_id]})" if several else one.name for one in found
-        }
-        offer(form, dataset=list(names.items()))
+        offered = [
+            (str(row.pk), f"{row.name} ({mine[row.workspace_id]})" if several else row.name) for row in found
+        ]
+        offer(form, dataset=offered)
         # Whoever saves several answers saves them to one dataset.
         form.initial.setdefault("dataset", found.order_by("-updated_at").values_list("pk", flat=True).first())
         return form

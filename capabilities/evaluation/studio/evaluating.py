@@ -181,25 +181,21 @@ class Result:
         if self.row.outcome != Outcome.COMPLETE:
             state = {"state": STATES[self.row.outcome]}
             return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % {**names, **state}
-        return " ".join([self._passed(names), *self._compared()])
-
-    def _passed(self, names: Mapping[str, str]) -> str:
-        found = self.row.primary_summary
-        if found is None or found["passRate"] is None:
-            return _("Evaluated on “%(dataset)s”, without a score.") % names
-        said = ngettext(
-            "%(passed)d of %(count)d item passed on “%(dataset)s”.",
-            "%(passed)d of %(count)d items passed on “%(dataset)s”.",
-            found["n"],
-        )
-        return said % {**names, "passed": found["passed"], "count": found["n"]}
-
-    def _compared(self) -> list[str]:
-        """Return how that compares with what was live: the numbers, and the verdict."""
+        summary = self.row.primary_summary
+        if summary is None or summary["passRate"] is None:
+            said = _("Evaluated on “%(dataset)s”, without a score.") % names
+        else:
+            words = ngettext(
+                "%(passed)d of %(count)d item passed on “%(dataset)s”.",
+                "%(passed)d of %(count)d items passed on “%(dataset)s”.",
+                summary["n"],
+            )
+            said = words % {**names, "passed": summary["passed"], "count": summary["n"]}
         baseline = self.row.pair_of
-        if baseline is None or not baseline.outcome:
-            return []
-        return sentences(compare_runs(self.row, baseline))[:2]
+        is_compared = baseline is not None and baseline.outcome
+        # The numbers, and the verdict.
+        compared = sentences(compare_runs(self.row, baseline))[:2] if baseline and is_compared else []
+        return " ".join([said, *compared])
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:

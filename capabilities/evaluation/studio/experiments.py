@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -33,7 +33,6 @@ from capabilities.evaluation.experiments.models import (
     Experiment,
     Label,
     Outcome,
-    Score,
     State,
     Summary,
     TargetType,
@@ -58,7 +57,7 @@ from capabilities.evaluation.studio.base import (
     offer,
     offer_agents,
 )
-from studio.diff.lines import Section, sections
+from studio.diff.lines import sections
 from studio.diff.spans import spans
 from studio.extensions import NamedInEvent
 from studio.kinds import AGENT
@@ -69,7 +68,6 @@ from studio.translation import title_of, translated
 from studio.workspaces.base import address
 from studio.workspaces.forms import add_errors
 from studio.workspaces.listing import ListingPage
-from versioning.domain import written
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.editor.catalog import LongList
@@ -99,7 +97,7 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     names = ExperimentNames.of(found.values(), caller)
     return {
         key: NamedInEvent(
-            title=_title_of(one, names) + (_result_of(one) if key in finished else ""),
+            title=_title(one, names, with_result=key in finished),
             address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
         )
         for key, public_id in ids.items()
@@ -107,27 +105,24 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     }
 
 
-def _title_of(experiment: Experiment, names: ExperimentNames) -> str:
+def _title(experiment: Experiment, names: ExperimentNames, *, with_result: bool) -> str:
+    """Return what an experiment is called; with the pass rates if there is one scorer, which decides."""
     dataset = experiment.dataset.name if experiment.dataset else ""
-    if experiment.name or not experiment.target_id:
-        return experiment.name or dataset
-    return _("%(target)s on “%(dataset)s”") % {"target": names.title(experiment), "dataset": dataset}
-
-
-def _result_of(experiment: Experiment) -> str:
-    """Return the pass rates after the title; empty unless there is one scorer, which decides."""
-    here, baseline = _rate_of(experiment), experiment.pair_of
-    there = _rate_of(baseline) if baseline else None
+    title = experiment.name or dataset
+    if not experiment.name and experiment.target_id:
+        title = _("%(target)s on “%(dataset)s”") % {"target": names.title(experiment), "dataset": dataset}
+    here = _only_rate(experiment) if with_result else None
     if here is None:
-        return ""
+        return title
+    there = _only_rate(experiment.pair_of) if experiment.pair_of else None
     if there is None:
-        return _(" (%(here)d%% passed)") % {"here": here}
-    return _(" (%(here)d%% passed, baseline %(there)d%%)") % {"here": here, "there": there}
+        return title + _(" (%(here)d%% passed)") % {"here": here}
+    return title + _(" (%(here)d%% passed, baseline %(there)d%%)") % {"here": here, "there": there}
 
 
-def _rate_of(experiment: Experiment) -> int | None:
-    found = experiment.summary if experiment.summary_json else []
-    rate = found[0]["passRate"] if len(found) == 1 else None
+def _only_rate(experiment: Experiment) -> int | None:
+    summary = experiment.summary if experiment.summary_json else []
+    rate = summary[0]["passRate"] if len(summary) == 1 else None
     return None if rate is None else round(100 * rate)
 
 
@@ -235,63 +230,6 @@ VERDICTS: Final[Mapping[Verdict, Promise]] = {
 }
 
 
-@dataclass(frozen=True)
-class Result:
-    """What was answered in an attempt at an item."""
-
-    cell: Cell
-
-    @property
-    def input(self) -> str:
-        """What was asked; empty once the dataset is gone."""
-        value = self.cell.member("input")
-        return "" if value is None else written.shown(value)
-
-    @property
-    def reference(self) -> str:
-        """What a good answer would have been; empty without one."""
-        value = self.cell.member("groundTruth")
-        return "" if value is None else written.shown(value)
-
-    @property
-    def output(self) -> str:
-        """The answer."""
-        return written.shown(self.cell.output) if self.cell.output_json else ""
-
-    @property
-    def scores(self) -> list[Score]:
-        """What the scorers say of it, by their ids."""
-        return sorted(self.cell.scores.all(), key=lambda one: one.scorer_id)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """An item with both answers, and how they differ."""
-
-    item: ComparedItem
-    here: Result | None
-    baseline: Result | None
-    sections: Sequence[Section]
-    is_equal: bool
-    is_passed_or_not: bool
-    """Whether the scores are 1 for passed and 0 for not passed."""
-
-    @property
-    def outcome(self) -> Promise:
-        """Whether it is better or worse here."""
-        return OUTCOMES[self.item.outcome]
-
-    @property
-    def input(self) -> str:
-        """What was asked."""
-        return self.here.input if self.here else ""
-
-    @property
-    def reference(self) -> str:
-        """What a good answer would have been; empty without one."""
-        return self.here.reference if self.here else ""
-
-
 def sentences(comparison: Comparison) -> list[str]:
     """Return what a comparison says: the numbers first, then the verdict, then what else one has to know."""
     primary = comparison.primary
@@ -319,28 +257,27 @@ def sentences(comparison: Comparison) -> list[str]:
     return found
 
 
-def differences_first(items: Iterable[ComparedItem]) -> list[ComparedItem]:
-    """Return the worse items, then the better ones, then those without a difference."""
-    return sorted(items, key=lambda one: one.outcome is ItemOutcome.TIE)
-
-
-def pairs(here: Experiment, baseline: Experiment, items: Sequence[ComparedItem]) -> Iterator[Pair]:
-    """Yield items with the first answer of each side."""
+def pairs(
+    here: Experiment, baseline: Experiment, items: Sequence[ComparedItem]
+) -> Iterator[Mapping[str, Any]]:
+    """Yield items with the first answer of each side, and how they differ."""
     is_single = here.attempts == baseline.attempts == 1
-    ids, budget = [one.item_id for one in items], PageBudget()
+    ids, budget = [item.item_id for item in items], PageBudget()
     rows = Cell.objects.over().filter(experiment__in=[here.pk, baseline.pk], item_id__in=ids, attempt=0)
-    found = {(row.experiment_id, str(row.item_id)): Result(row) for row in rows.with_revisions()}
+    cells = {(cell.experiment_id, str(cell.item_id)): cell for cell in rows.with_revisions()}
     for item in items:
-        sides = [found.get((one.pk, item.item_id)) for one in (baseline, here)]
-        before, after = [side.output if side else "" for side in sides]
-        yield Pair(
-            item=item,
-            baseline=sides[0],
-            here=sides[1],
-            sections=sections(spans(before, after, budget), budget),
-            is_equal=before == after,
-            is_passed_or_not=is_single and {item.here, item.baseline} <= {0, 1},
-        )
+        before, after = (cells.get((run.pk, item.item_id)) for run in (baseline, here))
+        old, new = (cell.output_text if cell else "" for cell in (before, after))
+        yield {
+            "item": item,
+            "outcome": OUTCOMES[item.outcome],
+            "input": after.input_text if after else "",
+            "reference": after.reference_text if after else "",
+            "sections": sections(spans(old, new, budget), budget),
+            "is_equal": old == new,
+            # Whether the scores are 1 for passed and 0 for not passed.
+            "is_passed_or_not": is_single and {item.here, item.baseline} <= {0, 1},
+        }
 
 
 SAMPLE: Final = 200
@@ -356,29 +293,18 @@ def plan_of(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Pl
 
 def cost_in_words(cost: Estimate) -> str:
     """Return an estimate as `40 answers, about 5,000 tokens, about 3 minutes`."""
-    return ", ".join(_parts(cost))
-
-
-def _parts(cost: Estimate) -> Iterator[str]:
-    yield ngettext("%(count)s answer", "%(count)s answers", cost.cells) % {"count": _number(cost.cells)}
-    tokens = _rounded(cost.input_tokens + cost.output_tokens)
+    parts = [ngettext("%(count)s answer", "%(count)s answers", cost.cells) % {"count": _number(cost.cells)}]
+    tokens = cost.input_tokens + cost.output_tokens
+    tokens = round(tokens, 2 - len(str(tokens))) if tokens else 0  # an estimate knows no more digits
     if tokens:
-        yield _("about %(count)s tokens") % {"count": _number(tokens)}
+        parts.append(_("about %(count)s tokens") % {"count": _number(tokens)})
     if tokens and cost.cost is not None:
-        yield _("about %(cost)s") % {"cost": in_dollars(cost.cost)}
+        parts.append(_("about %(cost)s") % {"cost": in_dollars(cost.cost)})
     if cost.seconds is not None:
         minutes = round(cost.seconds / MINUTE)
-        yield (
-            ngettext("about %(count)s minute", "about %(count)s minutes", minutes)
-            % {"count": _number(minutes)}
-            if minutes
-            else _("less than a minute")
-        )
-
-
-def _rounded(count: int) -> int:
-    """Return a number with its first two digits: an estimate knows no more."""
-    return round(count, 2 - len(str(count))) if count else 0
+        words = ngettext("about %(count)s minute", "about %(count)s minutes", minutes)
+        parts.append(words % {"count": _number(minutes)} if minutes else _("less than a minute"))
+    return ", ".join(parts)
 
 
 def _number(count: int) -> str:
@@ -418,32 +344,24 @@ def of_rate(rate: float, items: int) -> FewItems | None:
         "high": round(PERCENT * high),
     }
     headings = [_("Items"), _("If %(rate)d%% pass, the true share") % {"rate": round(PERCENT * rate)}]
-    return FewItems(
-        sentence=sentence,
-        headings=headings,
-        rows=[(one, _between(rate, one)) for one in _with(items)],
-        own=items,
-    )
+    rows = []
+    for count in _with(items):
+        low, high = wilson(rate * count, count)
+        numbers = {"low": round(PERCENT * low), "high": round(PERCENT * high)}
+        rows.append((count, _("between %(low)d and %(high)d%%") % numbers))
+    return FewItems(sentence=sentence, headings=headings, rows=rows, own=items)
 
 
 def of_pairs(pairs: int) -> FewItems:
     """Return which drop so many compared items would have shown."""
-    rows = [
-        (one, _("none") if points is None else str(points))
-        for one, points in ((one, detectable(one)) for one in _with(pairs))
-    ]
+    drops = ((count, detectable(count)) for count in _with(pairs))
+    rows = [(count, _("none") if points is None else str(points)) for count, points in drops]
     return FewItems(
         sentence=_("How many items you need"),
         headings=[_("Items"), _("Detectable drop, in points")],
         rows=rows,
         own=pairs,
     )
-
-
-def _between(rate: float, items: int) -> str:
-    low, high = wilson(rate * items, items)
-    numbers = {"low": round(PERCENT * low), "high": round(PERCENT * high)}
-    return _("between %(low)d and %(high)d%%") % numbers
 
 
 def _with(own: int) -> list[int]:
@@ -455,46 +373,31 @@ NAME: Final = "preferred"
 SAME: Final = "same"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preferences:
-    """What people said of the answers of an experiment and its baseline; an item counts once."""
+def preferences_of(here: Experiment, baseline: Experiment) -> list[str] | None:
+    """Return what people prefer, by the majority for each item: the numbers, then what they say.
 
-    wins: int
-    losses: int
-    ties: int
-    people: int
-
-    @property
-    def items(self) -> int:
-        """How many items were judged."""
-        return self.wins + self.losses + self.ties
-
-    @property
-    def sentences(self) -> list[str]:
-        """The numbers, then what they say."""
-        numbers = {"wins": self.wins, "losses": self.losses, "ties": self.ties}
-        found = [_("Preferred on %(wins)d, not on %(losses)d, no difference on %(ties)d.") % numbers]
-        p = statistics.sign_test(self.wins, self.losses)
-        found.append(str(VERDICTS[statistics.verdict(self.items, self.wins - self.losses, p)]))
-        said = ngettext("%(count)d person judged.", "%(count)d people judged.", self.people)
-        return [*found, said % {"count": self.people}]
-
-
-def preferences_of(here: Experiment, baseline: Experiment) -> Preferences | None:
-    """Return what people prefer, by the majority for each item; None if nobody has judged yet."""
+    None if nobody has judged yet.
+    """
     worth = {here.pk: 1, baseline.pk: -1, SAME: 0}
-    said: defaultdict[str, int] = defaultdict(int)
+    sums: defaultdict[str, int] = defaultdict(int)
     people = set()
-    for item, value, author in Label.objects.filter(experiment=here, name=NAME).values_list(
-        "item_id", "value", "author"
-    ):
+    labels = Label.objects.filter(experiment=here, name=NAME)
+    for item, value, author in labels.values_list("item_id", "value", "author"):
         if isinstance(value, str) and value in worth:
-            said[str(item)] += worth[value]
+            sums[str(item)] += worth[value]
             people.add(author)
-    signs = Counter((one > 0) - (one < 0) for one in said.values())
-    if not said:
+    if not sums:
         return None
-    return Preferences(wins=signs[1], losses=signs[-1], ties=signs[0], people=len(people))
+    signs = Counter((votes > 0) - (votes < 0) for votes in sums.values())
+    wins, losses, ties = signs[1], signs[-1], signs[0]
+    verdict = statistics.verdict(wins + losses + ties, wins - losses, statistics.sign_test(wins, losses))
+    judged = ngettext("%(count)d person judged.", "%(count)d people judged.", len(people))
+    return [
+        _("Preferred on %(wins)d, not on %(losses)d, no difference on %(ties)d.")
+        % {"wins": wins, "losses": losses, "ties": ties},
+        str(VERDICTS[verdict]),
+        judged % {"count": len(people)},
+    ]
 
 
 _FIELDS: Final = {
@@ -510,6 +413,9 @@ _STATUS_CHOICES: Final = (
 )
 STATUSES: Final = frozenset(status for status, _title in _STATUS_CHOICES)
 _PERCENT: Final = 100
+
+
+_SAME_BASELINE: Final = Invalid.field("baseline", Message("is the same: there is nothing to compare"))
 
 
 class StartForm(forms.Form):
@@ -570,12 +476,12 @@ class StartForm(forms.Form):
     @property
     def main(self) -> list[forms.BoundField]:
         """The fields that are always seen."""
-        return [one for one in self if one.name not in self._LIMITS]
+        return [field for field in self if field.name not in self._LIMITS]
 
     @property
     def limits(self) -> list[forms.BoundField]:
         """The fields that say what it may use."""
-        return [one for one in self if one.name in self._LIMITS]
+        return [field for field in self if field.name in self._LIMITS]
 
     @property
     def has_errors_in_limits(self) -> bool:
@@ -633,9 +539,21 @@ class StartPage(DatasetPage):
             return self.show(form, status=400)
         try:
             plan, cost = plan_of(self.dataset_id, form.request, self.caller)
-            _refuse_the_same(plan)
+            locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
+            digests = [target_digest(lock) for lock in locks if lock is not None]
+            if len(digests) > 1 and len(set(digests)) == 1:
+                add_errors(form, _SAME_BASELINE, **_FIELDS)
+                return self.show(form, status=400)
             if request.POST.get("cells") != str(cost.cells):
-                return self.show(form, plan=plan, cost=cost, **_said(cost, form.cleaned_data["tokens"]))
+                limit = form.cleaned_data["tokens"]
+                return self.show(
+                    form,
+                    plan=plan,
+                    cost=cost,
+                    costs=cost_in_words(cost),
+                    is_over_limit=limit is not None and cost.input_tokens + cost.output_tokens > limit,
+                    not_scorable=[(scorer, count) for scorer, count in cost.not_scorable.items() if count],
+                )
             started = Experiments.current().start(self.dataset_id, form.request, by=self.caller).experiment
         except (Forbidden, NotFound):
             raise
@@ -681,23 +599,6 @@ class StartPage(DatasetPage):
         )
 
 
-def _said(cost: Estimate, limit: int | None) -> dict[str, Any]:
-    """Return what is said of the cost."""
-    return {
-        "costs": cost_in_words(cost),
-        "is_over_limit": limit is not None and cost.input_tokens + cost.output_tokens > limit,
-        "not_scorable": [(scorer, count) for scorer, count in cost.not_scorable.items() if count],
-    }
-
-
-def _refuse_the_same(plan: Plan) -> None:
-    """Raise `Invalid` for a baseline that is what is compared with it."""
-    locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
-    digests = [target_digest(lock) for lock in locks if lock is not None]
-    if len(digests) > 1 and len(set(digests)) == 1:
-        raise Invalid.field("baseline", Message("is the same: there is nothing to compare"))
-
-
 RESULTS_PER_PAGE: Final = 20
 RESULTS: Final = "results"
 
@@ -734,8 +635,11 @@ class ExperimentPage(OneExperimentPage):
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
             more = self._comparison(row, baseline)
         else:
-            page: Any = Paginator(self._results(row), RESULTS_PER_PAGE).get_page(request.GET.get("page"))
-            more = {"page": page, "results": [Result(one) for one in page.object_list]}
+            cells = Cell.objects.over().filter(experiment=row).order_by("pk")
+            cells = cells.with_revisions().prefetch_related("scores")
+            results = LongList(cells, row.done_count + row.error_count)
+            page: Any = Paginator(results, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
+            more = {"page": page, "results": page.object_list}
         return self.page(
             "evaluation/experiment.html",
             title=line.title,
@@ -745,7 +649,9 @@ class ExperimentPage(OneExperimentPage):
             is_compared=is_compared,
             deciding=resource_name(SCORER.slug, line.row.primary_scorer) if line.row.primary_scorer else "",
             version=names.version(row),
-            version_address=_version_address(row) if names.version(row) else "",
+            version_address=AGENT.address("version", row.target_id, row.version_id)
+            if names.version(row)
+            else "",
             baseline_version=names.version(baseline) if baseline else "",
             rates=_rates(line, baseline),
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
@@ -755,7 +661,10 @@ class ExperimentPage(OneExperimentPage):
             agent_address=AGENT.address("change", row.target_id) if row.lock and line.target_name else "",
             publish_address=self._publish_address(row),
             may_cancel=self.may(Right.SAVE) and not row.outcome,
-            may_resume=self.may(Right.SAVE) and row.is_started and bool(row.outcome) and _has_gaps(row),
+            may_resume=self.may(Right.SAVE)
+            and row.is_started
+            and bool(row.outcome)
+            and bool(row.error_count or row.skipped_count or row.unscored_count),
             **more,
         )
 
@@ -771,12 +680,13 @@ class ExperimentPage(OneExperimentPage):
 
     def _comparison(self, row: Experiment, baseline: Experiment) -> dict[str, Any]:
         comparison = compare_runs(row, baseline)
-        page: Any = Paginator(differences_first(comparison.items), RESULTS_PER_PAGE).get_page(
-            self.request.GET.get("page")
-        )
+        differences_first = sorted(comparison.items, key=lambda item: item.outcome is ItemOutcome.TIE)
+        page: Any = Paginator(differences_first, RESULTS_PER_PAGE).get_page(self.request.GET.get("page"))
+        verdict = comparison.primary.verdict if comparison.primary else None
+        found_nothing = verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
         return {
             "sentences": sentences(comparison),
-            "few": of_pairs(comparison.pairs) if _is_open(comparison) else None,
+            "few": of_pairs(comparison.pairs) if found_nothing else None,
             "preferences": preferences_of(row, baseline),
             "blind_address": self.own_address("judge_blind", quote(row.public_id))
             if self.may(Right.SAVE)
@@ -798,43 +708,21 @@ class ExperimentPage(OneExperimentPage):
             raise NotFound
         return self.go(self.experiment_address(row.pk), said)
 
-    @staticmethod
-    def _results(experiment: Experiment) -> LongList:
-        rows = Cell.objects.over().filter(experiment=experiment).order_by("pk")
-        rows = rows.with_revisions().prefetch_related("scores")
-        return LongList(rows, experiment.done_count + experiment.error_count)
-
 
 def _rates(line: Line, baseline: Experiment | None) -> list[dict[str, Any]]:
     """Return the pass rates by scorer, the deciding one first, with those of the baseline."""
     there = {summary["scorerId"]: summary for summary in baseline.summary} if baseline else {}
-    found = [
+    rates = [
         {
-            "name": resource_name(SCORER.slug, one["scorerId"]),
-            "here": rate_in_words(one),
-            "baseline": rate_in_words(there[one["scorerId"]]) if one["scorerId"] in there else "",
-            "decides": one["scorerId"] == line.row.primary_scorer,
+            "name": resource_name(SCORER.slug, summary["scorerId"]),
+            "here": rate_in_words(summary),
+            "baseline": rate_in_words(there[summary["scorerId"]]) if summary["scorerId"] in there else "",
+            "decides": summary["scorerId"] == line.row.primary_scorer,
         }
-        for one in line.row.summary
+        for summary in line.row.summary
     ]
-    rates = [one for one in found if one["here"] or one["baseline"]]
-    return sorted(rates, key=lambda one: not one["decides"])
-
-
-def _version_address(row: Experiment) -> str:
-    """Return the address of the version that was tried."""
-    return AGENT.address("version", row.target_id, row.version_id)
-
-
-def _is_open(comparison: Comparison) -> bool:
-    """Return whether a comparison found nothing, which more items might have shown."""
-    primary = comparison.primary
-    return primary is not None and primary.verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
-
-
-def _has_gaps(experiment: Experiment) -> bool:
-    """Return whether anything failed or was skipped."""
-    return bool(experiment.error_count or experiment.skipped_count or experiment.unscored_count)
+    shown = [rate for rate in rates if rate["here"] or rate["baseline"]]
+    return sorted(shown, key=lambda rate: not rate["decides"])
 
 
 SIDES: Final = ("a", "b")
@@ -847,14 +735,21 @@ class BlindPage(OneExperimentPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
         """Show the next pair; once all are judged, what came of it."""
-        item = next((one for one in self.items if one not in self._judged), None)
-        done = sum(1 for one in self.items if one in self._judged)
+        mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
+        judged = {str(item_id) for item_id in mine.values_list("item_id", flat=True)}
+        item = next((item for item in self.items if item not in judged), None)
+        done = sum(item in judged for item in self.items)
+        answers = []
+        if item is not None:
+            cells = Cell.objects.filter(item_id=item, attempt=0).with_revisions()
+            runs = zip(SIDES, self._sides(item), strict=True)
+            answers = [(side.upper(), cells.get(experiment=run)) for side, run in runs]
         return self.page(
             "evaluation/blind.html",
             title=_("Blind comparison"),
             experiment_address=self.experiment_address(self.experiment.pk),
             item=item,
-            answers=self._answers(item) if item else [],
+            answers=answers,
             number=done + 1,
             count=len(self.items),
             done=done,
@@ -897,12 +792,6 @@ class BlindPage(OneExperimentPage):
                 found.append(item)
         return sorted(found, key=self._drawn)
 
-    @cached_property
-    def _judged(self) -> set[str]:
-        """The items of which the person has said something."""
-        mine = Label.objects.filter(experiment=self.experiment, name=NAME, author=self.caller.user_id)
-        return {str(one) for one in mine.values_list("item_id", flat=True)}
-
     def _drawn(self, item: str) -> bytes:
         """Return what chance decides for an item and this person: nobody can tell it from the page."""
         seed = f"{self.experiment.pk}\n{self.caller.user_id}\n{item}"
@@ -911,12 +800,6 @@ class BlindPage(OneExperimentPage):
     def _sides(self, item: str) -> list[Experiment]:
         both = [self.experiment, self.baseline]
         return both if self._drawn(item)[-1] % 2 else both[::-1]
-
-    def _answers(self, item: str) -> list[tuple[str, Result]]:
-        """Return both answers to an item, with the names of their sides."""
-        rows = Cell.objects.filter(item_id=item, attempt=0).with_revisions()
-        cells = [rows.get(experiment=one) for one in self._sides(item)]
-        return [(side.upper(), Result(cell)) for side, cell in zip(SIDES, cells, strict=True)]
 
 
 MAX_DATASETS: Final = 100

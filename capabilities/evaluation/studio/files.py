@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any, Final
@@ -34,11 +34,11 @@ from capabilities.evaluation.datasets.formats import (
     rows_of,
     table_in,
 )
-from capabilities.evaluation.datasets.verbs import Datasets, FailedRow, Imported, ImportRefused
+from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
 from studio.translation import translated
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, Message, NotFound
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
 
 MAX_ROWS: Final = 5
 """How many rows are shown as they would become."""
@@ -139,7 +139,7 @@ def _known_captions() -> Mapping[str, str]:
 
 
 def _plain(caption: str) -> str:
-    return "".join(one for one in caseless(caption) if one.isalnum())
+    return "".join(letter for letter in caseless(caption) if letter.isalnum())
 
 
 def recognised(name: str) -> Column | None:
@@ -175,11 +175,11 @@ def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
     known = [recognised(name) for name in header]
     for member, words in _SYNONYMS.items():
         places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
-        if places and not any(one is not None and one.member.strip("_") == member for one in known):
+        if places and not any(column is not None and column.member.strip("_") == member for column in known):
             known[places[0]] = Column(member)
     if Column("input") not in known:
-        return [one or column_of(name) for one, name in zip(known, header, strict=True)]
-    return [one or Column("metadata", name) for one, name in zip(known, header, strict=True)]
+        return [column or column_of(name) for column, name in zip(known, header, strict=True)]
+    return [column or Column("metadata", name) for column, name in zip(known, header, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -192,28 +192,6 @@ class Cell:
     error: str = ""
 
 
-@dataclass(frozen=True)
-class ShownColumn:
-    """A column with the choice of what it becomes, and its first cells."""
-
-    number: int
-    caption: str
-    column: Column
-    members: Sequence[tuple[str, Any]]
-    """What it can become: value, words."""
-    cells: Sequence[Cell]
-
-    @property
-    def member(self) -> str:
-        """The value of the choice."""
-        return _choice(self.column)
-
-    @property
-    def key(self) -> str:
-        """The name that it gets as a member of something else; by default its caption."""
-        return self.caption if self.column.key is None else self.column.key
-
-
 class Sheet:
     """A table that is about to be imported, with what a person has chosen about it."""
 
@@ -223,7 +201,8 @@ class Sheet:
 
     def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
         """Read the table; raises `Invalid`."""
-        self.text, self.encoding = decode(body, *ENCODINGS)
+        self.text, encoding = decode(body, *ENCODINGS)
+        self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
         self.first_row = first_row
         chosen = given.get("separator", "")
         asked = Layout(
@@ -236,6 +215,9 @@ class Sheet:
             values = {"count": count, "limit": MAX_COLUMNS}
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
         guesses = _guessed(self.table.header, has_header=asked.has_header)
+        members = {column.member for column in guesses if column.key is None}
+        # Whether no name of the header says what is an input and what a good answer.
+        self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
         is_answer = given.get("columns") == self.shape
         self.columns = [
             _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
@@ -253,27 +235,34 @@ class Sheet:
             separator=self.separator, has_header=self.first_row != EXAMPLE, columns=tuple(self.columns)
         )
 
-    @property
-    def is_guessed(self) -> bool:
-        """Whether the encoding may be another."""
-        return self.encoding == WINDOWS
-
-    @property
-    def has_own_names_alone(self) -> bool:
-        """Whether no name of the header says what is an input and what a good answer."""
-        guessed = _guessed(self.table.header, has_header=self.first_row != EXAMPLE)
-        members = {one.member for one in guessed if one.key is None}
-        return self.first_row != EXAMPLE and members.isdisjoint({"input", "groundTruth"})
-
     @cached_property
     def rows(self) -> list[list[str]]:
         """The first rows."""
         return [row for row in self.table.rows if any(row)][:MAX_ROWS]
 
     @property
-    def shown(self) -> list[ShownColumn]:
-        """The columns with their choices."""
-        return [self._shown(number, column) for number, column in enumerate(self.columns)]
+    def shown(self) -> Sequence[Mapping[str, Any]]:
+        """The columns with the choices of what they become, and their first cells."""
+        shown = []
+        for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
+            members: list[tuple[str, Any]] = list(_MEMBERS.items())
+            if column.member in WHOLES:
+                words = _("All of %(member)s, as JSON") % {"member": WHOLES[column.member]}
+                members.insert(-1, (column.member, words))
+            caption = name or _("Column %(number)s") % {"number": number + 1}
+            shown.append(
+                {
+                    "number": number,
+                    "caption": caption,
+                    "column": column,
+                    "member": _choice(column),
+                    "members": members,
+                    # The name that it gets as a member of something else.
+                    "key": caption if column.key is None else column.key,
+                    "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
+                }
+            )
+        return shown
 
     @property
     def first_item(self) -> str:
@@ -283,20 +272,6 @@ class Sheet:
             return next((canonical.file_text(row.item) for row in rows_of(few, self.columns) if row.item), "")
         except Invalid:
             return ""
-
-    def _shown(self, number: int, column: Column) -> ShownColumn:
-        name = self.table.header[number]
-        members: list[tuple[str, Any]] = list(_MEMBERS.items())
-        if column.member in WHOLES:
-            words = _("All of %(member)s, as JSON") % {"member": WHOLES[column.member]}
-            members.insert(-1, (column.member, words))
-        return ShownColumn(
-            number=number,
-            caption=name or _("Column %(number)s") % {"number": number + 1},
-            column=column,
-            members=members,
-            cells=[_cell(column, row[number] if number < len(row) else "") for row in self.rows],
-        )
 
 
 def _choice(column: Column) -> str:
@@ -312,7 +287,7 @@ def _chosen(given: Mapping[str, str], number: int, guess: Column) -> Column:
     return Column(
         member.removesuffix("."),
         key.strip() if is_keyed else None,
-        next((one for one in TYPES if one == kind), "auto"),
+        next((known for known in TYPES if known == kind), "auto"),
     )
 
 
@@ -330,13 +305,8 @@ def _cell(column: Column, text: str) -> Cell:
         return Cell(", ".join(map(str, value)), _("tags"))
     if isinstance(value, str):
         return Cell(value)
-    return Cell(canonical.dump(value), _kind(value))
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return _("yes or no")
-    return _("number") if isinstance(value, int | float) else "JSON"
+    kind = _("number") if isinstance(value, int | float) else "JSON"
+    return Cell(canonical.dump(value), _("yes or no") if isinstance(value, bool) else kind)
 
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
@@ -436,7 +406,7 @@ class ImportPage(DatasetPage):
         except ImportRefused as error:  # it fitted when it was looked at
             return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            issues = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues[:MAX_SHOWN]]
+            issues = _sentences(error.issues[:MAX_SHOWN])
             if sheet is not None:  # other choices may help
                 return self.looked_at(form, sheet, None, status=400, errors=issues)
             for issue in issues:
@@ -458,7 +428,7 @@ class ImportPage(DatasetPage):
             status=status,
             is_looked_at=True,
             done=done,
-            failed=[(one.row, _sentences(one)) for one in failed[:MAX_SHOWN]],
+            failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
             content=packed(given["first_row"], given["body"]),
             chosen_format=given["format"],
@@ -477,8 +447,8 @@ class ImportPage(DatasetPage):
         )
 
 
-def _sentences(failed: FailedRow) -> list[str]:
-    return [f"{issue.field}: {translated(issue.message)}" for issue in failed.issues]
+def _sentences(issues: Iterable[Issue]) -> list[str]:
+    return [f"{issue.field}: {translated(issue.message)}" for issue in issues]
 
 
 class ExportPage(DatasetPage):

@@ -42,7 +42,7 @@ from capabilities.evaluation.studio.base import (
     scorer_address,
     scorer_choices,
 )
-from capabilities.evaluation.studio.experiments import FewItems, cost_in_words, of_rate, plan_of
+from capabilities.evaluation.studio.experiments import cost_in_words, of_rate, plan_of
 from studio.kinds import AGENT, StudioKind
 from studio.named import resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
@@ -185,7 +185,7 @@ class GateForm(forms.Form):
     @property
     def main(self) -> list[forms.BoundField]:
         """The fields that are always seen."""
-        return [one for one in self if one.name not in {*self.CONDITIONS, *self._OF_RULES}]
+        return [field for field in self if field.name not in {*self.CONDITIONS, *self._OF_RULES}]
 
     @property
     def conditions(self) -> list[forms.BoundField]:
@@ -238,14 +238,14 @@ class GateForm(forms.Form):
         if given["primary"]:
             found["primary_scorer"] = given["primary"]
         if given["rule"] != KEPT:
-            found["rules"] = [self._rule()]
+            name, number, tag = (given[field] for field in ("rule", "number", "tag"))
+            rule = {"rule": name}
+            if name in NUMBERS:
+                rule[NUMBERS[name]] = number / PERCENT if name == "passRate" else number
+            elif name == "allPass" and tag:
+                rule["tag"] = tag
+            found["rules"] = [rule]
         return found
-
-    def _rule(self) -> dict[str, Any]:
-        name, number, tag = (self.cleaned_data[one] for one in ("rule", "number", "tag"))
-        if name not in NUMBERS:
-            return {"rule": name, "tag": tag} if name == "allPass" and tag else {"rule": name}
-        return {"rule": name, NUMBERS[name]: number / PERCENT if name == "passRate" else number}
 
 
 PER_PAGE: Final = 50
@@ -260,32 +260,6 @@ _GATE_FIELDS: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryS
 """Maps members of the API to form fields."""
 
 
-@dataclass(frozen=True)
-class GateLine:
-    """A gate in the list."""
-
-    gate: Gate
-    address: str
-    unpublished: Sequence[tuple[str, str]] = ()
-    """The scorers that are not published, so that nothing is evidence yet: ids, and where that is changed."""
-
-    @property
-    def rules(self) -> list[str]:
-        """Its rules in words, with their numbers."""
-        return [in_words(rule) for rule in self.gate.rules]
-
-    @property
-    def few(self) -> FewItems | None:
-        """How badly the pass rate is known that it asks for; None if well."""
-        rates = [of_rate(rule["min"], self.items) for rule in self.gate.rules if rule["rule"] == "passRate"]
-        return next(filter(None, rates), None)
-
-    @property
-    def items(self) -> int:
-        """How many items it asks about."""
-        return self.gate.dataset.items_count
-
-
 class GatesPage(WorkspacePage):
     """The gates of a workspace, oldest first."""
 
@@ -298,14 +272,22 @@ class GatesPage(WorkspacePage):
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         may_write = self.may(Right.PUBLISH)
         published = published_scorers({scorer_id for gate in page for scorer_id in gate.scorer_ids})
-        lines = [
-            GateLine(
-                one,
-                self.address("gate", str(one.pk)) if may_write else "",
-                [(key, scorer_address(key)) for key in one.scorer_ids if key not in published],
+        lines = []
+        for gate in page:
+            rates = [rule["min"] for rule in gate.rules if rule["rule"] == "passRate"]
+            warnings = (of_rate(rate, gate.dataset.items_count) for rate in rates)
+            unpublished = [
+                key for key in gate.scorer_ids if key not in published
+            ]  # so nothing is evidence yet
+            lines.append(
+                {
+                    "gate": gate,
+                    "address": self.address("gate", str(gate.pk)) if may_write else "",
+                    "rules": [in_words(rule) for rule in gate.rules],
+                    "few": next(filter(None, warnings), None),
+                    "unpublished": [(key, scorer_address(key)) for key in unpublished],
+                }
             )
-            for one in page
-        ]
         return self.page(
             "evaluation/gates.html",
             title=_("Gates"),
@@ -333,7 +315,10 @@ class NewGatePage(WorkspacePage):
         form = self.form(self.completed(request.POST))
         if not form.is_valid():
             return self.show(form, status=400)
-        few = self._few(form)
+        few = None
+        if form.rate is not None:
+            dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
+            few = of_rate(form.rate, dataset.items_count)
         if few is not None and request.POST.get("warned") != few.sentence:
             return self.show(form, few=few, button=self.confirm)
         try:
@@ -358,18 +343,12 @@ class NewGatePage(WorkspacePage):
             return LATEST
         return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
 
-    def _few(self, form: GateForm) -> FewItems | None:
-        """Return how badly the rate is known that has to be reached; None if well, or without such a rule."""
-        if form.rate is None:
-            return None
-        return of_rate(form.rate, Datasets.find(form.cleaned_data["dataset"], by=self.caller).items_count)
-
     def initial(self) -> dict[str, Any]:
         """What the form shows at first: what a link to it says."""
         given = self.request.GET
         dataset, scorers = given.get("dataset"), given.getlist("scorer")
         if not scorers:
-            chosen = next((one for one in self.datasets if dataset in {None, str(one.pk)}), None)
+            chosen = next((row for row in self.datasets if dataset in {None, str(row.pk)}), None)
             scorers = held_by(chosen) if chosen else []
         return {**CONDITIONS, "agent": given.get("agent"), "dataset": dataset, "scorers": scorers}
 
@@ -620,7 +599,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if version.version_id == resource.active_id:
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = [one for one in judged(request) if known_to(caller, one)]
+    found = [judgement for judgement in judged(request) if known_to(caller, judgement)]
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
@@ -665,7 +644,11 @@ def _panel(
         return
     caller = shown.caller
     may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
-    lines = _lines(found, caller if may_run else None)
+    ids = [judgement.experiment_id for judgement in found if judgement.experiment_id is not None]
+    rows = Experiment.objects.in_bulk(ids)
+    # Only those who may start the missing runs see what they would cost.
+    by = caller if may_run else None
+    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in found]
     context = {
         **context,
         "lines": lines,
@@ -677,20 +660,13 @@ def _panel(
     yield Panel(slot=slot, html=html, stylesheets=STYLESHEETS)
 
 
-def _lines(found: Sequence[Judgement], by: Caller | None) -> list[EvidenceLine]:
-    """Return what gates say; with what the missing runs would cost, for who may start them."""
-    ids = [one.experiment_id for one in found if one.experiment_id is not None]
-    rows = Experiment.objects.in_bulk(ids)
-    return [_line(one, rows.get(one.experiment_id or ""), by) for one in found]
-
-
 def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> EvidenceLine:
     missing = missing_run(judgement) if by is not None else None
     if by is None or missing is None:
         passed = experiment is not None and judgement.state is None
         pinned = judgement.gate.scorer_pins
         found = experiment.summary if experiment is not None and passed else ()
-        summaries = [one for one in found if one["scorerId"] in pinned]
+        summaries = [summary for summary in found if summary["scorerId"] in pinned]
         return EvidenceLine(judgement=judgement, experiment=experiment, summaries=summaries)
     try:
         _plan, cost = plan_of(missing.dataset_id, missing.request, by)

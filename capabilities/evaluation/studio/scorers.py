@@ -184,10 +184,6 @@ _BEGINNINGS: Final[Mapping[str, Config]] = {
 }
 
 
-def _begins(chosen: str) -> Config:
-    return {"config": _BEGINNINGS[chosen]} if chosen in _BEGINNINGS else {}
-
-
 SCORER_WORDS: Final = KindWords(
     noun=_("scorer"),
     title=_("Scorers"),
@@ -204,7 +200,9 @@ SCORER_WORDS: Final = KindWords(
     has_changed=_("This scorer has changed since you opened it."),
     beginning=_("A scorer says whether an answer is good: by a rule, or by a model that judges it."),
     needs=lambda name, config: name not in OF_JUDGES or config.get("type") == "llm-judge",
-    first_choice=FirstChoice(field="type", begins=_begins),
+    first_choice=FirstChoice(
+        field="type", begins=lambda kind: {"config": _BEGINNINGS[kind]} if kind in _BEGINNINGS else {}
+    ),
     fields={
         "instructions": FieldWords(
             title=_("Instructions of the judge"),
@@ -308,6 +306,10 @@ class TryScorerPage(ResourcePage):
     def show(self, form: TryForm, *, status: int = 200, **more: Any) -> HttpResponse:
         """Return the page."""
         chosen = self._chosen()
+        items = []
+        if chosen is not None:
+            rows = Revision.objects.of_version(chosen).order_by("item__created_at", "item")[:MAX_ITEMS]
+            items = [(str(row.item_id), clipped(written.shown(row.payload.get("input")), 80)) for row in rows]
         found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
         return self.page(
             "evaluation/try.html",
@@ -316,7 +318,7 @@ class TryScorerPage(ResourcePage):
             form=form,
             datasets=[(str(pk), name) for pk, name in found.values_list("pk", "name")],
             chosen=None if chosen is None else str(chosen.pk),
-            items=[] if chosen is None else list(self._items(chosen)),
+            items=items,
             **more,
         )
 
@@ -324,11 +326,6 @@ class TryScorerPage(ResourcePage):
         """The dataset from which an item is taken, if there is one."""
         text = self.request.GET.get("dataset", "")
         return Datasets.find(text, by=self.caller) if text else None
-
-    def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
-        rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
-        for row in rows:
-            yield str(row.item_id), clipped(written.shown(row.payload.get("input")), 80)
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")
