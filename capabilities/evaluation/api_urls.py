@@ -33,10 +33,7 @@ _ROUTES: Final[dict[type[EditorViewSet], dict[str, dict[str, Any]]]] = {
         "datasets/cluster-failures": {"post": "cluster_failures"},
         f"{_DATASET}/generate-items": {"post": "generate_items"},
     },
-    DatasetFileViewSet: {
-        f"{_DATASET}/import": {"post": "upload"},
-        f"{_DATASET}/export": {"get": "export"},
-    },
+    DatasetFileViewSet: {f"{_DATASET}/import": {"post": "upload"}, f"{_DATASET}/export": {"get": "export"}},
     DatasetViewSet: {
         "datasets": {"get": "list", "post": "create"},
         f"{_DATASET}/versions": {"get": "versions"},

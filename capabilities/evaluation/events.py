@@ -43,7 +43,6 @@ _NAMES: Final = {
 
 
 def _sentence_of(event: Event, names: Names) -> Sentence:
-    """Return the sentence about an event."""
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     found = next((event.detail[member] for member in members if event.detail.get(member)), "")
     named = names.named.get((event.position, event.ordinal))

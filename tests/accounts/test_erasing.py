@@ -23,7 +23,7 @@ from capabilities.accounts.models import DirectoryAccount, OpenSession, SecondFa
 from capabilities.accounts.sign_in.models import Identity
 from capabilities.delivery.models import Delivery, DeliveryAttempt, Webhook
 from capabilities.delivery.webhooks import outbox
-from capabilities.evaluation.models import Cell, Experiment
+from capabilities.evaluation.experiments.models import Cell, Experiment
 from capabilities.mail.models import Mail, MailKind, MailPreferences
 from capabilities.rollouts.models import Rollout, RolloutStep
 from capabilities.schedules.models import Schedule

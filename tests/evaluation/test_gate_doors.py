@@ -11,13 +11,15 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from capabilities.evaluation.datasets.models import Dataset, Revision
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer
 from capabilities.evaluation.experiments.running import context_digest
 from capabilities.evaluation.gates import check as gate_check
 from capabilities.evaluation.gates import evidence as gate_evidence
-from capabilities.evaluation.models import Dataset, Gate, Revision, Scorer
+from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.models import Scorer
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.schedules.conftest import ahead, run, scheduled

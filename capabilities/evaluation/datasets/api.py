@@ -26,7 +26,7 @@ from versioning.api.schemas.base import BodyTooLarge
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Right
 from versioning.domain.errors import Message, NotFound, VersioningError
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_key, uuid_of
 from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
@@ -121,7 +121,7 @@ class ItemViewSet(EditorViewSet):
             parameters.query(
                 "search", "Text in a value or the external id, ignoring case; up to 200 characters."
             ),
-        ),
+        )
     }
     requests = {
         "create": schemas.ItemCreate,
@@ -143,11 +143,7 @@ class ItemViewSet(EditorViewSet):
         "history": schemas.ItemHistory,
         "as_of": schemas.ItemAnswer,
     }
-    paths = {
-        "id": _DATASET,
-        "item": _ITEM,
-        "version": (_NUMBER, "A version of the dataset."),
-    }
+    paths = {"id": _DATASET, "item": _ITEM, "version": (_NUMBER, "A version of the dataset.")}
 
     def list(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the items, newest first."""
@@ -212,10 +208,9 @@ class ItemViewSet(EditorViewSet):
     def as_of(self, request: Request, id: str, item: str, version: str) -> Response:  # noqa: A002
         """Read an item as of a version of the dataset."""
         dataset = self._dataset(id)
-        number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else None  # noqa: PLR2004
-        if number is None or number > dataset.version:
+        if not is_key(version) or int(version) > dataset.version:
             raise NotFound
-        revision = Revision.objects.of_version(dataset, number).filter(item=uuid_of(item)).first()
+        revision = Revision.objects.of_version(dataset, int(version)).filter(item=uuid_of(item)).first()
         if revision is None:
             raise NotFound
         return with_etag(request, self.dump(revision))
@@ -247,10 +242,7 @@ class DatasetFileViewSet(EditorViewSet):
     subject = "dataset file"
     content_negotiation_class = AnyAccept
     query = {
-        "upload": (
-            _FORMAT,
-            parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"]),
-        ),
+        "upload": (_FORMAT, parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"])),
         "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_NUMBER)),
     }
     takes = {"upload": "application/octet-stream"}

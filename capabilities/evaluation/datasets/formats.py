@@ -36,15 +36,8 @@ IdentifiedItem = Mapping[str, Any]
 Items = Callable[[], Iterable[IdentifiedItem]]
 """Returns the items of an export anew each time that it is called."""
 MEMBERS: Final = (
-    "input",
-    "groundTruth",
-    "expectedTrajectory",
-    "toolMocks",
-    "unmockedToolPolicy",
-    "scorerIds",
-    "requestContext",
-    "metadata",
-    "source",
+    *("input", "groundTruth", "expectedTrajectory", "toolMocks", "unmockedToolPolicy"),
+    *("scorerIds", "requestContext", "metadata", "source"),
 )
 """The members of an item that callers set."""
 
@@ -89,14 +82,6 @@ def _read_json_lines(text: str) -> Iterator[Row]:
             yield row_of(number, partial(item_in, line))
 
 
-JSON_LINES: Final = Format(
-    media_type="application/x-ndjson",
-    suffix="jsonl",
-    read=_read_json_lines,
-    write=lambda items: (canonical.dump(item) + "\n" for item in items()),
-)
-
-
 _ITEM_MEMBERS: Final = "__editor"
 """The member of a test case's metadata with what test cases have no place for, as JSON in a text."""
 _TEST_MEMBERS: Final = "promptfoo"
@@ -132,7 +117,6 @@ def _read_promptfoo(text: str) -> Iterator[Row]:
 
 
 def _iter_test_cases(document: Any) -> Iterator[Any]:
-    """Yield the test cases of a configuration, or of a list of them."""
     config = {"tests": document} if isinstance(document, list) else document
     if not isinstance(config, dict) or not {"tests", "scenarios"} & set(config):
         raise Invalid.field("body", Message("has no tests"))
@@ -165,7 +149,6 @@ def _object_member(value: Any, name: str) -> Json:
 
 
 def _read_test_case(test: Any) -> Json:
-    """Return the item of a test case; raises `Invalid`."""
     if not isinstance(test, dict):
         raise Invalid.field("tests", Message("must be objects; files are not read"))
     variables = _object_member(test.get("vars"), "vars")
@@ -261,11 +244,6 @@ def _write_test_case(item: IdentifiedItem) -> Json:
     own |= {name: None for name in read if name not in item}
     test["metadata"] = {**metadata, _ITEM_MEMBERS: promptfoo.data_text(own)} if own else metadata
     return test
-
-
-PROMPTFOO: Final = Format(
-    media_type="application/yaml", suffix="yaml", read=_read_promptfoo, write=_write_promptfoo
-)
 
 
 MAX_COLUMNS: Final = 200
@@ -467,7 +445,6 @@ def cell_of(value: Any) -> str:
 
 
 def _parse_number(text: str, *, comma: bool) -> int | float:
-    """Return the number that a text is; raises `Invalid`."""
     number = whole_number(text, comma=comma)
     if number is None:
         raise Invalid.field("", Message("is no number: {text!r}", text=brief(text)))
@@ -498,10 +475,20 @@ _READERS: Final[Mapping[Type, Callable[[str], Any]]] = {
 TYPES: Final = frozenset(_READERS)
 
 
-TABLE: Final = Format(
-    media_type="text/csv; charset=utf-8",
-    suffix="csv",
-    read=lambda text: rows_in(text, Layout()),
-    write=_write_table,
-)
-FORMATS: Final[Mapping[str, Format]] = {"jsonl": JSON_LINES, "csv": TABLE, "promptfoo": PROMPTFOO}
+FORMATS: Final[Mapping[str, Format]] = {
+    "jsonl": Format(
+        media_type="application/x-ndjson",
+        suffix="jsonl",
+        read=_read_json_lines,
+        write=lambda items: (canonical.dump(item) + "\n" for item in items()),
+    ),
+    "csv": Format(
+        media_type="text/csv; charset=utf-8",
+        suffix="csv",
+        read=lambda text: rows_in(text, Layout()),
+        write=_write_table,
+    ),
+    "promptfoo": Format(
+        media_type="application/yaml", suffix="yaml", read=_read_promptfoo, write=_write_promptfoo
+    ),
+}

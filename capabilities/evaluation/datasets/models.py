@@ -111,6 +111,11 @@ class Dataset(models.Model):
         found: dict[str, Any] = json.loads(self.settings_json)
         return found
 
+    @property
+    def scorer_ids(self) -> list[str]:
+        """The scorers that score its items unless an experiment names others."""
+        return list(self.settings.get("scorerIds") or ())
+
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
         about = {"datasetId": str(self.pk), "name": self.name, **detail}

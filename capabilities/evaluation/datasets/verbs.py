@@ -377,7 +377,6 @@ def changing_dataset(dataset_id: str, by: Caller) -> Iterator[Dataset]:
 
 
 def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Caller) -> None:
-    """Set the members; raises `Invalid`."""
     if "name" in changes:
         name = composed_name(changes["name"])
         if problem := name_problem(name):
@@ -851,7 +850,6 @@ def import_items(
 
 
 def _read_file_items(rows: Iterator[Row], settings: Mapping[str, Any], done: Imported) -> Iterator[_FileItem]:
-    """Yield the items that can be read; the other rows fail."""
     size = 0
     for row in islice(rows, MAX_ITEMS + 1):
         issues: Iterable[Issue] = row.issues

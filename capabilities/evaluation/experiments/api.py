@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from django.db.models import F, Value
@@ -14,7 +14,7 @@ from capabilities.evaluation.datasets.api import file_answer
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments import comparing, schemas
 from capabilities.evaluation.experiments.comparing import OUTCOMES, comparison_of, side_by_side
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score
+from capabilities.evaluation.experiments.models import Cell, Experiment
 from capabilities.evaluation.experiments.results import FORMATS
 from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
 from capabilities.evaluation.experiments.verbs import (
@@ -50,14 +50,6 @@ _GROUPS: Final = (
     parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
     parameters.query("targetId", "Only of this target."),
 )
-
-
-class Ran(NamedTuple):
-    """The result of an item that was run, and what the scorers say of it."""
-
-    result: Cell
-    scores: list[tuple[Score, str]]
-    """Each with the name of the scorer."""
 
 
 class ExperimentViewSet(EditorViewSet):
@@ -217,11 +209,7 @@ class ResultViewSet(EditorViewSet):
             parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
     }
-    requests = {
-        "create": schemas.ResultCreate,
-        "update": schemas.ResultUpdate,
-        "run_item": schemas.ItemRun,
-    }
+    requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate, "run_item": schemas.ItemRun}
     responses = {
         "list": schemas.ResultPage,
         "create": schemas.ResultAnswer,
@@ -271,7 +259,7 @@ class ResultViewSet(EditorViewSet):
         pinned = done.experiment.scorers.all()
         names = {one.scorer_id: str(one.config["name"]) for one in pinned}
         said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
-        return Response(self.dump(Ran(done, said)))
+        return Response(self.dump((done, said)))
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
         """Say what people found: the state of the review, tags, a comment."""
@@ -425,10 +413,7 @@ class LabelViewSet(EditorViewSet):
         )
     }
     requests = {"create": schemas.ResultLabelCreate}
-    responses = {
-        "list": schemas.ResultLabelPage,
-        "create": schemas.ResultLabelAnswer,
-    }
+    responses = {"list": schemas.ResultLabelPage, "create": schemas.ResultLabelAnswer}
 
     def list(self, request: Request) -> Response:
         """List the labels, newest first."""

@@ -135,7 +135,6 @@ def read_run(
 
 
 def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]:
-    """Return the items with a result in some attempt."""
     found: dict[str, _Item] = {}
     columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
     for item_id, revision, state, *tokens in Cell.objects.filter(

@@ -549,9 +549,7 @@ class Cell(DueWork):
 
     class Meta:
         ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(name="cell_once", fields=["experiment", "item_id", "attempt"]),
-        ]
+        constraints = [models.UniqueConstraint(name="cell_once", fields=["experiment", "item_id", "attempt"])]
         indexes = [
             models.Index(name="cell_of_experiment", fields=["experiment", "state", "id"]),
             models.Index(name="cell_running", fields=["experiment"], condition=Q(leased_until__isnull=False)),

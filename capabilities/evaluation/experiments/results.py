@@ -14,12 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 from xml.etree import ElementTree
 
-from django.db.models import (
-    Count,
-    F,
-    Q,
-    Value,
-)
+from django.db.models import Count, F, Q, Value
 from django.db.models.functions import Now
 from django.utils import timezone
 from editor_client.shared import canonical
@@ -52,7 +47,7 @@ from versioning.domain.registering import require_callable
 from versioning.domain.storable import storable_json, storable_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions, in_use
-from versioning.models import VersionedResource, events
+from versioning.models import VersionedResource
 from versioning.models.connections import give_back
 from versioning.models.text_keys import contains
 from versioning.runtime.prices import prices_of
@@ -60,34 +55,24 @@ from versioning.runtime.prices import prices_of
 _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Before:
-    """What a cell counted as before it got a result."""
-
-    state: str
-    is_unscored: bool
-
-    @classmethod
-    def of(cls, cell: Cell) -> Before:
-        """Return it for a cell."""
-        return cls(state=cell.state, is_unscored=is_unscored(cell))
+Counted = tuple[str, bool]
+"""What a cell counts as: its state, and whether a scorer failed on its output."""
 
 
-def is_unscored(cell: Cell) -> bool:
-    """Return whether a scorer failed on the output of a cell."""
-    return cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
+def counted_as(cell: Cell) -> Counted:
+    """Return what a cell counts as now."""
+    return cell.state, cell.state == State.DONE and cell.scores.exclude(error_code="").exists()
 
 
-def count(experiment: Experiment, cell: Cell, before: Before, *, spent: Mapping[str, int]) -> None:
+def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping[str, int]) -> None:
     """Count a cell in its locked experiment, whose columns are current afterwards."""
-    changes: dict[str, int] = {name: value for name, value in spent.items() if value}
-    for state, sign in ((before.state, -1), (cell.state, 1)):
+    changes = Counter(spent)
+    for (state, is_unscored), sign in ((before, -1), (counted_as(cell), 1)):
         if state in _COUNTED:
-            name = _COUNTED[State(state)]
-            changes[name] = changes.get(name, 0) + sign
-    changes["unscored_count"] = is_unscored(cell) - before.is_unscored
+            changes[_COUNTED[State(state)]] += sign
+        changes["unscored_count"] += sign * is_unscored
     changes["changes_count"] = 1
-    changes = {name: value for name, value in changes.items() if value}
+    changes = Counter({name: value for name, value in changes.items() if value})
     for name, value in changes.items():
         setattr(experiment, name, getattr(experiment, name) + value)
     experiment.summary_json = ""
@@ -294,34 +279,20 @@ def finish(experiment: Experiment, outcome: str, *, by: Caller = APPLICATION) ->
     experiment.record("finished", by, outcome=outcome, createdBy=experiment.author_name, **pair)
 
 
-def skip_queued(experiment: Experiment, *, waits: bool = False) -> None:
-    """Skip the queued cells of a locked experiment; those with an output are done, and not scored any more.
+def stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool = False) -> None:
+    """Skip the queued cells of a locked experiment, and end it once nothing runs.
 
-    With `waits` those that a worker runs stay; otherwise the worker finds that its lease is lost.
+    Those with an output are done, and not scored any more. With `waits` those that a worker runs stay;
+    otherwise the worker finds that its lease is lost.
     """
     queued = Cell.objects.filter(experiment=experiment, state=State.QUEUED)
     if waits:
         queued = queued.exclude(leased_until__gt=Now())
+    experiment.stopped = outcome
     experiment.done_count += queued.exclude(output_json="").update(state=State.DONE, **ENDED)
     experiment.skipped_count += queued.update(state=State.SKIPPED, **ENDED)
     experiment.changes_count += 1
-    experiment.save(update_fields=["done_count", "skipped_count", "changes_count"])
-
-
-def stop_for(cell: Cell, outcome: str) -> None:
-    """Skip a leased cell and what no worker has begun, because of a limit; what runs may still end."""
-    with events.transaction():
-        found = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
-        if found is not None:
-            cell.release()
-            stop(found, outcome, APPLICATION, waits=True)
-
-
-def stop(experiment: Experiment, outcome: str, by: Caller, *, waits: bool) -> None:
-    """Skip what is queued in a locked experiment, and end it once nothing runs."""
-    experiment.stopped = outcome
-    experiment.save(update_fields=["stopped"])
-    skip_queued(experiment, waits=waits)
+    experiment.save(update_fields=["stopped", "done_count", "skipped_count", "changes_count"])
     if not experiment.queued_count:
         finish(experiment, outcome, by=by)
 
@@ -353,24 +324,14 @@ def register_counting(counting: Counting) -> None:
     _counting.append(counting)
 
 
-def refuse_to_delete(experiment: Experiment) -> None:
-    """Raise `InUse` if the results of an experiment decide about something, such as for a gate."""
-    if any(counting(experiment) for counting in _counting):
-        raise InUse(
-            Message("A gate counts this experiment, or an older one in its place: it cannot be deleted."),
-            dependents=[],
-            hidden_count=0,
-        )
-
-
-def refuse_to_drop_scores(experiment: Experiment, scorer_ids: Collection[str]) -> None:
-    """Raise `InUse` if what one of these scorers said of an experiment decides about something."""
-    if any(set(scorer_ids) & set(counting(experiment)) for counting in _counting):
-        raise InUse(
-            Message("A gate counts these scores: only a published version of the scorer takes their place."),
-            dependents=[],
-            hidden_count=0,
-        )
+def refuse_if_counted(
+    experiment: Experiment, message: Message, scorer_ids: Collection[str] | None = None
+) -> None:
+    """Raise `InUse` if results of an experiment, or what one of these scorers said, count for something."""
+    for counting in _counting:
+        counted = set(counting(experiment))
+        if counted if scorer_ids is None else counted & set(scorer_ids):
+            raise InUse(message, dependents=[], hidden_count=0)
 
 
 def needed_experiments() -> set[str]:
@@ -428,19 +389,8 @@ PINNED_VERSIONS: Final = KeptVersions(
 _AT_ONCE: Final = 100
 """The results that are in memory at a time."""
 _COLUMNS: Final = (
-    "id",
-    "itemId",
-    "attempt",
-    "input",
-    "output",
-    "groundTruth",
-    "metadata",
-    "error",
-    "inputTokens",
-    "outputTokens",
-    "milliseconds",
-    "startedAt",
-    "completedAt",
+    *("id", "itemId", "attempt", "input", "output", "groundTruth", "metadata", "error"),
+    *("inputTokens", "outputTokens", "milliseconds", "startedAt", "completedAt"),
 )
 _OF_SCORER: Final = ("score", "passed", "label", "reason")
 _OF_CASE: Final = ("item_id", "attempt", "state", "milliseconds", "error_code", "error_message")

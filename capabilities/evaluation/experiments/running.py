@@ -24,6 +24,7 @@ from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.agents import messages_of
 
+from capabilities.evaluation.experiments import results
 from capabilities.evaluation.experiments.models import (
     DENY,
     MAX_WAIT,
@@ -35,22 +36,6 @@ from capabilities.evaluation.experiments.models import (
     Score,
     State,
     TargetType,
-)
-from capabilities.evaluation.experiments.results import (
-    Answer,
-    Before,
-    NewScore,
-    count,
-    count_change,
-    finish,
-    needed_experiments,
-    put_answer,
-    put_scores,
-    refuse_cut_output,
-    result_columns,
-    score_cell,
-    stop_for,
-    stored_json,
 )
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, passing_of, score
 from versioning.conf import get_framework
@@ -128,14 +113,14 @@ Passing = Any
 class TryAgain(Exception):
     """The provider failed in a way that may be over soon; the argument is what came of this try."""
 
-    def __init__(self, answer: Answer, passing: Passing) -> None:
+    def __init__(self, answer: results.Answer, passing: Passing) -> None:
         super().__init__(answer.error)
         self.answer, self.passing = answer, passing
 
 
 def ask(
     experiment: Experiment, cell: Cell, by: Caller, stop: Stop, *, context: Mapping[str, Any] | None = None
-) -> Answer:
+) -> results.Answer:
     """Return what the target answers to the item of a cell, or why it failed.
 
     `context` takes precedence over the request context of the experiment, and that of the item over both.
@@ -143,7 +128,9 @@ def ask(
     """
     began, started = time.monotonic(), timezone.now()
     if cell.revision is not None and cell.revision.is_purged:
-        return _timed(Answer(error=Problem("purged", "The content of this item was purged.")), started, began)
+        return _timed(
+            results.Answer(error=Problem("purged", "The content of this item was purged.")), started, began
+        )
     beside = {**experiment.request_context, **(context or {})}
     conditions: dict[str, Any] = {
         "context_digest": context_digest(beside),
@@ -156,13 +143,13 @@ def ask(
             else:
                 answer = _scorer(experiment, cell)
         except VersioningError as error:
-            answer = Answer(error=Problem(error.code, str(error.message)))
+            answer = results.Answer(error=Problem(error.code, str(error.message)))
             passing = passing_of(error)
             if passing is not None:
                 answer = replace(answer, **conditions)
                 raise TryAgain(_timed(answer, started, began), passing) from None
         except TimeoutError:
-            answer = Answer(error=Problem("timed_out", "The target did not answer in time."))
+            answer = results.Answer(error=Problem("timed_out", "The target did not answer in time."))
     return _timed(replace(answer, **conditions), started, began)
 
 
@@ -176,12 +163,12 @@ def _tool_policy(experiment: Experiment, cell: Cell) -> str:
     return str(cell.member("unmockedToolPolicy") or experiment.tool_policy)
 
 
-def _timed(answer: Answer, started: Any, began: float) -> Answer:
+def _timed(answer: results.Answer, started: Any, began: float) -> results.Answer:
     milliseconds = round((time.monotonic() - began) * 1000)
     return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
 
 
-def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, Any]) -> Answer:
+def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, Any]) -> results.Answer:
     mocks = Mocks(cell.member("toolMocks") or (), _tool_policy(experiment, cell))
     context = {**beside, **(cell.member("requestContext") or {})}
     try:
@@ -195,11 +182,11 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
         if passing_of(error) is not None:
             raise
         detail = _without_nothing(toolMockReport=mocks.report())
-        return Answer(error=Problem(error.code, str(error.message)), detail=detail)
+        return results.Answer(error=Problem(error.code, str(error.message)), detail=detail)
     calls = [
         {"toolName": tool_call["toolName"], "args": tool_call["args"]} for tool_call in result.tool_calls
     ]
-    return Answer(
+    return results.Answer(
         output=result.text,
         detail={
             "toolCalls": calls,
@@ -220,12 +207,12 @@ def _without_nothing(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value}
 
 
-def _scorer(experiment: Experiment, cell: Cell) -> Answer:
+def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
     """Return what the scorer says of the answer in the input of an item, as its `try` does."""
     given = cell.member("input")
     if not isinstance(given, Mapping) or "output" not in given:
         message = "The input of an item for a scorer is an object with an output, and if you like an input."
-        return Answer(error=Problem("invalid_input", message))
+        return results.Answer(error=Problem("invalid_input", message))
     attempt = Attempt(
         input=given.get("input"),
         output=given["output"],
@@ -237,7 +224,7 @@ def _scorer(experiment: Experiment, cell: Cell) -> Answer:
     said = score(
         experiment.pinned["config"], attempt, get_framework().scorers, experiment.pinned["instructions"]
     )
-    answer = Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
+    answer = results.Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
     if said.error is not None:
         answer = replace(answer, error=said.error)
         if said.passing is not None:
@@ -312,7 +299,11 @@ def _run(cell: Cell, stop: Stop) -> None:
         Experiment.objects.filter(pk=experiment.pk, started_at=None).update(started_at=experiment.started_at)
     outcome = exceeded(experiment, timezone.now())
     if outcome:
-        stop_for(cell, outcome)
+        with events.transaction():  # what runs may still end
+            locked = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
+            if locked is not None:
+                cell.release()
+                results.stop(locked, outcome, APPLICATION, waits=True)
         return
     try:
         perform(experiment, cell, stop)
@@ -324,8 +315,10 @@ def _run(cell: Cell, stop: Stop) -> None:
         if cell.attempts - cell.tries < TRIES:
             raise  # the worker logs it, and tries again later
         logger.exception("a cell fails each time", extra={"row": str(cell.pk)})
-        failed = Answer(error=Problem("internal_error", "The item could not be run; the log says why."))
-        put_answer(cell, failed)
+        failed = results.Answer(
+            error=Problem("internal_error", "The item could not be run; the log says why.")
+        )
+        results.put_answer(cell, failed)
         record(experiment.pk, cell, failed, [])
 
 
@@ -333,25 +326,25 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
     """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        record(experiment.pk, cell, answer, refuse_cut_output(missing_scorers(experiment, cell)))
+        record(experiment.pk, cell, answer, results.refuse_cut_output(missing_scorers(experiment, cell)))
         return
     if answer is None:
         answer = _ask_once(experiment, cell, stop)
-        put_answer(cell, answer)
+        results.put_answer(cell, answer)
     else:
-        cell.output_json, cell.output_digest, cell.is_cut = stored_json(answer.output)
+        cell.output_json, cell.output_digest, cell.is_cut = results.stored_json(answer.output)
     scores = _score_or_postpone(experiment, cell, answer, stop)
     if scores is not None:
         record(experiment.pk, cell, answer, scores)
 
 
-def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
+def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> results.Answer:
     stop.within(experiment.settings.get("limits", {}).get("itemSeconds", ITEM_SECONDS))
     try:
         answer = ask(experiment, cell, caller_of_experiment(experiment), stop)
         PACING.answered(experiment.provider)
     except VersioningError as error:  # of the rights
-        answer = Answer(error=Problem(error.code, str(error.message)))
+        answer = results.Answer(error=Problem(error.code, str(error.message)))
     except TryAgain as again:
         if cell.tries < TRIES - 1:
             raise
@@ -361,11 +354,11 @@ def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
     return answer
 
 
-def stored_answer(cell: Cell) -> Answer | None:
+def stored_answer(cell: Cell) -> results.Answer | None:
     """Return the answer of a cell that is only to be scored, or None."""
     if not cell.output_json:
         return None
-    return Answer(
+    return results.Answer(
         output=json.loads(cell.output_json),
         detail=cell.detail,
         milliseconds=cell.milliseconds,
@@ -383,21 +376,21 @@ def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer
 
 
 def _score_or_postpone(
-    experiment: Experiment, cell: Cell, answer: Answer, stop: Stop
-) -> list[NewScore] | None:
+    experiment: Experiment, cell: Cell, answer: results.Answer, stop: Stop
+) -> list[results.NewScore] | None:
     """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
     if answer.error is not None:
         return []
     missing = missing_scorers(experiment, cell)
     give_back()
     with stoppable(stop):
-        scores = list(score_cell(cell, answer.output, missing))
+        scores = list(results.score_cell(cell, answer.output, missing))
     passing = next((outcome.passing for _, _, outcome, _ in scores if outcome.passing is not None), None)
     if passing is None or cell.tries >= TRIES - 1:
         return scores
-    put_answer(cell, answer, whole=True)
+    results.put_answer(cell, answer, whole=True)
     with events.transaction():
-        columns = result_columns(cell)
+        columns = results.result_columns(cell)
         del columns["state"]
         _postpone(cell, passing, columns)
         spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
@@ -420,24 +413,26 @@ def wait_for(passing: Any, tries: int) -> float:
     return 2.0**tries if passing.retry_after is None else min(float(passing.retry_after), MAX_WAIT)
 
 
-def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewScore]) -> None:
+def record(
+    experiment_id: str, cell: Cell, answer: results.Answer, scores: Iterable[results.NewScore]
+) -> None:
     """Record the result of a leased cell with its scores; raises `LeaseLost`."""
     scores = list(scores)
     with events.transaction():
         experiment = Experiment.objects.locked().filter(pk=experiment_id).first()
         if experiment is None:
             raise LeaseLost
-        before = Before.of(cell)
+        before = results.counted_as(cell)
         cell.state = State.ERROR if answer.error else State.DONE
-        cell.finish(**result_columns(cell))
-        put_scores(experiment, cell, scores)
-        count(experiment, cell, before, spent=spent_on(answer, scores))
+        cell.finish(**results.result_columns(cell))
+        results.put_scores(experiment, cell, scores)
+        results.count(experiment, cell, before, spent=spent_on(answer, scores))
         is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
         if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
-            finish(experiment, experiment.stopped or Outcome.COMPLETE)
+            results.finish(experiment, experiment.stopped or Outcome.COMPLETE)
 
 
-def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
+def spent_on(answer: results.Answer, scores: Iterable[results.NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
     outcomes = [outcome for _, _, outcome, _ in scores]
     costs = [answer.cost, *(outcome.cost for outcome in outcomes)]
@@ -489,11 +484,11 @@ def remove_old() -> None:
         return
     before = timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_RESULTS)
     old = Cell.objects.over().filter(ended_at__lt=before).exclude(output_json="")
-    old = old.exclude(experiment__in=needed_experiments())
+    old = old.exclude(experiment__in=results.needed_experiments())
     while some := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
         Score.objects.filter(cell__in=some).update(reason="", more_json="")
         Cell.objects.filter(pk__in=some).update(**EMPTY)
-        count_change(Q(pk__in=Cell.objects.filter(pk__in=some).values("experiment")))
+        results.count_change(Q(pk__in=Cell.objects.filter(pk__in=some).values("experiment")))
 
 
 JOBS: Final = (

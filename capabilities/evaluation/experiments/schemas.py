@@ -212,8 +212,7 @@ class ExperimentAnswer(ResponseSchema):
     trial_index: int | None
     status: Literal["pending", "running", "completed", "failed"]
     outcome: Annotated[
-        Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None,
-        or_null("outcome"),
+        Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None, or_null("outcome")
     ]
     counts: Annotated[ExperimentCounts, Source(lambda row: row)]
     spent: Annotated[ExperimentSpent, Source(lambda row: row)]
@@ -623,8 +622,8 @@ class ItemRunScore(ResponseSchema):
 class ItemRunAnswer(ResponseSchema):
     """The result of an item that was run, and what the scorers say of it."""
 
-    result: ResultAnswer
-    scores: list[ItemRunScore]
+    result: Annotated[ResultAnswer, Source(lambda both: both[0])]
+    scores: Annotated[list[ItemRunScore], Source(lambda both: both[1])]
 
 
 class ResultPage(ResponseSchema):

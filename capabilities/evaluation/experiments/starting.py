@@ -53,11 +53,7 @@ _NAMED: Final = ("experiment_id", "item_id", "revision_id", "attempt", "due_at",
 
 
 def add_cells(
-    experiments: Sequence[Experiment],
-    attempts: range,
-    *,
-    now: datetime.datetime,
-    is_due: bool,
+    experiments: Sequence[Experiment], attempts: range, *, now: datetime.datetime, is_due: bool
 ) -> None:
     """Add a cell for each item and attempt; experiments of the same items run theirs one after the other.
 
@@ -273,14 +269,8 @@ def pin_named_scorers(editor: Editor, named: Sequence[Any], place: str, by: Call
 
 
 SETTINGS: Final = (
-    "description",
-    "metadata",
-    "provenance",
-    "runnerAttestation",
-    "requestContext",
-    "limits",
-    "unmockedToolPolicy",
-    "maxConcurrency",
+    *("description", "metadata", "provenance", "runnerAttestation"),
+    *("requestContext", "limits", "unmockedToolPolicy", "maxConcurrency"),
 )
 """The members that are kept as they were sent."""
 PUBLISHED_BASELINE: Final = "published"

@@ -16,6 +16,7 @@ from editor_client.shared import canonical
 from editor_client.shared.scores import passes
 
 from capabilities.evaluation.datasets.models import PURGED_TEXT
+from capabilities.evaluation.experiments import results, running
 from capabilities.evaluation.experiments.models import (
     ENDED,
     RESCORED,
@@ -30,36 +31,6 @@ from capabilities.evaluation.experiments.models import (
     State,
     TargetType,
     public_id,
-)
-from capabilities.evaluation.experiments.results import (
-    EXTERNAL,
-    FORMATS,
-    Answer,
-    Before,
-    NewScore,
-    count,
-    finish,
-    put_answer,
-    put_scores,
-    recount,
-    refuse_cut_output,
-    refuse_to_delete,
-    refuse_to_drop_scores,
-    result_columns,
-    score_cell,
-    skip_queued,
-    stop,
-)
-from capabilities.evaluation.experiments.running import (
-    ITEM_SECONDS,
-    TRIES,
-    TryAgain,
-    ask,
-    exceeded,
-    missing_scorers,
-    spent_on,
-    stored_answer,
-    wait_for,
 )
 from capabilities.evaluation.experiments.starting import (
     add_cells,
@@ -178,7 +149,10 @@ def delete_experiment(experiment_id: str, *, dataset_id: str | None = None, by: 
     """
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as found:
-        refuse_to_delete(found)
+        message = Message(
+            "A gate counts this experiment, or an older one in its place: it cannot be deleted."
+        )
+        results.refuse_if_counted(found, message)
         found.record("deleted", caller, datasetId=None if found.dataset_id is None else str(found.dataset_id))
         found.delete()
 
@@ -195,15 +169,6 @@ def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
     )
     counts = counted.order_by("experiment_id")
     return [{**row, "experimentId": public_id(row["experimentId"])} for row in counts]
-
-
-def find_result(experiment: Experiment, result_id: str) -> Cell:
-    """Return a result of an experiment; raises `NotFound`."""
-    rows = Cell.objects.over().filter(experiment=experiment)
-    found = rows.with_revisions().filter(pk=int(result_id)).first() if is_key(result_id) else None
-    if found is None:
-        raise NotFound
-    return found
 
 
 def by_scores(experiment: Experiment, rows: CellQuerySet, given: Mapping[str, str]) -> CellQuerySet:
@@ -233,7 +198,10 @@ def review_result(
 ) -> Cell:
     """Set the `status`, `tags` and `comment` that people give a result; null clears one."""
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
-        found = find_result(experiment, result_id)
+        rows = Cell.objects.over().filter(experiment=experiment).with_revisions()
+        found = rows.filter(pk=int(result_id)).first() if is_key(result_id) else None
+        if found is None:
+            raise NotFound
         if "status" in changes:
             found.review_status = changes["status"] or ""
         if "tags" in changes:
@@ -256,10 +224,9 @@ def export_results(
     `format` is one of `FORMATS`. Raises `NotFound`, as the iterator does if the experiment is deleted before
     it ends.
     """
-    return FORMATS[format].write(find_experiment(experiment_id, dataset_id=dataset_id, by=by))
+    return results.FORMATS[format].write(find_experiment(experiment_id, dataset_id=dataset_id, by=by))
 
 
-MAX_ATTEMPTS: Final = 20
 FAILED: Final = "failed"
 """The code of an error that was sent without one."""
 _IN_PLACE: Final = ("input", "groundTruth")
@@ -268,11 +235,7 @@ _IN_PLACE: Final = ("input", "groundTruth")
 
 @retry_on_conflict
 def submit_result(
-    experiment_id: str,
-    given: Mapping[str, Any],
-    *,
-    dataset_id: str | None = None,
-    by: Who = APPLICATION,
+    experiment_id: str, given: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Cell:
     """Store the result of an item and an attempt, in place of an earlier one.
 
@@ -285,11 +248,11 @@ def submit_result(
         if experiment.target_type != TargetType.NONE:
             raise Invalid.field("itemId", Message("is run here: this experiment has a target"))
         cell = find_cell(experiment, given["itemId"], given.get("attempt", 0))
-        before = Before.of(cell)
-        put_answer(cell, _sent_answer(given))
+        before = results.counted_as(cell)
+        results.put_answer(cell, _sent_answer(given))
         cell.state = State.ERROR if cell.error_code else State.DONE
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
-        scores: list[NewScore] = []
+        scores: list[results.NewScore] = []
         for sent in given.get("scores", ()):
             scorer = pinned.get(sent["scorerId"])
             outcome = sent_outcome(scorer, sent["score"], sent.get("reason"))
@@ -299,10 +262,10 @@ def submit_result(
         if cell.state == State.DONE:
             known = {scorer_id for scorer_id, *_ in scores}
             others = [scorer for scorer_id, scorer in pinned.items() if scorer_id not in known]
-            scores += score_cell(cell, given.get("output"), others, asks_models=False)
-        cell.finish_now(**result_columns(cell))
-        put_scores(experiment, cell, scores)
-        count(experiment, cell, before, spent={})
+            scores += results.score_cell(cell, given.get("output"), others, asks_models=False)
+        cell.finish_now(**results.result_columns(cell))
+        results.put_scores(experiment, cell, scores)
+        results.count(experiment, cell, before, spent={})
     return cell
 
 
@@ -337,11 +300,11 @@ def add_cells_for_attempts(experiment: Experiment, attempts: int) -> None:
     refuse_too_much(experiment.items_count, attempts, experiment.scorers.count())
     experiment.attempts = attempts
     add_cells([experiment], added, now=timezone.now(), is_due=experiment.is_started)
-    recount(experiment)
+    results.recount(experiment)
     experiment.save()
 
 
-def _sent_answer(given: Mapping[str, Any]) -> Answer:
+def _sent_answer(given: Mapping[str, Any]) -> results.Answer:
     error = given.get("error")
     problem = (
         None if error is None else Problem(clipped(str(error.get("code") or FAILED), 64), error["message"])
@@ -353,7 +316,7 @@ def _sent_answer(given: Mapping[str, Any]) -> Answer:
     now = timezone.now()
     started = started or ended or now
     ended = ended or now
-    return Answer(
+    return results.Answer(
         output=given.get("output", None if problem is None else MISSING),
         error=problem,
         detail=detail,
@@ -390,10 +353,7 @@ def finalize_experiment(
         if found.outcome:
             return found
         experiment = open_experiment(experiment_id, dataset_id, caller)
-        experiment.stopped = Outcome.COMPLETE
-        experiment.save(update_fields=["stopped"])
-        skip_queued(experiment)
-        finish(experiment, Outcome.COMPLETE, by=caller)
+        results.stop(experiment, Outcome.COMPLETE, caller)
     return experiment
 
 
@@ -405,7 +365,7 @@ def cancel_experiment(
     caller = caller_of(by)
     with changing_experiment(experiment_id, dataset_id, caller) as found:
         if not found.outcome:
-            stop(found, Outcome.CANCELLED, caller, waits=False)
+            results.stop(found, Outcome.CANCELLED, caller)
             found.record("cancelled", caller)
     return found
 
@@ -429,7 +389,9 @@ def resume_experiment(
         if limits is not None:
             found.set({"limits": {**found.settings.get("limits", {}), **limits}})
         rows = Cell.objects.filter(experiment=found)
-        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(**ENDED, **result_columns(Cell()))
+        again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(
+            **ENDED, **results.result_columns(Cell())
+        )
         failed = Score.objects.filter(run_id=found.pk).exclude(error_code="").values("cell")
         again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
         found.stopped, found.started_at = "", None
@@ -448,7 +410,7 @@ def _reopen(experiment: Experiment, queued: int) -> None:
     waiting.update(due_at=timezone.now())
     if queued:
         experiment.outcome, experiment.ended_at = "", None
-    recount(experiment)
+    results.recount(experiment)
     experiment.save()
 
 
@@ -503,7 +465,10 @@ def score_again(
         active = {pk: str(version_id) for pk, version_id in rows.values_list("pk", "active_version_id")}
         drafts = {scorer.scorer_id for scorer in other if active.get(scorer.scorer_id) != scorer.version_id}
         if drafts:
-            refuse_to_drop_scores(found, drafts)
+            message = Message(
+                "A gate counts these scores: only a published version of the scorer takes their place."
+            )
+            results.refuse_if_counted(found, message, drafts)
         found.set({RESCORED: sorted({*found.rescored_by, *(scorer.scorer_id for scorer in other)}) or None})
         refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
         changed = [
@@ -666,14 +631,14 @@ def _add_to_experiment(experiment: Experiment, given: Mapping[str, Any]) -> Scor
     if cell is None:
         raise Invalid.field("entityId", Message("is no item of this experiment with a result"))
     scorer = experiment.scorers.filter(scorer_id=given["scorerId"]).first()
-    if experiment.target_type and scorer is not None and scorer.config["type"] != EXTERNAL:
+    if experiment.target_type and scorer is not None and scorer.config["type"] != results.EXTERNAL:
         raise Invalid.field("scorerId", Message("scores this experiment here: its scores are not sent"))
-    before = Before.of(cell)
+    before = results.counted_as(cell)
     more = {name: value for name, value in given.items() if name not in COLUMNS}
     said = sent_outcome(scorer, given["score"], given.get("reason"))
     version_id = scorer.version_id if scorer else ""
-    put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])
-    count(experiment, cell, before, spent={})
+    results.put_scores(experiment, cell, [(given["scorerId"], version_id, said, more)])
+    results.count(experiment, cell, before, spent={})
     return Score.objects.get(cell=cell, scorer_id=given["scorerId"])
 
 
@@ -699,17 +664,17 @@ def run_item(
     """
     caller = caller_of(by)
     experiment, cell = _find_open_cell(experiment_id, item_id, attempt, dataset_id, caller)
-    scorers = missing_scorers(experiment, cell)
-    answer = stored_answer(cell)
+    scorers = running.missing_scorers(experiment, cell)
+    answer = running.stored_answer(cell)
     if answer is not None and cell.is_cut:
-        scores = list(refuse_cut_output(scorers))
+        scores = list(results.refuse_cut_output(scorers))
     else:
         if answer is None:
             answer = _ask_until(experiment, cell, context or {}, caller)
-            put_answer(cell, answer)
+            results.put_answer(cell, answer)
         give_back()
         with stoppable(Stop()):
-            scores = [] if answer.error else list(score_cell(cell, answer.output, scorers))
+            scores = [] if answer.error else list(results.score_cell(cell, answer.output, scorers))
     if not answer.is_stored or scores:
         _record_result(cell, answer, scores, dataset_id, caller)
     return cell
@@ -725,22 +690,22 @@ def _find_open_cell(
             raise Invalid.field(
                 "targetType", Message("is missing: this experiment takes results, and runs nothing")
             )
-        if exceeded(experiment, timezone.now()):
+        if running.exceeded(experiment, timezone.now()):
             raise Conflict(Message("This experiment has reached one of its limits."), code="limit_reached")
         return experiment, find_cell(experiment, item_id, attempt)
 
 
-def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], by: Caller) -> Answer:
+def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], by: Caller) -> results.Answer:
     """Ask the target; a provider that fails in passing is asked again, as long as a request can wait."""
     stop, until = Stop(), time.monotonic() + MAX_WAITING
-    for tries in range(TRIES):
+    for tries in range(running.TRIES):
         cell.tries = tries
-        stop.within(experiment.settings.get("limits", {}).get("itemSeconds", ITEM_SECONDS))
+        stop.within(experiment.settings.get("limits", {}).get("itemSeconds", running.ITEM_SECONDS))
         try:
-            return ask(experiment, cell, by, stop, context=context)
-        except TryAgain as again:
-            answer, wait = again.answer, wait_for(again.passing, tries)
-            if tries == TRIES - 1 or time.monotonic() + wait > until:
+            return running.ask(experiment, cell, by, stop, context=context)
+        except running.TryAgain as again:
+            answer, wait = again.answer, running.wait_for(again.passing, tries)
+            if tries == running.TRIES - 1 or time.monotonic() + wait > until:
                 break
             give_back()
             time.sleep(wait)
@@ -749,16 +714,16 @@ def _ask_until(experiment: Experiment, cell: Cell, context: Mapping[str, Any], b
 
 @retry_on_conflict
 def _record_result(
-    cell: Cell, answer: Answer, scores: list[NewScore], dataset_id: str | None, by: Caller
+    cell: Cell, answer: results.Answer, scores: list[results.NewScore], dataset_id: str | None, by: Caller
 ) -> None:
     """Store the result, in place of an earlier one; raises `Conflict` if the experiment has ended by now."""
     with events.transaction():
         experiment = open_experiment(cell.experiment_id, dataset_id, by)
-        before = Before.of(Cell.objects.get(pk=cell.pk))
+        before = results.counted_as(Cell.objects.get(pk=cell.pk))
         cell.state = State.ERROR if answer.error else State.DONE
-        cell.finish_now(**result_columns(cell))
-        put_scores(experiment, cell, scores)
-        count(experiment, cell, before, spent=spent_on(answer, scores))
+        cell.finish_now(**results.result_columns(cell))
+        results.put_scores(experiment, cell, scores)
+        results.count(experiment, cell, before, spent=running.spent_on(answer, scores))
 
 
 class Experiments(Verbs):

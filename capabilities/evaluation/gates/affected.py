@@ -14,7 +14,7 @@ from uuid import UUID
 from django.db import transaction
 from editor_client.shared.gates import target_digest
 
-from capabilities.evaluation.gates.models import AgentReference
+from capabilities.evaluation.gates.models import AgentIdentity
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
@@ -166,19 +166,13 @@ class _History:
         """Read the periods of the log; return the resources that it knows."""
         ids = {key for _, key in keys}
         events = Event.objects.filter(resource_id__in=ids, type__in=_TYPES, hidden_from="")
-        columns = (
-            "resource_kind",
-            "resource_id",
-            "resource_uuid",
-            "type",
-            "version_id",
-            "previous_version_id",
+        about_version = ("type", "version_id", "previous_version_id", "position")
+        rows = events.order_by("position", "ordinal").values_list(
+            "resource_kind", "resource_id", "resource_uuid", *about_version
         )
         since: dict[tuple[Key, UUID], tuple[str, float]] = {}
         known: set[tuple[Key, UUID]] = set()
-        for slug, key, identity, kind, version, previous, position in events.order_by(
-            "position", "ordinal"
-        ).values_list(*columns, "position"):
+        for slug, key, identity, kind, version, previous, position in rows:
             about = (slug, key), identity
             before = since.pop(about, None)
             if before is None and previous and about not in known:
@@ -332,34 +326,23 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concerned:
+class Concerned(AgentIdentity):
     """An agent of which something else may be live after a change."""
 
-    id: str
-    identity: UUID
-    workspace_id: str
     versions: frozenset[str]
     """Those that show or run the resource, and that applications can get; `_ACTIVE` for the active one."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Affected:
+class Affected(AgentIdentity):
     """An agent of which something else would be live, or for which nothing would change."""
 
-    id: str
-    identity: UUID
-    workspace_id: str
     after: Lock | None
     """What would be live after the change; None if that cannot be found out."""
     is_live: bool
     """Whether it is live, or was before it was unpublished."""
     live: Lock | None
     """What was live last; None if nothing ever was, or if that cannot be found out."""
-
-    @property
-    def about(self) -> AgentReference:
-        """The reference to the agent."""
-        return AgentReference(AGENT.slug, self.id)
 
     @property
     def after_digest(self) -> str | None:
@@ -532,16 +515,8 @@ def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
 def _overlaid_lock(versions: Versions, agent_id: str, by: Caller) -> Lock | None:
     if not versions:
         return _lock(agent_id, PUBLISHED, by)
-    with overlaid(versions) as selector:
-        return _lock(agent_id, selector, by)
-
-
-@contextmanager
-def overlaid(versions: Versions) -> Iterator[Selector]:
-    """Give a selector of what would be served if these versions were live, within the block."""
-    overlay = Overlay(selector="versionId", versions=versions)
-    with counted_as_live(overlay) as name:
-        yield Selector(overlay=name)
+    with counted_as_live(Overlay(selector="versionId", versions=versions)) as name:
+        return _lock(agent_id, Selector(overlay=name), by)
 
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:

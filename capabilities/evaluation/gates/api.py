@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from editor_client.shared.gates import State
 from pydantic import Field, StrictInt
@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from typing_extensions import TypeAliasType
 
 from capabilities.evaluation.experiments.models import public_id
+from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
 from capabilities.evaluation.gates.verbs import Change, Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
@@ -27,7 +28,6 @@ from versioning.domain.errors import Invalid, Message
 MAX_SCORERS = 20
 MAX_RULES = 20
 MAX_DAYS = 365
-MAX_ATTEMPTS = 20
 _STATES = tuple(one.value for one in State)
 GateState = TypeAliasType("GateState", Literal[_STATES])  # type: ignore[valid-type]
 
@@ -76,8 +76,7 @@ class MaxTokens(Shape):
 GateRule = TypeAliasType(
     "GateRule",
     Annotated[
-        AllPass | PassRate | NotWorse | NonInferior | NoNewFailures | MaxTokens,
-        Field(discriminator="rule"),
+        AllPass | PassRate | NotWorse | NonInferior | NoNewFailures | MaxTokens, Field(discriminator="rule")
     ],
 )
 _SCORERS = Annotated[list[NotBlank], Field(min_length=1, max_length=MAX_SCORERS)]
@@ -206,7 +205,7 @@ class GateRun(RequestSchema):
 class GateRunAnswer(ResponseSchema):
     """The experiments that were started."""
 
-    experiments: list[str]
+    experiments: Annotated[list[str], Source(list)]
 
 
 class EvaluationErrorMembers(ResponseSchema):
@@ -217,12 +216,6 @@ class EvaluationErrorMembers(ResponseSchema):
 
 
 ORDERS: Final = {"createdAt": "created_at"}
-
-
-class Started(NamedTuple):
-    """The experiments that were started."""
-
-    experiments: list[str]
 
 
 class GateViewSet(EditorViewSet):
@@ -243,12 +236,7 @@ class GateViewSet(EditorViewSet):
             parameters.query("release", "The id of a release, in place of a resource."),
         ),
     }
-    requests = {
-        "create": GateCreate,
-        "update": GateUpdate,
-        "destroy": Nothing,
-        "run": GateRun,
-    }
+    requests = {"create": GateCreate, "update": GateUpdate, "destroy": Nothing, "run": GateRun}
     responses = {
         "list": GatePage,
         "create": GateAnswer,
@@ -309,9 +297,8 @@ class GateViewSet(EditorViewSet):
             given.get("releaseId"),
             member="releaseId",
         )
-        return Response(self.dump(Started(Gates.current().run(change, by=self.caller))), status=202)
+        return Response(self.dump(Gates.current().run(change, by=self.caller)), status=202)
 
 
 def _fields(given: Json) -> dict[str, Any]:
-    """Return the members of a body by the names of the fields."""
     return {to_snake(name): value for name, value in given.items()}

@@ -106,7 +106,6 @@ class Present:
 
     @cached_property
     def _published(self) -> Mapping[str, str]:
-        """The published versions of the scorers that have one."""
         return {
             pk: str(scorer.active_version_id)
             for pk, scorer in self._scorers.items()
@@ -363,7 +362,6 @@ def known_to(caller: Caller, judgement: Judgement) -> bool:
 
 
 def _judge(present: Present, affected: Affected) -> Judgement:
-    """Return what a gate says of an agent."""
     gate, rules = present.gate, present.gate.rules
     if present.has_gone:
         return Judgement(gate=gate, affected=affected, state=State.SCORER_GONE)

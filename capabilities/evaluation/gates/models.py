@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -33,20 +34,19 @@ class AgentReference(NamedTuple):
     resource_id: str
 
 
-class AgentLike(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class AgentIdentity:
     """What identifies an agent."""
 
-    @property
-    def id(self) -> str:
-        """Its id."""
+    id: str
+    identity: UUID
+    """Distinguishes it from a later one with the same id."""
+    workspace_id: str
 
     @property
-    def identity(self) -> UUID:
-        """Distinguishes it from a later one with the same id."""
-
-    @property
-    def workspace_id(self) -> str:
-        """Its workspace."""
+    def about(self) -> AgentReference:
+        """The reference to the agent."""
+        return AgentReference(AGENT.slug, self.id)
 
 
 class Bypass(models.TextChoices):
@@ -99,7 +99,7 @@ class GateQuerySet(models.QuerySet["Gate"]):
         """Filter by the gates that are not off."""
         return self.filter(enabled=True)
 
-    def asking(self, agents: Sequence[AgentLike]) -> Self:
+    def asking(self, agents: Sequence[AgentIdentity]) -> Self:
         """Filter by the gates that are not off and may be about one of these agents."""
         workspaces = {agent.workspace_id for agent in agents}
         own = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
@@ -211,7 +211,7 @@ class Gate(models.Model):
         """The version of its dataset that evidence is about."""
         return self.dataset.version if self.dataset_version is None else self.dataset_version
 
-    def asks_about(self, agent: AgentLike) -> bool:
+    def asks_about(self, agent: AgentIdentity) -> bool:
         """Return whether it asks for evidence about an agent."""
         if self.workspace_id != agent.workspace_id:
             return False

@@ -249,10 +249,7 @@ def create_gate(
             raise Invalid.field("resource", Message("belongs to another workspace"))
         workspace_id, identity = target.workspace_id, target.identity
     gate = Gate(
-        workspace_id=workspace_id,
-        agent_id=agent_id or "",
-        identity=identity,
-        author_id=caller.user_id,
+        workspace_id=workspace_id, agent_id=agent_id or "", identity=identity, author_id=caller.user_id
     )
     _require(gate, caller)
     with events.transaction():
@@ -317,7 +314,6 @@ def _fields(gate: Gate) -> dict[str, Any]:
 
 
 def _set(editor: Editor, gate: Gate, given: Mapping[str, Any], by: Caller) -> None:
-    """Set the fields; raises `Invalid`."""
     for name in PLAIN:
         if name in given:
             setattr(gate, name, given[name])

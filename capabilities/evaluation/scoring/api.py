@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, RootModel
 from rest_framework.request import Request
@@ -67,8 +67,8 @@ class ScorerDependent(ResponseSchema):
 class ScorerDependents(ResponseSchema):
     """What names a scorer: agents in their versions, and what scores with it."""
 
-    dependents: list[ScorerDependent]
-    hidden_count: int
+    dependents: Annotated[list[ScorerDependent], Source(lambda both: both[0])]
+    hidden_count: Annotated[int, Source(lambda both: both[1])]
 
 
 class ScorerProblem(ResponseSchema):
@@ -152,13 +152,6 @@ class RegisteredById(RootModel[dict[str, RegisteredAnswer]]):
 _COUNTED: Final = ("inputTokens", "outputTokens")
 
 
-class Named(NamedTuple):
-    """Those that the caller may read, and the number of others."""
-
-    dependents: list[Dependent]
-    hidden_count: int
-
-
 class ScorerViews(ResourceViewSet):
     """Scorers."""
 
@@ -173,7 +166,7 @@ class ScorerViews(ResourceViewSet):
         self._depends_on(id, (AGENT.slug, None))
         agents = self.collection.dependents(id, status=status, by=self.caller)
         named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
-        return Response(self.dump(Named([*named, *iter_dependents(id, self.caller)], agents.hidden_count)))
+        return Response(self.dump(([*named, *iter_dependents(id, self.caller)], agents.hidden_count)))
 
     def agreement(self, request: Request, id: str) -> Response:  # noqa: A002
         """Compare what it says with the labels of people under its id."""

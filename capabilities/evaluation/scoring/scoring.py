@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import regex
@@ -30,6 +31,7 @@ from versioning.conf import get_editor
 from versioning.domain.context_schema import UnusableSchema, value_refusals
 from versioning.domain.errors import Invalid
 from versioning.domain.prices import plus
+from versioning.domain.uuids import is_key
 from versioning.runtime.asking import ask
 from versioning.runtime.errors import NoModel, ProviderFailed, ProviderUnavailable
 from versioning.runtime.functions import FunctionTimedOut, call_within
@@ -342,16 +344,9 @@ def contains(config: Config, attempt: Attempt) -> bool:
     return any(found) if config.get("mode") == "any" else all(found)
 
 
-def starts_with(config: Config, attempt: Attempt) -> bool:
-    """Compare the beginning."""
+def _has_affix(test: Callable[[str, str], bool], config: Config, attempt: Attempt) -> bool:
     wanted = text_of(reference(config["value"], attempt))
-    return _folded(attempt.text, config).startswith(_folded(wanted, config))
-
-
-def ends_with(config: Config, attempt: Attempt) -> bool:
-    """Compare the end."""
-    wanted = text_of(reference(config["value"], attempt))
-    return _folded(attempt.text, config).endswith(_folded(wanted, config))
+    return test(_folded(attempt.text, config), _folded(wanted, config))
 
 
 def has_pattern(config: Config, attempt: Attempt) -> bool:
@@ -375,8 +370,8 @@ def json_equals(config: Config, attempt: Attempt) -> bool:
     wanted = reference(config.get("value", GROUND_TRUTH), attempt)
     actual = attempt.json
     for segment in config["path"].split(".") if config.get("path") else ():
-        if isinstance(actual, list) and segment.isdecimal() and segment.isascii():
-            actual = actual[int(segment)] if len(segment) < 10 and int(segment) < len(actual) else MISSING  # noqa: PLR2004
+        if isinstance(actual, list) and is_key(segment):
+            actual = actual[int(segment)] if int(segment) < len(actual) else MISSING
         else:
             actual = actual.get(segment, MISSING) if isinstance(actual, dict) else MISSING
     if actual is MISSING:
@@ -458,33 +453,26 @@ def called_tool(config: Config, attempt: Attempt) -> bool:
     return called is not bool(config.get("not", False))
 
 
-def max_tokens(config: Config, attempt: Attempt) -> bool:
-    """Compare the number of tokens."""
-    if attempt.tokens is None:
-        raise NotScorable("The number of tokens is not known.")
-    return bool(attempt.tokens <= config["value"])
-
-
-def max_milliseconds(config: Config, attempt: Attempt) -> bool:
-    """Compare how long the answer took."""
-    if attempt.milliseconds is None:
-        raise NotScorable("How long it took is not known.")
-    return bool(attempt.milliseconds <= config["value"])
+def _is_at_most(name: str, unknown: str, config: Config, attempt: Attempt) -> bool:
+    value = getattr(attempt, name)
+    if value is None:
+        raise NotScorable(unknown)
+    return bool(value <= config["value"])
 
 
 COMPARING: Final[Mapping[str, Callable[[Config, Attempt], float]]] = {
     "equals": equals,
     "contains": contains,
-    "startsWith": starts_with,
-    "endsWith": ends_with,
+    "startsWith": partial(_has_affix, str.startswith),
+    "endsWith": partial(_has_affix, str.endswith),
     "regex": has_pattern,
     "jsonSchema": json_schema,
     "jsonEquals": json_equals,
     "numeric": numeric,
     "similarity": similarity,
     "calledTool": called_tool,
-    "maxTokens": max_tokens,
-    "maxMilliseconds": max_milliseconds,
+    "maxTokens": partial(_is_at_most, "tokens", "The number of tokens is not known."),
+    "maxMilliseconds": partial(_is_at_most, "milliseconds", "How long it took is not known."),
 }
 """By type; a boolean is a score of 1 or 0."""
 

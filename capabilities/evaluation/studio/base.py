@@ -20,11 +20,10 @@ from editor_client.shared.text_keys import collation_key
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets, right_to_change
-from capabilities.evaluation.experiments.models import Experiment, Outcome, public_id
+from capabilities.evaluation.experiments.models import Experiment, Outcome
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.scoring.models import Scorer
 from studio.editing.choices import MAX_CHOICES, Choice
 from studio.kinds import KINDS_BY_SLUG
 from studio.named import names_of
@@ -50,7 +49,7 @@ def agent_choices(workspace_id: str, by: Caller) -> Choices:
     ids = set(rows.values_list("pk", flat=True))
     if workspace_id == editor.code.workspace_id:
         ids |= editor.code.readable_by(by).keys()
-    return sorted(agent_names(ids, by).items(), key=lambda one: collation_key(one[1]))
+    return sorted(agent_names(ids, by).items(), key=lambda choice: collation_key(choice[1]))
 
 
 def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[str, Any]) -> None:
@@ -81,12 +80,14 @@ class AgentChoicesPage(WorkspacePage):
         text = request.GET.get("q", "").replace("\x00", "").strip()
         kind = KINDS_BY_SLUG[AGENT.slug]
         found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
-        return JsonResponse({"choices": [asdict(Choice.of(kind, one)) for one in found]})
+        return JsonResponse({"choices": [asdict(Choice.of(kind, row)) for row in found]})
 
 
 def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
     """Return the names of those agents, stored or defined in code, that the caller may read, by their ids."""
-    return {pk: name for (_slug, pk), name in names_of(((AGENT.slug, one) for one in ids), by).items()}
+    return {
+        pk: name for (_slug, pk), name in names_of(((AGENT.slug, agent_id) for agent_id in ids), by).items()
+    }
 
 
 def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
@@ -96,18 +97,8 @@ def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -
     """
     rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
     named = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
-    offered = {**{one: one for one in held}, **named}
-    return sorted(offered.items(), key=lambda one: collation_key(one[1]))
-
-
-def published_scorers(ids: Iterable[str]) -> set[str]:
-    """Return those of the scorers that have a published version."""
-    return set(Scorer.objects.filter(pk__in=ids, active_version__isnull=False).values_list("pk", flat=True))
-
-
-def scorer_address(scorer_id: str) -> str:
-    """Return the address of the page on which a scorer is published."""
-    return KINDS_BY_SLUG[SCORER.slug].address("publish", scorer_id)
+    offered = {**{scorer_id: scorer_id for scorer_id in held}, **named}
+    return sorted(offered.items(), key=lambda choice: collation_key(choice[1]))
 
 
 def offer(form: forms.Form, **choices: Sequence[tuple[str, Any]]) -> None:
@@ -135,11 +126,6 @@ def address_of_experiment(experiment: Experiment) -> str:
     return address("experiment", experiment.workspace_id, dataset_id, public)
 
 
-def held_by(dataset: Dataset) -> list[str]:
-    """Return the scorers that score the items of a dataset unless an experiment names others."""
-    return list(dataset.settings.get("scorerIds") or ())
-
-
 class DatasetPage(WorkspacePage):
     """A page about the dataset in the address."""
 
@@ -160,25 +146,15 @@ class DatasetPage(WorkspacePage):
         """Its id, once access is checked."""
         return str(self.dataset.pk)
 
-    @property
-    def held(self) -> list[str]:
-        """The scorers that score its items unless an experiment names others."""
-        return held_by(self.dataset)
-
     def scorer_choices(self) -> Choices:
         """Return the scorers that forms offer: id and name."""
-        return scorer_choices(self.workspace.pk, self.caller, held=self.held)
+        return scorer_choices(self.workspace.pk, self.caller, held=self.dataset.scorer_ids)
 
     def own_address(self, page: str = "dataset", *rest: str) -> str:
         """Return the address of another page about this dataset."""
         return self.address(page, self.kwargs["dataset"], *rest)
 
-    def experiment_address(self, experiment_id: str, *rest: str) -> str:
-        """Return the address of the page about an experiment over this dataset."""
-        return self.own_address("experiment", quote(public_id(experiment_id)), *rest)
-
     def _tabs_of_dataset(self) -> Row:
-        """Return the tabs of the dataset that the caller may open."""
         may_change = self.may(right_to_change(self.dataset))
         offered = {
             "dataset": (_("Items"), True),
@@ -230,28 +206,24 @@ class ExperimentNames:
     @classmethod
     def of(cls, rows: Iterable[Experiment], by: Caller, *, agent_id: str = "") -> Self:
         """Look up the names; the number of queries does not depend on the number of experiments."""
-        found = list(rows)
+        experiments = list(rows)
         prefetch_related_objects(
-            found,
+            experiments,
             Prefetch("pair_of", queryset=Experiment.objects.only("pk", "target_id", "version_id")),
             Prefetch("candidates", queryset=Experiment.objects.only("pk", "pair_of_id").order_by()),
         )
-        tried = [one for one in found if one.target_id]
-        agents = agent_names({agent_id, *(one.target_id for one in tried)} - {""}, by)
-        both = [two for one in tried if one.target_id in agents for two in (one, one.pair_of) if two]
-        rows_of = AgentVersion.objects.filter(
-            pk__in={two.version_id for two in both if is_uuid(two.version_id)}
+        tried = [row for row in experiments if row.target_id]
+        agents = agent_names({agent_id, *(row.target_id for row in tried)} - {""}, by)
+        both = [run for row in tried if row.target_id in agents for run in (row, row.pair_of) if run]
+        versions = AgentVersion.objects.filter(
+            pk__in={run.version_id for run in both if is_uuid(run.version_id)}
         )
-        numbers = rows_of.order_by().values_list("pk", "number") if both else ()
+        numbers = versions.order_by().values_list("pk", "number") if both else ()
         return cls(
             agents=agents,
             numbers={str(pk): number for pk, number in numbers},
-            baselines=frozenset(one.pk for one in found if one.candidates.all()),
+            baselines=frozenset(row.pk for row in experiments if row.candidates.all()),
         )
-
-    def target(self, experiment: Experiment) -> str:
-        """Return the name of the agent, or the id of what was tried; empty for an application."""
-        return self.agents.get(experiment.target_id, experiment.target_id)
 
     def version(self, experiment: Experiment) -> str:
         """Return the version that was tried, as `version 7`; empty if there is none with a number."""
@@ -262,7 +234,8 @@ class ExperimentNames:
         """Return the name of an experiment; of one without a name, what it tries and compares."""
         if experiment.name or not experiment.target_id:
             return experiment.name or experiment.public_id
-        target, version = self.target(experiment), self.version(experiment)
+        target = self.agents.get(experiment.target_id, experiment.target_id)
+        version = self.version(experiment)
         baseline = self.version(experiment.pair_of) if experiment.pair_of else ""
         words = {"target": target, "version": version, "baseline": baseline}
         if version and baseline:
@@ -279,14 +252,12 @@ class Step:
     sentence: str
     address: str
     link: str
-
-
-STEPS = 4
+    steps = 4
 
 
 def next_step(page: DatasetPage) -> Step | None:
     """Return what comes next for people who may save, up to the gate; None once there is one."""
-    dataset, held = page.dataset, page.dataset.settings.get("scorerIds")
+    dataset = page.dataset
     if not page.may(Right.SAVE):
         return None
     if not dataset.items_count:
@@ -297,7 +268,7 @@ def next_step(page: DatasetPage) -> Step | None:
             address=page.own_address("dataset_import"),
             link=_("Import or paste"),
         )
-    if not held:
+    if not dataset.scorer_ids:
         return Step(
             number=2,
             title=_("Choose a scorer"),
@@ -317,7 +288,7 @@ def next_step(page: DatasetPage) -> Step | None:
     wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
     if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
         return None
-    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": held}
+    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
     return Step(
         number=4,
         title=_("Add a gate"),

@@ -32,7 +32,6 @@ from capabilities.evaluation.datasets.verbs import (
 )
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.studio.base import (
-    STEPS,
     DatasetPage,
     json_object,
     next_step,
@@ -54,7 +53,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, raise_for_issues
 from versioning.domain.errors import Conflict, IdTaken, Invalid, NotFound, VersioningError
 from versioning.domain.graphemes import clipped
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import is_key, uuid_of
 from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
@@ -151,7 +150,7 @@ class SettingsPage(DatasetPage):
         initial = {
             "name": self.dataset.name,
             "description": held.get("description", ""),
-            "scorers": self.held,
+            "scorers": self.dataset.scorer_ids,
             **{name: canonical.file_text(schema) if schema else "" for name, schema in schemas.items()},
         }
         return self.show(self._form(initial=initial))
@@ -471,7 +470,6 @@ class TablePage(DatasetPage):
             formats=list(TITLES.items()),
             errors=errors,
             step=next_step(self) if version is None and not errors else None,
-            steps=STEPS,
         )
 
     @cached_property
@@ -487,8 +485,7 @@ class TablePage(DatasetPage):
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
-        number = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else None  # noqa: PLR2004
-        return number if number is not None and number < self.dataset.version else None
+        return int(text) if is_key(text) and int(text) < self.dataset.version else None
 
     def _row(self, revision: Revision) -> Row:
         key = str(revision.item_id)
@@ -507,7 +504,7 @@ class _TypedRows:
         self._given = given
         self._revisions = revisions
         base = given.get("base", "")
-        self.base = int(base) if base.isascii() and base.isdecimal() and len(base) < 10 else -1  # noqa: PLR2004
+        self.base = int(base) if is_key(base) else -1
         self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
         self.changed = {
             key: changes
@@ -610,7 +607,7 @@ class ScorersPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show what there is."""
-        return self.show(self._form(initial={"scorers": self.held}))
+        return self.show(self._form(initial={"scorers": self.dataset.scorer_ids}))
 
     def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Keep the chosen ones, or make one."""
@@ -629,7 +626,7 @@ class ScorersPage(DatasetPage):
         """Make a scorer, publish it where that is possible, and let it score the items."""
         name = str(simple.name)
         if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
-            self._keep(list(dict.fromkeys([*self.held, simple.id])))
+            self._keep(list(dict.fromkeys([*self.dataset.scorer_ids, simple.id])))
             return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
         scorers: Any = self.editor.collection(SCORER)
         config = {**simple.config, "name": name}
@@ -644,7 +641,7 @@ class ScorersPage(DatasetPage):
                 scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
             except VersioningError:  # such as by a review policy: then it stays a draft
                 message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
-        self._keep([*self.held, scorer.pk])
+        self._keep([*self.dataset.scorer_ids, scorer.pk])
         return self.go(self.own_address(), message % {"name": name})
 
     def _keep(self, ids: list[str]) -> None:

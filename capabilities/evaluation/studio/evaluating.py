@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -150,52 +148,27 @@ def chosen_after_saving(
     return address_of(kind, resource.pk, version.version_id)
 
 
-@dataclass(frozen=True)
-class Result:
-    """The last experiment with a version, as pages about the version show it."""
-
-    row: Experiment
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended, and workers go on with it."""
-        return not self.row.outcome
-
-    @property
-    def address(self) -> str:
-        """The address of its page."""
-        return address_of_experiment(self.row)
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether items of the dataset changed since."""
-        return self.row.dataset is not None and self.row.dataset_version != self.row.dataset.version
-
-    @cached_property
-    def sentence(self) -> str:
-        """How far it is, or its result."""
-        names = {"dataset": str(self.row.dataset and self.row.dataset.name)}
-        if self.is_running:
-            numbers = {"done": self.row.over_count, "all": self.row.cells_count}
-            return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % {**names, **numbers}
-        if self.row.outcome != Outcome.COMPLETE:
-            state = {"state": STATES[self.row.outcome]}
-            return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % {**names, **state}
-        summary = self.row.primary_summary
-        if summary is None or summary["passRate"] is None:
-            said = _("Evaluated on “%(dataset)s”, without a score.") % names
-        else:
-            words = ngettext(
-                "%(passed)d of %(count)d item passed on “%(dataset)s”.",
-                "%(passed)d of %(count)d items passed on “%(dataset)s”.",
-                summary["n"],
-            )
-            said = words % {**names, "passed": summary["passed"], "count": summary["n"]}
-        baseline = self.row.pair_of
-        is_compared = baseline is not None and baseline.outcome
-        # The numbers, and the verdict.
-        compared = sentences(compare_runs(self.row, baseline))[:2] if baseline and is_compared else []
-        return " ".join([said, *compared])
+def _sentence(row: Experiment) -> str:
+    """Return how far an experiment is, or its result: with the numbers and the verdict of the comparison."""
+    dataset = str(row.dataset and row.dataset.name)
+    if not row.outcome:
+        numbers = {"dataset": dataset, "done": row.over_count, "all": row.cells_count}
+        return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % numbers
+    if row.outcome != Outcome.COMPLETE:
+        words = {"dataset": dataset, "state": STATES[row.outcome]}
+        return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % words
+    summary, baseline = row.primary_summary, row.pair_of
+    if summary is None or summary["passRate"] is None:
+        said = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
+    else:
+        said = ngettext(
+            "%(passed)d of %(count)d item passed on “%(dataset)s”.",
+            "%(passed)d of %(count)d items passed on “%(dataset)s”.",
+            summary["n"],
+        ) % {"dataset": dataset, "passed": summary["passed"], "count": summary["n"]}
+    is_compared = baseline is not None and baseline.outcome
+    compared = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
+    return " ".join([said, *compared])
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
@@ -221,18 +194,25 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     row = None
     if last is not None or not may_save:  # otherwise there is no experiment at all
         row = _experiments(resource, caller).filter(version_id=version.version_id).first()
-    result = None if row is None else Result(row)
+    is_running = row is not None and not row.outcome
     asks = last is not None and shown.page == "publish"
     gates = Gate.objects.enabled().filter(workspace=resource.workspace_id)
     asked_by_gates = asks and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
-    if asked_by_gates and result is not None and result.is_running:
+    if asked_by_gates and row is not None and is_running:
         # The panel of the gates shows the same run.
-        result = None if gates.filter(dataset=result.row.dataset_id).exists() else result
-    if asked_by_gates or (result is not None and result.is_running):
+        row = None if gates.filter(dataset=row.dataset_id).exists() else row
+    if asked_by_gates or (row is not None and is_running):
         last = None
     choosing = address_of(shown.kind, resource.pk, version.version_id)
     context = {
-        "result": result,
+        "result": row
+        and {
+            "row": row,
+            "is_running": is_running,
+            "address": address_of_experiment(row),
+            "is_outdated": row.dataset is not None and row.dataset_version != row.dataset.version,
+            "sentence": _sentence(row),
+        },
         "last": last,
         "is_draft": resource.state_of(version) is State.DRAFT,
         "is_compared": resource.active_id not in {None, version.version_id},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -49,7 +49,6 @@ from capabilities.evaluation.experiments.starting import (
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.studio.base import (
-    STEPS,
     DatasetPage,
     ExperimentNames,
     address_of_experiment,
@@ -148,50 +147,24 @@ def rate_in_words(summary: Summary) -> str:
     }
 
 
-@dataclass(frozen=True)
-class Line:
-    """An experiment, as pages show it."""
-
-    row: Experiment
-    address: str
-    names: ExperimentNames
-    workspace_name: str = ""
-    """The name of its workspace, in a list of several."""
-
-    @property
-    def title(self) -> str:
-        """Its name; of one without a name what it is about."""
-        return self.names.title(self.row)
-
-    @property
-    def target_name(self) -> str:
-        """The name of the agent; empty for other targets, and where the caller may not read it."""
-        return self.names.agents.get(self.row.target_id, "")
-
-    @property
-    def versions(self) -> str:
-        """The version that was tried, and the one that it was compared with."""
-        here = self.names.version(self.row)
-        baseline = self.names.version(self.row.pair_of) if self.row.pair_of else ""
-        return (
-            _("%(version)s vs. %(baseline)s") % {"version": here, "baseline": baseline} if baseline else here
-        )
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether another experiment was compared with it."""
-        return self.row.pk in self.names.baselines
-
-    @property
-    def state(self) -> Promise:
-        """How far it is, or how it ended."""
-        return STATES[self.row.outcome or self.row.status]
-
-    @property
-    def pass_rate(self) -> str:
-        """What passes by the primary scorer, with how sure that is; empty before anything is scored."""
-        summary = self.row.primary_summary
-        return "" if summary is None else rate_in_words(summary)
+def _line(row: Experiment, names: ExperimentNames, workspace_name: str = "") -> dict[str, Any]:
+    """Return an experiment as pages show it; with the name of its workspace, in a list of several."""
+    version = names.version(row)
+    baseline = names.version(row.pair_of) if row.pair_of else ""
+    both = {"version": version, "baseline": baseline}
+    summary = row.primary_summary
+    return {
+        "row": row,
+        "address": address_of_experiment(row),
+        "workspace_name": workspace_name,
+        "title": names.title(row),
+        # Empty for other targets than agents, and where the caller may not read it.
+        "target_name": names.agents.get(row.target_id, ""),
+        "versions": _("%(version)s vs. %(baseline)s") % both if baseline else version,
+        "is_baseline": row.pk in names.baselines,
+        "state": STATES[row.outcome or row.status],
+        "pass_rate": rate_in_words(summary) if summary is not None else "",
+    }
 
 
 class ExperimentsPage(DatasetPage):
@@ -209,9 +182,8 @@ class ExperimentsPage(DatasetPage):
             "evaluation/experiments.html",
             title=_("Experiments on %(name)s") % {"name": self.dataset.name},
             page=page,
-            lines=[Line(row, self.experiment_address(row.pk), names) for row in page.object_list],
+            lines=[_line(row, names) for row in page.object_list],
             step=next_step(self),
-            steps=STEPS,
         )
 
 
@@ -318,15 +290,8 @@ NUMBERS: Final = (10, 20, 50, 100, 200, 500)
 PERCENT: Final = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class FewItems:
-    """What so many items say, in a sentence, and compared with other numbers of items."""
-
-    sentence: str
-    headings: Sequence[str]
-    rows: Sequence[tuple[int, str]]
-    own: int
-    """The number of items of the row that is one's own."""
+FewItems = Mapping[str, Any]
+"""What few items say, in a `sentence`, and a table that compares them with other numbers of items."""
 
 
 def of_rate(rate: float, items: int) -> FewItems | None:
@@ -349,19 +314,15 @@ def of_rate(rate: float, items: int) -> FewItems | None:
         low, high = wilson(rate * count, count)
         numbers = {"low": round(PERCENT * low), "high": round(PERCENT * high)}
         rows.append((count, _("between %(low)d and %(high)d%%") % numbers))
-    return FewItems(sentence=sentence, headings=headings, rows=rows, own=items)
+    return {"sentence": sentence, "headings": headings, "rows": rows, "own": items}
 
 
 def of_pairs(pairs: int) -> FewItems:
     """Return which drop so many compared items would have shown."""
     drops = ((count, detectable(count)) for count in _with(pairs))
     rows = [(count, _("none") if points is None else str(points)) for count, points in drops]
-    return FewItems(
-        sentence=_("How many items you need"),
-        headings=[_("Items"), _("Detectable drop, in points")],
-        rows=rows,
-        own=pairs,
-    )
+    headings = [_("Items"), _("Detectable drop, in points")]
+    return {"sentence": _("How many items you need"), "headings": headings, "rows": rows, "own": pairs}
 
 
 def _with(own: int) -> list[int]:
@@ -423,10 +384,7 @@ class StartForm(forms.Form):
 
     name = forms.CharField(label=gettext_lazy("Name"), max_length=MAX_NAME, required=False)
     agent = forms.ChoiceField(label=gettext_lazy("Agent"))
-    version = forms.ChoiceField(
-        label=gettext_lazy("Version"),
-        choices=_STATUS_CHOICES,
-    )
+    version = forms.ChoiceField(label=gettext_lazy("Version"), choices=_STATUS_CHOICES)
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline"),
         choices=[("", pgettext_lazy("baseline", "none")), (PUBLISHED_BASELINE, gettext_lazy("live version"))],
@@ -525,7 +483,7 @@ class StartPage(DatasetPage):
 
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
-        initial: dict[str, Any] = {"scorers": self.held}
+        initial: dict[str, Any] = {"scorers": self.dataset.scorer_ids}
         initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
         found = self._version_of(initial)
         if found is not None and found.resource.active_id not in {None, found.version.version_id}:
@@ -562,7 +520,7 @@ class StartPage(DatasetPage):
         except VersioningError as error:
             form.add_error(None, translated(error.message))
         else:
-            return self.go(self.experiment_address(started.pk))
+            return self.go(address_of_experiment(started))
         return self.show(form, status=400)
 
     def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
@@ -630,7 +588,7 @@ class ExperimentPage(OneExperimentPage):
         baseline = self.baseline_of(row)
         both = [row, *([baseline] if baseline else [])]
         names = ExperimentNames.of(both, self.caller)
-        line = Line(row, self.experiment_address(row.pk), names)
+        line = _line(row, names)
         is_compared = bool(row.outcome and baseline is not None and baseline.outcome)
         if baseline is not None and is_compared and request.GET.get("show") != RESULTS:
             more = self._comparison(row, baseline)
@@ -642,23 +600,22 @@ class ExperimentPage(OneExperimentPage):
             more = {"page": page, "results": page.object_list}
         return self.page(
             "evaluation/experiment.html",
-            title=line.title,
+            title=line["title"],
             line=line,
             cost=in_dollars(row.dollars),
             context=canonical.file_text(row.request_context) if row.request_context else "",
             is_compared=is_compared,
-            deciding=resource_name(SCORER.slug, line.row.primary_scorer) if line.row.primary_scorer else "",
+            deciding=resource_name(SCORER.slug, row.primary_scorer) if row.primary_scorer else "",
             version=names.version(row),
             version_address=AGENT.address("version", row.target_id, row.version_id)
             if names.version(row)
             else "",
             baseline_version=names.version(baseline) if baseline else "",
-            rates=_rates(line, baseline),
+            rates=_rates(row, baseline),
             query=urlencode({"show": RESULTS}) if request.GET.get("show") == RESULTS else "",
-            baseline_address=self.experiment_address(baseline.pk) if baseline else "",
+            baseline_address=address_of_experiment(baseline) if baseline else "",
             step=next_step(self) if row.outcome else None,
-            steps=STEPS,
-            agent_address=AGENT.address("change", row.target_id) if row.lock and line.target_name else "",
+            agent_address=AGENT.address("change", row.target_id) if row.lock and line["target_name"] else "",
             publish_address=self._publish_address(row),
             may_cancel=self.may(Right.SAVE) and not row.outcome,
             may_resume=self.may(Right.SAVE)
@@ -706,20 +663,19 @@ class ExperimentPage(OneExperimentPage):
             said = _("Experiment resumed.")
         else:
             raise NotFound
-        return self.go(self.experiment_address(row.pk), said)
+        return self.go(address_of_experiment(row), said)
 
 
-def _rates(line: Line, baseline: Experiment | None) -> list[dict[str, Any]]:
-    """Return the pass rates by scorer, the deciding one first, with those of the baseline."""
+def _rates(row: Experiment, baseline: Experiment | None) -> list[dict[str, Any]]:
     there = {summary["scorerId"]: summary for summary in baseline.summary} if baseline else {}
     rates = [
         {
             "name": resource_name(SCORER.slug, summary["scorerId"]),
             "here": rate_in_words(summary),
             "baseline": rate_in_words(there[summary["scorerId"]]) if summary["scorerId"] in there else "",
-            "decides": summary["scorerId"] == line.row.primary_scorer,
+            "decides": summary["scorerId"] == row.primary_scorer,
         }
-        for summary in line.row.summary
+        for summary in row.summary
     ]
     shown = [rate for rate in rates if rate["here"] or rate["baseline"]]
     return sorted(shown, key=lambda rate: not rate["decides"])
@@ -747,7 +703,7 @@ class BlindPage(OneExperimentPage):
         return self.page(
             "evaluation/blind.html",
             title=_("Blind comparison"),
-            experiment_address=self.experiment_address(self.experiment.pk),
+            experiment_address=address_of_experiment(self.experiment),
             item=item,
             answers=answers,
             number=done + 1,
@@ -828,10 +784,7 @@ class ExperimentsOfAllPage(ListingPage):
             query=self.query(agent=agent_id),
             kept={"agent": agent_id} if agent_id else {},
             agent_name=names.agents.get(agent_id, agent_id),
-            lines=[
-                Line(row, address_of_experiment(row), names, self.shown_names.get(row.workspace_id, ""))
-                for row in page.object_list
-            ],
+            lines=[_line(row, names, self.shown_names.get(row.workspace_id, "")) for row in page.object_list],
             datasets_address=reverse("studio:datasets"),
             may_save=self.caller.scope(Right.SAVE) != frozenset(),
             start_address=f"{reverse('studio:start_experiment')}?{self.query(agent=agent_id)}",

@@ -20,25 +20,14 @@ from editor_client.shared import canonical
 from editor_client.shared.tables import ONE_COLUMN, WINDOWS, Table, decode
 from editor_client.shared.text_keys import caseless
 
+from capabilities.evaluation.datasets import formats
 from capabilities.evaluation.datasets.api import exported
-from capabilities.evaluation.datasets.formats import (
-    FORMATS,
-    KEYED,
-    LEFT_OUT,
-    TAGS,
-    TYPES,
-    WHOLES,
-    Column,
-    Layout,
-    column_of,
-    rows_of,
-    table_in,
-)
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
 from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
+from versioning.domain.uuids import is_key
 
 MAX_ROWS: Final = 5
 """How many rows are shown as they would become."""
@@ -62,12 +51,12 @@ _MEMBERS: Final = {
     "input": gettext_lazy("Input"),
     "input.": gettext_lazy("Named part of the input"),
     "groundTruth": gettext_lazy("A good answer"),
-    TAGS: gettext_lazy("Tags"),
+    formats.TAGS: gettext_lazy("Tags"),
     "metadata.": gettext_lazy("Metadata"),
     "requestContext.": gettext_lazy("Request context"),
     "externalId": gettext_lazy("External id"),
     "id": gettext_lazy("Id of the item"),
-    LEFT_OUT: gettext_lazy("Leave out"),
+    formats.LEFT_OUT: gettext_lazy("Leave out"),
 }
 _TYPES: Final = {
     "auto": gettext_lazy("As it looks"),
@@ -80,7 +69,7 @@ _TYPES: Final = {
 _CAPTIONS: Final = {
     gettext_noop("Input"): "input",
     gettext_noop("A good answer"): "groundTruth",
-    gettext_noop("Tags"): TAGS,
+    gettext_noop("Tags"): formats.TAGS,
     gettext_noop("Metadata"): "metadata",
     gettext_noop("Request context"): "requestContext",
     gettext_noop("External id"): "externalId",
@@ -142,26 +131,28 @@ def _plain(caption: str) -> str:
     return "".join(letter for letter in caseless(caption) if letter.isalnum())
 
 
-def recognised(name: str) -> Column | None:
+def recognised(name: str) -> formats.Column | None:
     """Return what the column with this caption becomes, if it is one that the editor or its API uses."""
-    column = column_of(name)
-    if column == Column("metadata", TAGS):
-        return Column(TAGS)
+    column = formats.column_of(name)
+    if column == formats.Column("metadata", formats.TAGS):
+        return formats.Column(formats.TAGS)
     before, dot, key = name.partition(".")
     if column.member != "input" or column.key is None or (dot and before == "input"):
         return column
     known = _known_captions()
-    if dot and key.strip() and (member := known.get(_plain(before))) in KEYED:
+    if dot and key.strip() and (member := known.get(_plain(before))) in formats.KEYED:
         return (
-            Column(TAGS) if (member, _plain(key)) == ("metadata", TAGS) else Column(str(member), key.strip())
+            formats.Column(formats.TAGS)
+            if (member, _plain(key)) == ("metadata", formats.TAGS)
+            else formats.Column(str(member), key.strip())
         )
     member = known.get(_plain(name))
-    if member is not None and f"__{member}" in WHOLES and member not in {"input", "groundTruth"}:
-        return Column(f"__{member}")
-    return None if member is None else Column(member)
+    if member is not None and f"__{member}" in formats.WHOLES and member not in {"input", "groundTruth"}:
+        return formats.Column(f"__{member}")
+    return None if member is None else formats.Column(member)
 
 
-def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
+def _guessed(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
     """Return what the columns become unless a person says otherwise.
 
     A column with another word for the input or the good answer becomes that, unless another column is it.
@@ -170,16 +161,17 @@ def _guessed(header: Sequence[str], *, has_header: bool) -> list[Column]:
     if not has_header:
         members = ("input", "groundTruth")
         return [
-            Column(members[number] if number < len(members) else LEFT_OUT) for number in range(len(header))
+            formats.Column(members[number] if number < len(members) else formats.LEFT_OUT)
+            for number in range(len(header))
         ]
     known = [recognised(name) for name in header]
     for member, words in _SYNONYMS.items():
         places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
         if places and not any(column is not None and column.member.strip("_") == member for column in known):
-            known[places[0]] = Column(member)
-    if Column("input") not in known:
-        return [column or column_of(name) for column, name in zip(known, header, strict=True)]
-    return [column or Column("metadata", name) for column, name in zip(known, header, strict=True)]
+            known[places[0]] = formats.Column(member)
+    if formats.Column("input") not in known:
+        return [column or formats.column_of(name) for column, name in zip(known, header, strict=True)]
+    return [column or formats.Column("metadata", name) for column, name in zip(known, header, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -205,10 +197,12 @@ class Sheet:
         self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
         self.first_row = first_row
         chosen = given.get("separator", "")
-        asked = Layout(
+        asked = formats.Layout(
             separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
-        self.table: Table = table_in(self.text, asked, is_known=lambda name: recognised(name) is not None)
+        self.table: Table = formats.table_in(
+            self.text, asked, is_known=lambda name: recognised(name) is not None
+        )
         self.separator = self.table.separator or ONE_COLUMN
         count = len(self.table.header)
         if count > MAX_COLUMNS:
@@ -229,9 +223,9 @@ class Sheet:
         return f"{ord(self.separator)} {len(self.table.header)} {self.first_row}"
 
     @property
-    def layout(self) -> Layout:
+    def layout(self) -> formats.Layout:
         """How the table is read."""
-        return Layout(
+        return formats.Layout(
             separator=self.separator, has_header=self.first_row != EXAMPLE, columns=tuple(self.columns)
         )
 
@@ -246,8 +240,8 @@ class Sheet:
         shown = []
         for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
             members: list[tuple[str, Any]] = list(_MEMBERS.items())
-            if column.member in WHOLES:
-                words = _("All of %(member)s, as JSON") % {"member": WHOLES[column.member]}
+            if column.member in formats.WHOLES:
+                words = _("All of %(member)s, as JSON") % {"member": formats.WHOLES[column.member]}
                 members.insert(-1, (column.member, words))
             caption = name or _("Column %(number)s") % {"number": number + 1}
             shown.append(
@@ -269,31 +263,33 @@ class Sheet:
         """The first item as JSON; empty if the row has faults."""
         few = Table(self.table.header, self.rows[:1], self.table.separator)
         try:
-            return next((canonical.file_text(row.item) for row in rows_of(few, self.columns) if row.item), "")
+            return next(
+                (canonical.file_text(row.item) for row in formats.rows_of(few, self.columns) if row.item), ""
+            )
         except Invalid:
             return ""
 
 
-def _choice(column: Column) -> str:
+def _choice(column: formats.Column) -> str:
     return column.member if column.key is None else f"{column.member}."
 
 
-def _chosen(given: Mapping[str, str], number: int, guess: Column) -> Column:
+def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
     """Return what a person has chosen for a column; what is no choice is what was guessed."""
     member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
     if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
         return guess
     is_keyed = member.endswith(".")
-    return Column(
+    return formats.Column(
         member.removesuffix("."),
         key.strip() if is_keyed else None,
-        next((known for known in TYPES if known == kind), "auto"),
+        next((known for known in formats.TYPES if known == kind), "auto"),
     )
 
 
-def _cell(column: Column, text: str) -> Cell:
+def _cell(column: formats.Column, text: str) -> Cell:
     """Return a cell as it would become."""
-    if not text or column.member == LEFT_OUT:
+    if not text or column.member == formats.LEFT_OUT:
         return Cell(text)
     try:
         value = column.value(text)
@@ -301,7 +297,7 @@ def _cell(column: Column, text: str) -> Cell:
         return Cell(text, error=translated(error.issues[0].message))
     if column.member == "id":
         return Cell(text, _("identifies the item and is not stored"))
-    if column.member == TAGS and isinstance(value, list):
+    if column.member == formats.TAGS and isinstance(value, list):
         return Cell(", ".join(map(str, value)), _("tags"))
     if isinstance(value, str):
         return Cell(value)
@@ -457,7 +453,6 @@ class ExportPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponseBase:
         """Send it."""
         name, version = request.GET.get("format", "csv"), request.GET.get("version", "")
-        is_number = version.isascii() and version.isdecimal() and len(version) < 10  # noqa: PLR2004
-        if name not in FORMATS or (version and not is_number):
+        if name not in formats.FORMATS or (version and not is_key(version)):
             raise NotFound
         return exported(self.dataset_id, name, version=int(version) if version else None, by=self.caller)

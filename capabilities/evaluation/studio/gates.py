@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -26,24 +25,23 @@ from editor_client.shared.gates import State
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments.models import Experiment, Summary
-from capabilities.evaluation.gates.api import MAX_ATTEMPTS, MAX_DAYS
+from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
+from capabilities.evaluation.gates.api import MAX_DAYS
 from capabilities.evaluation.gates.check import sentence
 from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
 from capabilities.evaluation.gates.models import LATEST, Bypass, Gate, TooFew, ToolPolicy
 from capabilities.evaluation.gates.verbs import Change, Gates, missing_run
 from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.studio.base import (
     address_of_experiment,
-    held_by,
     json_object,
     offer,
     offer_agents,
-    published_scorers,
-    scorer_address,
     scorer_choices,
 )
 from capabilities.evaluation.studio.experiments import cost_in_words, of_rate, plan_of
-from studio.kinds import AGENT, StudioKind
+from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.named import resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
 from studio.people import Place, person
@@ -79,10 +77,7 @@ _WITH_NUMBER: Final[dict[str, Promise]] = {
 NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
 """The rules with a number, and its member."""
 PERCENT: Final = 100
-BYPASSES: Final = {
-    Bypass.ADMIN: gettext_lazy("admins, with a reason"),
-    Bypass.NOBODY: gettext_lazy("no one"),
-}
+BYPASSES: Final = {Bypass.ADMIN: gettext_lazy("admins, with a reason"), Bypass.NOBODY: gettext_lazy("no one")}
 
 
 def in_words(rule: Mapping[str, Any]) -> str:
@@ -121,10 +116,7 @@ class GateForm(forms.Form):
             "A percentage of the items, points of the score, or a factor, depending on the rule."
         ),
     )
-    tag = forms.CharField(
-        label=gettext_lazy("Only items with this tag (optional)"),
-        required=False,
-    )
+    tag = forms.CharField(label=gettext_lazy("Only items with this tag (optional)"), required=False)
     days = forms.IntegerField(
         label=gettext_lazy("Days until evidence expires"), min_value=1, max_value=MAX_DAYS, initial=30
     )
@@ -271,7 +263,8 @@ class GatesPage(WorkspacePage):
         found = Gates.list(workspace=self.workspace.pk, by=self.caller)
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         may_write = self.may(Right.PUBLISH)
-        published = published_scorers({scorer_id for gate in page for scorer_id in gate.scorer_ids})
+        scorers = Scorer.objects.filter(pk__in={key for gate in page for key in gate.scorer_ids})
+        published = set(scorers.filter(active_version__isnull=False).values_list("pk", flat=True))
         lines = []
         for gate in page:
             rates = [rule["min"] for rule in gate.rules if rule["rule"] == "passRate"]
@@ -285,7 +278,9 @@ class GatesPage(WorkspacePage):
                     "address": self.address("gate", str(gate.pk)) if may_write else "",
                     "rules": [in_words(rule) for rule in gate.rules],
                     "few": next(filter(None, warnings), None),
-                    "unpublished": [(key, scorer_address(key)) for key in unpublished],
+                    "unpublished": [
+                        (key, KINDS_BY_SLUG[SCORER.slug].address("publish", key)) for key in unpublished
+                    ],
                 }
             )
         return self.page(
@@ -319,7 +314,7 @@ class NewGatePage(WorkspacePage):
         if form.rate is not None:
             dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
             few = of_rate(form.rate, dataset.items_count)
-        if few is not None and request.POST.get("warned") != few.sentence:
+        if few is not None and request.POST.get("warned") != few["sentence"]:
             return self.show(form, few=few, button=self.confirm)
         try:
             self.save(form)
@@ -349,7 +344,7 @@ class NewGatePage(WorkspacePage):
         dataset, scorers = given.get("dataset"), given.getlist("scorer")
         if not scorers:
             chosen = next((row for row in self.datasets if dataset in {None, str(row.pk)}), None)
-            scorers = held_by(chosen) if chosen else []
+            scorers = chosen.scorer_ids if chosen else []
         return {**CONDITIONS, "agent": given.get("agent"), "dataset": dataset, "scorers": scorers}
 
     @cached_property
@@ -518,81 +513,6 @@ _NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed"
 """For a gate whose rules all hold although a scorer passed nothing, such as because live is as bad."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvidenceLine:
-    """What a gate says of an agent, as pages show it."""
-
-    judgement: Judgement
-    experiment: Experiment | None
-    """What it rests on, or what comes closest to that."""
-    cost: str = ""
-    """What the missing run would cost; empty if none would help."""
-    problems: Sequence[str] = ()
-    """Why the missing run cannot be started, or what it would suffer from."""
-    summaries: Sequence[Summary] = ()
-    """What the scorers of the gate say, once all rules hold."""
-
-    @property
-    def _words(self) -> tuple[Promise, str]:
-        passes_nothing = any(summary["passRate"] == 0 for summary in self.summaries)
-        return _NO_PASS if passes_nothing else STATES[self.judgement.state]
-
-    @property
-    def state(self) -> Promise:
-        """Whether there is evidence, in a word or two."""
-        return self._words[0]
-
-    @property
-    def chip(self) -> str:
-        """The class of its chip."""
-        return self._words[1]
-
-    @property
-    def rates(self) -> list[str]:
-        """What share of the items passed, by scorer."""
-        return [
-            ngettext(
-                "%(scorer)s: %(rate)s%% of %(count)s item passed",
-                "%(scorer)s: %(rate)s%% of %(count)s items passed",
-                summary["n"],
-            )
-            % {
-                "scorer": resource_name(SCORER.slug, summary["scorerId"]),
-                "rate": round(100 * summary["passRate"]),
-                "count": summary["n"],
-            }
-            for summary in self.summaries
-            if summary["passRate"] is not None
-        ]
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the experiment goes on."""
-        return self.judgement.state is State.RUNNING
-
-    @property
-    def sentence(self) -> str:
-        """What the gate says."""
-        judgement = self.judgement
-        if judgement.state is None:
-            agent = resource_name(AGENT.slug, judgement.affected.id)
-            names = {"agent": agent, "dataset": judgement.gate.dataset.name}
-            return _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
-        return translated(sentence(judgement))
-
-    @property
-    def outside(self) -> str:
-        """The scorers whose scores an application sends, as one text."""
-        pins = self.judgement.gate.scorer_pins
-        names = [resource_name(SCORER.slug, key) for key, pin in pins.items() if pin.is_external]
-        return format_html_join(", ", "{}", ((name,) for name in names))
-
-    @property
-    def address(self) -> str:
-        """The address of the experiment; empty without one."""
-        return "" if self.experiment is None else address_of_experiment(self.experiment)
-
-
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield what the gates say; nothing where no gate is asked."""
     resource, version, caller = shown.resource, shown.version, shown.caller
@@ -652,7 +572,7 @@ def _panel(
     context = {
         **context,
         "lines": lines,
-        "can_run": any(line.cost for line in lines),
+        "can_run": any(line["cost"] for line in lines),
         "csrf_token": get_token(shown.request),
         "run_address": address("run_gates", workspace_id),
     }
@@ -660,26 +580,56 @@ def _panel(
     yield Panel(slot=slot, html=html, stylesheets=STYLESHEETS)
 
 
-def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> EvidenceLine:
+def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Mapping[str, Any]:
+    """Return what a gate says of an agent; with what the missing run would cost, for who may start it."""
+    gate, state = judgement.gate, judgement.state
     missing = missing_run(judgement) if by is not None else None
-    if by is None or missing is None:
-        passed = experiment is not None and judgement.state is None
-        pinned = judgement.gate.scorer_pins
-        found = experiment.summary if experiment is not None and passed else ()
-        summaries = [summary for summary in found if summary["scorerId"] in pinned]
-        return EvidenceLine(judgement=judgement, experiment=experiment, summaries=summaries)
-    try:
-        _plan, cost = plan_of(missing.dataset_id, missing.request, by)
-    except Invalid as error:
-        problems = [translated(issue.message) for issue in error.issues]
-    except VersioningError as error:
-        problems = [translated(error.summary)]
+    cost, problems, summaries = "", list[str](), list[Summary]()
+    if by is not None and missing is not None:
+        try:
+            _plan, estimate = plan_of(missing.dataset_id, missing.request, by)
+            cost, problems = cost_in_words(estimate), [problem.message for problem in estimate.problems]
+        except Invalid as error:
+            problems = [translated(issue.message) for issue in error.issues]
+        except VersioningError as error:
+            problems = [translated(error.summary)]
+    elif experiment is not None and state is None:
+        summaries = [summary for summary in experiment.summary if summary["scorerId"] in gate.scorer_pins]
+    if state is None:
+        agent = resource_name(AGENT.slug, judgement.affected.id)
+        names = {"agent": agent, "dataset": gate.dataset.name}
+        said = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
     else:
-        problems = [problem.message for problem in cost.problems]
-        return EvidenceLine(
-            judgement=judgement, experiment=experiment, cost=cost_in_words(cost), problems=problems
+        said = translated(sentence(judgement))
+    rates = [
+        ngettext(
+            "%(scorer)s: %(rate)s%% of %(count)s item passed",
+            "%(scorer)s: %(rate)s%% of %(count)s items passed",
+            summary["n"],
         )
-    return EvidenceLine(judgement=judgement, experiment=experiment, problems=problems)
+        % {
+            "scorer": resource_name(SCORER.slug, summary["scorerId"]),
+            "rate": round(100 * summary["passRate"]),
+            "count": summary["n"],
+        }
+        for summary in summaries
+        if summary["passRate"] is not None
+    ]
+    external = [resource_name(SCORER.slug, key) for key, pin in gate.scorer_pins.items() if pin.is_external]
+    passes_nothing = any(summary["passRate"] == 0 for summary in summaries)
+    words, chip = _NO_PASS if passes_nothing else STATES[state]
+    return {
+        "experiment": experiment,
+        "address": address_of_experiment(experiment) if experiment else "",
+        "state": words,
+        "chip": chip,
+        "is_running": state is State.RUNNING,
+        "sentence": said,
+        "rates": rates,
+        "outside": format_html_join(", ", "{}", ((name,) for name in external)),
+        "cost": cost,
+        "problems": problems,
+    }
 
 
 class RunGatesPage(WorkspacePage):
