@@ -42,7 +42,7 @@ _NAMES: Final = {
 """By subject: the placeholder in its sentences, and the members of the detail of which one has the value."""
 
 
-def _sentence_of(event: Event, names: Names) -> Sentence:
+def _make_sentence(event: Event, names: Names) -> Sentence:
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
     found = next((event.detail[member] for member in members if event.detail.get(member)), "")
     named = names.named.get((event.position, event.ordinal))
@@ -50,7 +50,7 @@ def _sentence_of(event: Event, names: Names) -> Sentence:
     return Sentence(str(words), {placeholder: str(found) if named is None else named})
 
 
-def _bypassed(event: Event, names: Names) -> Sentence:
+def _make_bypass_sentence(event: Event, names: Names) -> Sentence:
     """Return the sentence that a version was published without evidence, and why."""
     values: dict[str, Fragment | str] = {
         "version": names.version(event.version_id),
@@ -75,9 +75,9 @@ DATASETS: Final = EventSubject(
     title=gettext_lazy("Datasets"),
     anything=gettext_lazy("Anything about datasets"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
-        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_make_sentence),
+        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
     ],
 )
 EXPERIMENTS: Final = EventSubject(
@@ -88,10 +88,10 @@ EXPERIMENTS: Final = EventSubject(
     title=gettext_lazy("Experiments"),
     anything=gettext_lazy("Anything about experiments"),
     types=[
-        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_sentence_of),
-        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_sentence_of),
-        EventType(name="cancelled", title=pgettext_lazy("experiment", "cancelled"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_make_sentence),
+        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_make_sentence),
+        EventType(name="cancelled", title=pgettext_lazy("experiment", "cancelled"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
     ],
 )
 GATES: Final = EventSubject(
@@ -101,10 +101,10 @@ GATES: Final = EventSubject(
     title=gettext_lazy("Gates"),
     anything=gettext_lazy("Anything about gates"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
-        EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_make_sentence),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
+        EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_make_bypass_sentence),
     ],
 )
 

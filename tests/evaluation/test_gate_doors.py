@@ -703,7 +703,7 @@ def test_what_others_are_making_live_is_seen(
     shows = _draft_that_shows(cast)
     make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
     evidence(cast.edgar, dataset, shows, targetId=SHOWN)
-    judged = gate_check.judged
+    judge_request = gate_check.judge_request
     answers: list[Answer] = []
     threads: list[Thread] = []
 
@@ -714,14 +714,14 @@ def test_what_others_are_making_live_is_seen(
             connection.close()
 
     def judge(*arguments: Any) -> Any:
-        said = judged(*arguments)
+        said = judge_request(*arguments)
         if not threads:
             threads.append(Thread(target=publish_the_block))
             threads[0].start()
             threads[0].join(timeout=2)  # long enough for one that waits for nothing
         return said
 
-    monkeypatch.setattr(gate_check, "judged", judge)
+    monkeypatch.setattr(gate_check, "judge_request", judge)
     assert cast.paula.post(AGENTS.url(SHOWN, "versions", shows, "activate")).status == 200
     threads[0].join()
     assert states(answers[0]) == [(SHOWN, "missing", None)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from capabilities.evaluation.scoring.api import attempt_of
+from capabilities.evaluation.scoring.api import parse_attempt
 from capabilities.evaluation.scoring.scoring import ScoreOutcome, score
 from tests.support.api import SCORERS, Api
 
@@ -27,4 +27,4 @@ def tried(api: Api, name: str, output: Any, **attempt: Any) -> dict[str, Any]:
 
 def scored(scorer: dict[str, Any], output: Any, **attempt: Any) -> ScoreOutcome:
     """Return what a configuration says of an answer, without storing it."""
-    return score(scorer, attempt_of({"input": "Hi", "output": output, **attempt}), {})
+    return score(scorer, parse_attempt({"input": "Hi", "output": output, **attempt}), {})

@@ -276,10 +276,10 @@ class DatasetFileViewSet(EditorViewSet):
         """Send the items as a file."""
         query = request.query_params
         name = query.get("format", "jsonl")
-        return exported(id, name, version=number_in(query, "version", None), by=self.caller)
+        return export_response(id, name, version=number_in(query, "version", None), by=self.caller)
 
 
-def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
+def export_response(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
     """Return the answer with a file of the items, in the format of this name."""
     dataset = Datasets.find(dataset_id, by=by)
     parts = Datasets.export_items(dataset_id, format=name, version=version, by=by)
@@ -290,10 +290,10 @@ def exported(dataset_id: str, name: str, *, version: int | None, by: Any) -> Str
 def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> StreamingHttpResponse:
     """Return the answer with a file, sent little by little."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"}
-    return StreamingHttpResponse(_joined(parts), content_type=media_type, headers=headers)
+    return StreamingHttpResponse(_join_parts(parts), content_type=media_type, headers=headers)
 
 
-def _joined(parts: Iterator[str]) -> Iterator[str]:
+def _join_parts(parts: Iterator[str]) -> Iterator[str]:
     """Yield the same text in longer parts: a server sends a long one in the time of a short one."""
     held: list[str] = []
     size = 0

@@ -62,7 +62,7 @@ class Format:
     """The parts of a file."""
 
 
-def row_of(number: int, make: Callable[[], dict[str, Any]]) -> Row:
+def make_row(number: int, make: Callable[[], dict[str, Any]]) -> Row:
     """Return the row with the item that is made, or with the issues that this raises."""
     try:
         return Row(number, make())
@@ -79,7 +79,7 @@ def _read_json_lines(text: str) -> Iterator[Row]:
 
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
-            yield row_of(number, partial(item_in, line))
+            yield make_row(number, partial(item_in, line))
 
 
 _ITEM_MEMBERS: Final = "__editor"
@@ -113,7 +113,7 @@ def _read_promptfoo(text: str) -> Iterator[Row]:
             raise Invalid.field("tests", message, code="too_many_items")
         if size > MAX_MEMBERS:
             raise Invalid.field("tests", Message("are too large with all that they repeat"))
-        yield row_of(number, partial(_read_test_case, case))
+        yield make_row(number, partial(_read_test_case, case))
 
 
 def _iter_test_cases(document: Any) -> Iterator[Any]:
@@ -317,7 +317,7 @@ class Layout:
     """By default those that the header names."""
 
 
-def column_of(name: str) -> Column:
+def find_column(name: str) -> Column:
     """Return what becomes of the column with this name; one without a name must be empty."""
     before, dot, key = name.partition(".")
     if name in _IDS or name in {"input", "groundTruth"} or name in WHOLES:
@@ -327,28 +327,28 @@ def column_of(name: str) -> Column:
     return Column("input", name)
 
 
-def table_in(text: str, layout: Layout, *, is_known: Callable[[str], bool] | None = None) -> Table:
+def parse_table(text: str, layout: Layout, *, is_known: Callable[[str], bool] | None = None) -> Table:
     """Return the table in a text; raises `Invalid`.
 
     Names that are known, by default those of the API, tell which separator is right.
     """
 
     def is_of_api(name: str) -> bool:
-        column = column_of(name)
+        column = find_column(name)
         return column.member != "input" or column.name != name or name == "input"
 
     known = is_known or is_of_api
     return read(text, is_known=known, separator=layout.separator, has_header=layout.has_header)
 
 
-def rows_in(text: str, layout: Layout) -> Iterator[Row]:
+def parse_rows(text: str, layout: Layout) -> Iterator[Row]:
     """Yield the rows of a table, read as a person wants it; raises `Invalid`."""
-    table = table_in(text, layout)
+    table = parse_table(text, layout)
     columns = layout.columns
-    yield from rows_of(table, list(map(column_of, table.header)) if columns is None else columns)
+    yield from read_rows(table, list(map(find_column, table.header)) if columns is None else columns)
 
 
-def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
+def read_rows(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
     """Yield the rows of a table with these columns; raises `Invalid` for two of the same."""
     counts = Counter(
         column.place for column in columns if column.member != LEFT_OUT and column.place != _UNNAMED.place
@@ -358,7 +358,7 @@ def rows_of(table: Table, columns: Sequence[Column]) -> Iterator[Row]:
         raise Invalid.field("header", Message("names the column {name!r} twice", name=brief(twice.name)))
     for number, line in enumerate(table.rows, start=1):
         if any(line):
-            yield row_of(number, partial(_read_row, columns, line))
+            yield make_row(number, partial(_read_row, columns, line))
 
 
 def _read_row(columns: Sequence[Column], line: Sequence[str]) -> dict[str, Any]:
@@ -431,15 +431,15 @@ def _row_cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
         before, _, key = name.partition(".")
         if name in WHOLES:
             member = WHOLES[name]
-            yield cell_of(item[member]) if member in whole else ""
+            yield format_cell(item[member]) if member in whole else ""
         elif before in _OPEN:
             known = before not in whole and key in item.get(before, {})
-            yield cell_of(item[before][key]) if known else ""
+            yield format_cell(item[before][key]) if known else ""
         else:
-            yield cell_of(item[name]) if item.get(name) is not None or name == "input" else ""
+            yield format_cell(item[name]) if item.get(name) is not None or name == "input" else ""
 
 
-def cell_of(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Return the text of a cell; an empty one is no value."""
     return escaped(shown(value))
 
@@ -485,7 +485,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "csv": Format(
         media_type="text/csv; charset=utf-8",
         suffix="csv",
-        read=lambda text: rows_in(text, Layout()),
+        read=lambda text: parse_rows(text, Layout()),
         write=_write_table,
     ),
     "promptfoo": Format(

@@ -102,7 +102,7 @@ class Content(NamedTuple):
     digest: str
 
 
-def content_of(given: Mapping[str, Any]) -> Content:
+def make_content(given: Mapping[str, Any]) -> Content:
     """Return the members that make up the revision of an item, without null ones.
 
     Raises `ItemTooLarge`, and `Invalid` for what JSON cannot hold, whichever way it came.
@@ -197,14 +197,14 @@ def register_using(using: Using) -> None:
     _using.append(using)
 
 
-def uses_of(dataset: Dataset) -> set[Use]:
+def list_uses(dataset: Dataset) -> set[Use]:
     """Return how something, such as a gate, rests on a dataset."""
     return {use for using in _using for use in using(dataset.pk)}
 
 
 def right_to_change(dataset: Dataset) -> Right:
     """Return the right that changes of a dataset and of its items take."""
-    return Right.PUBLISH if Use.FOLLOWED in uses_of(dataset) else Right.SAVE
+    return Right.PUBLISH if Use.FOLLOWED in list_uses(dataset) else Right.SAVE
 
 
 SETTINGS = ("description", "metadata", "tags", "targetType", "targetIds", "scorerIds", *SCHEMAS)
@@ -596,7 +596,7 @@ def _read_all(
         problem = metadata_problem(item.get("metadata"))
         if problem is not None:
             raise Invalid([Issue(f"{place}{problem.field}", problem.message)])
-        contents.append(content_of(item))
+        contents.append(make_content(item))
     refuse_by_schemas(settings, [content.payload for content in contents], places)
     return contents
 
@@ -718,7 +718,7 @@ def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
     """
     caller = caller_of(by)
     with changing_dataset(dataset_id, caller) as dataset:
-        if uses_of(dataset):
+        if list_uses(dataset):
             caller.require_publish(dataset.workspace_id)
         revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
         if not revisions.exists():
@@ -834,7 +834,7 @@ def import_items(
     caller, done = caller_of(by), Imported()
     settings = find_dataset(dataset_id, by=caller, right=Right.SAVE).settings
     text = decode(body, *encodings)[0]
-    rows = FORMATS[format].read(text) if layout is None else formats.rows_in(text, layout)
+    rows = FORMATS[format].read(text) if layout is None else formats.parse_rows(text, layout)
     items = list(_read_file_items(rows, settings, done))
     with changing_items(dataset_id, caller) as batch:
         refuse_other_schemas(batch.dataset, settings)
@@ -886,7 +886,7 @@ def _check_file_item(item: Mapping[str, Any], item_id: Any, settings: Mapping[st
     is_purged = {**item, "externalId": None} == {**PURGED_PAYLOAD, "externalId": None}  # as exports write it
     if problem is not None and not is_purged:
         raise Invalid([problem])
-    content = content_of(item)
+    content = make_content(item)
     issues = [issue for _, _, found in schema_refusals(settings, content.payload) for issue in found]
     if issues:
         raise Invalid(issues)

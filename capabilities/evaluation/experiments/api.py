@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from capabilities.evaluation.datasets.api import file_answer
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.experiments import comparing, schemas
-from capabilities.evaluation.experiments.comparing import OUTCOMES, comparison_of, side_by_side
+from capabilities.evaluation.experiments.comparing import OUTCOMES, compare_with_baseline, side_by_side
 from capabilities.evaluation.experiments.models import Cell, Experiment
 from capabilities.evaluation.experiments.results import FORMATS
 from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
@@ -257,7 +257,7 @@ class ResultViewSet(EditorViewSet):
             by=self.caller,
         )
         pinned = done.experiment.scorers.all()
-        names = {one.scorer_id: str(one.config["name"]) for one in pinned}
+        names = {scorer.scorer_id: str(scorer.config["name"]) for scorer in pinned}
         said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
         return Response(self.dump((done, said)))
 
@@ -275,7 +275,7 @@ class ResultFileViewSet(EditorViewSet):
     subject = "experiment file"
     content_negotiation_class = AnyAccept
     query = {"export": (parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS)),)}
-    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    answers = {"export": [form.media_type.partition(";")[0] for form in FORMATS.values()]}
     paths = {"id": _DATASET, "experiment": _EXPERIMENT}
 
     def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:  # noqa: A002
@@ -313,7 +313,7 @@ class ComparisonViewSet(EditorViewSet):
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Compare an experiment with another one, item by item."""
         query = request.query_params
-        comparison = comparison_of(experiment, query.get("baseline"), dataset_id=id, by=self.caller)
+        comparison = compare_with_baseline(experiment, query.get("baseline"), dataset_id=id, by=self.caller)
         page, size = number_in(query, "page", 0), number_in(query, "perPage", 10)
         if size > parameters.MAX_PER_PAGE:
             message = Message("must not be larger than {limit}", limit=parameters.MAX_PER_PAGE)

@@ -40,7 +40,7 @@ OUTCOMES: Final = (*(outcome.value for outcome in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
 
 
-def comparison_of(
+def compare_with_baseline(
     experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Comparison:
     """Return what an experiment says compared with another one, by default with its own baseline.
@@ -130,7 +130,7 @@ def read_run(
         contents={item_id: item.revision for item_id, item in items.items()},
         scores=scores,
         tokens={item_id: fmean(item.tokens) for item_id, item in items.items() if item.tokens},
-        tags=_tagged(experiment, tags),
+        tags=_read_tags(experiment, tags),
     )
 
 
@@ -164,7 +164,7 @@ def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[
     return found
 
 
-def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
+def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
     """Return which of the tags the items had at the version of the dataset that was run."""
     if not tags or experiment.dataset is None:
         return {}
@@ -199,7 +199,7 @@ def _content(payload: Mapping[str, Any]) -> Hashable:
 
 
 def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, *, by: Who) -> Q:
-    """Return the condition for results with one of `OUTCOMES`; raises as `comparison_of` does."""
+    """Return the condition for results with one of `OUTCOMES`; raises as `compare_with_baseline` does."""
     if outcome == _ERROR:
         failed = Score.objects.filter(cell__experiment=experiment).exclude(error_code="")
         return Q(state=State.ERROR) | Q(pk__in=failed.values("cell"))
@@ -208,7 +208,7 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
         scores = run.scores.get(run.primary or "", {})
         return Q(item_id__in=[item_id for item_id, score in scores.items() if score.is_flaky])
     dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
-    comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
+    comparison = compare_with_baseline(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
     return Q(item_id__in=[item.item_id for item in comparison.items if item.outcome == outcome])
 
 

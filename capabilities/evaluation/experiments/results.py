@@ -20,7 +20,7 @@ from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.tags import MEMBER as TAGS
 
-from capabilities.evaluation.datasets.formats import cell_of
+from capabilities.evaluation.datasets.formats import format_cell
 from capabilities.evaluation.datasets.models import Revision
 from capabilities.evaluation.experiments.models import (
     DENY,
@@ -414,7 +414,7 @@ def _batches(rows: CellQuerySet) -> Iterator[list[int]]:
     return (keys[start : start + _AT_ONCE] for start in range(0, len(keys), _AT_ONCE))
 
 
-def _all_of(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
+def _require_all(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
     """Return what was read; raises `NotFound` if a cell is gone."""
     give_back()  # while the reader takes them
     if len(read) < len(some):
@@ -425,7 +425,7 @@ def _all_of(some: Sequence[int], read: Sequence[T]) -> Sequence[T]:
 def _dump_results(experiment: Experiment) -> Iterator[Result]:
     for some in _batches(Cell.objects.over().filter(experiment=experiment)):
         rows = Cell.objects.filter(pk__in=some).with_revisions().prefetch_related("scores")
-        yield from map(ResultAnswer.dump, _all_of(some, list(rows.order_by("pk"))))
+        yield from map(ResultAnswer.dump, _require_all(some, list(rows.order_by("pk"))))
 
 
 def _write_csv(experiment: Experiment) -> Iterator[str]:
@@ -440,7 +440,7 @@ def _write_csv(experiment: Experiment) -> Iterator[str]:
         scores = {score["scorerId"]: score for score in result["scores"]}
         values = [result[name] for name in _COLUMNS]
         values += [scores.get(scorer, {}).get(member) for scorer in scorers for member in _OF_SCORER]
-        return ("" if value is None else cell_of(value) for value in values)
+        return ("" if value is None else format_cell(value) for value in values)
 
     yield from lines(header, map(cells, _dump_results(experiment)))
 
@@ -482,7 +482,7 @@ def _iter_verdicts(experiment: Experiment, primary: str | None) -> Iterator[tupl
         for verdict in rows.values_list("cell_id", *_OF_VERDICT, named=True):
             scores.setdefault(verdict.cell_id, []).append(verdict)
         cells = Cell.objects.filter(pk__in=some).order_by("pk").values_list("pk", *_OF_CASE, named=True)
-        for cell in _all_of(some, list(cells)):
+        for cell in _require_all(some, list(cells)):
             yield cell, scores.get(cell.pk, ())
 
 
@@ -494,16 +494,16 @@ def _verdict(cell: Any, scores: Sequence[Any]) -> tuple[str, str]:
         return "error", cell.error_message or cell.error_code
     failed = [score for score in scores if score.error_code]
     if failed:
-        return "error", _said(failed, "error_message")
+        return "error", _join_reasons(failed, "error_message")
     refused = [score for score in scores if score.passed is False]
     if refused:
-        return "failure", _said(refused, "reason")
+        return "failure", _join_reasons(refused, "reason")
     if any(score.passed for score in scores):
         return "", ""
-    return "skipped", _said(scores, "not_scorable") or "No scorer says whether it passes."
+    return "skipped", _join_reasons(scores, "not_scorable") or "No scorer says whether it passes."
 
 
-def _said(scores: Iterable[Any], member: str) -> str:
+def _join_reasons(scores: Iterable[Any], member: str) -> str:
     return "; ".join(f"{score.scorer_id}: {getattr(score, member) or 'does not pass'}" for score in scores)
 
 

@@ -37,7 +37,7 @@ from capabilities.evaluation.experiments.models import (
     State,
     TargetType,
 )
-from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, passing_of, score
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, find_passing, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
 from versioning.domain.errors import Forbidden, Message, VersioningError
@@ -128,7 +128,7 @@ def ask(
     """
     began, started = time.monotonic(), timezone.now()
     if cell.revision is not None and cell.revision.is_purged:
-        return _timed(
+        return _add_times(
             results.Answer(error=Problem("purged", "The content of this item was purged.")), started, began
         )
     beside = {**experiment.request_context, **(context or {})}
@@ -144,13 +144,13 @@ def ask(
                 answer = _scorer(experiment, cell)
         except VersioningError as error:
             answer = results.Answer(error=Problem(error.code, str(error.message)))
-            passing = passing_of(error)
+            passing = find_passing(error)
             if passing is not None:
                 answer = replace(answer, **conditions)
-                raise TryAgain(_timed(answer, started, began), passing) from None
+                raise TryAgain(_add_times(answer, started, began), passing) from None
         except TimeoutError:
             answer = results.Answer(error=Problem("timed_out", "The target did not answer in time."))
-    return _timed(replace(answer, **conditions), started, began)
+    return _add_times(replace(answer, **conditions), started, began)
 
 
 def context_digest(context: Mapping[str, Any]) -> str:
@@ -163,7 +163,7 @@ def _tool_policy(experiment: Experiment, cell: Cell) -> str:
     return str(cell.member("unmockedToolPolicy") or experiment.tool_policy)
 
 
-def _timed(answer: results.Answer, started: Any, began: float) -> results.Answer:
+def _add_times(answer: results.Answer, started: Any, began: float) -> results.Answer:
     milliseconds = round((time.monotonic() - began) * 1000)
     return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
 
@@ -179,7 +179,7 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
             conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
         )
     except VersioningError as error:
-        if passing_of(error) is not None:
+        if find_passing(error) is not None:
             raise
         detail = _without_nothing(toolMockReport=mocks.report())
         return results.Answer(error=Problem(error.code, str(error.message)), detail=detail)
@@ -297,7 +297,7 @@ def _run(cell: Cell, stop: Stop) -> None:
     if experiment.started_at is None:
         experiment.started_at = timezone.now()
         Experiment.objects.filter(pk=experiment.pk, started_at=None).update(started_at=experiment.started_at)
-    outcome = exceeded(experiment, timezone.now())
+    outcome = find_exceeded_limit(experiment, timezone.now())
     if outcome:
         with events.transaction():  # what runs may still end
             locked = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
@@ -445,7 +445,7 @@ def spent_on(answer: results.Answer, scores: Iterable[results.NewScore]) -> dict
     }
 
 
-def exceeded(experiment: Experiment, now: datetime.datetime) -> str:
+def find_exceeded_limit(experiment: Experiment, now: datetime.datetime) -> str:
     """Return the outcome of an experiment that has reached one of its limits; empty for others."""
     limits = experiment.settings.get("limits", {})
     tokens, seconds = limits.get("tokens"), limits.get("seconds")

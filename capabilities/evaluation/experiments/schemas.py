@@ -305,7 +305,7 @@ Id = Annotated[NotBlank, Field(max_length=MAX_ID)]
 MAX_ENTITY_TYPE: Final = 32
 
 
-def problem_of(one: Any) -> dict[str, str] | None:
+def error_dict(one: Any) -> dict[str, str] | None:
     """Return the error of a score or a cell, or None."""
     return {"code": one.error_code, "message": one.error_message} if one.error_code else None
 
@@ -388,7 +388,7 @@ class ScoreAnswer(ResponseSchema):
     passed: bool | None
     label: Annotated[str | None, or_null("label")]
     reason: Annotated[str | None, or_null("reason")]
-    error: Annotated[ProblemOfScore | None, Source(problem_of)]
+    error: Annotated[ProblemOfScore | None, Source(error_dict)]
     not_scorable: Annotated[ReasonNotScorable | None, or_null("not_scorable")]
     scorer: Annotated[JsonObject, Source(lambda score: score.more.get("scorer") or {"id": score.scorer_id})]
     entity: Annotated[JsonObject, Source(lambda score: score.more.get("entity") or {"id": score.entity_id})]
@@ -528,7 +528,7 @@ class ResultScore(ResponseSchema):
     passed: bool | None
     label: Annotated[str | None, or_null("label")]
     reason: Annotated[str | None, or_null("reason")]
-    error: Annotated[ProblemOfScore | None, Source(problem_of)]
+    error: Annotated[ProblemOfScore | None, Source(error_dict)]
     not_scorable: Annotated[ReasonNotScorable | None, or_null("not_scorable")]
 
 
@@ -570,7 +570,7 @@ class ResultAnswer(ResponseSchema):
         ResultProblem | None,
         Source(
             lambda cell: (
-                {**(problem_of(cell) or {}), "stack": cell.detail.get("stack")} if cell.error_code else None
+                {**(error_dict(cell) or {}), "stack": cell.detail.get("stack")} if cell.error_code else None
             )
         ),
     ]

@@ -31,7 +31,7 @@ from capabilities.evaluation.experiments.models import (
 )
 from capabilities.evaluation.experiments.results import JUDGE, attempt_at, names_others
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.scoring.scoring import cannot_score, problem_of, text_of
+from capabilities.evaluation.scoring.scoring import cannot_score, find_problem, to_text
 from capabilities.evaluation.scoring.verbs import judge_instructions
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -318,7 +318,7 @@ def _start_once(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], c
         return Started(experiment=known, is_new=False)
     plan = plan_experiment(experiments, dataset_id, given, by=caller)
     with events.transaction():
-        made = _stored(plan, given, caller)
+        made = _store_experiment(plan, given, caller)
         made.record("started", caller, datasetId=str(plan.dataset.pk), cells=made.cells_count)
     return Started(experiment=made)
 
@@ -416,7 +416,7 @@ def _baseline(
         raise Invalid.field("baseline", message) from None
 
 
-def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
+def _store_experiment(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
     """Store an experiment, its baseline if that is new, and their cells."""
     candidate = _row(plan, given, plan.target, by)
     candidate.pk = given.get("id") or str(uuid4())
@@ -539,7 +539,7 @@ def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Es
     cells = plan.items * attempts * runs
     problems = []
     for scorer in plan.scorers:
-        problem = problem_of(scorer.config, get_framework().scorers, scorer.instructions)
+        problem = find_problem(scorer.config, get_framework().scorers, scorer.instructions)
         judge, judged = scorer.config.get("model") or {}, plan.target.model
         if problem is not None:
             problems.append(PlanProblem(problem.code, problem.message, scorer.scorer_id))
@@ -601,8 +601,8 @@ def _add_characters(
     usual: float | None,
 ) -> None:
     """Add the characters of an item in one attempt, by provider and model: asked, and answered."""
-    asked, truth = len(text_of(cell.member("input"))), cell.member("groundTruth")
-    expected = 0 if truth is None else len(text_of(truth))
+    asked, truth = len(to_text(cell.member("input"))), cell.member("groundTruth")
+    expected = 0 if truth is None else len(to_text(truth))
     answered = round(expected if usual is None else usual * CHARACTERS)
     is_agent, config = plan.target.type == TargetType.AGENT, plan.target.config or {}
     if is_agent or config.get("type") == JUDGE:

@@ -690,7 +690,7 @@ def _find_open_cell(
             raise Invalid.field(
                 "targetType", Message("is missing: this experiment takes results, and runs nothing")
             )
-        if running.exceeded(experiment, timezone.now()):
+        if running.find_exceeded_limit(experiment, timezone.now()):
             raise Conflict(Message("This experiment has reached one of its limits."), code="limit_reached")
         return experiment, find_cell(experiment, item_id, attempt)
 

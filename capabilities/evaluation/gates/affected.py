@@ -203,10 +203,10 @@ class _History:
             if self._workspaces.get((PROMPT_BLOCK.slug, block)) != self._workspaces[key]
         ]
         if slug == AGENT.slug and strangers:
-            spans = self._granted(spans, strangers)
-        return _joined((start, end) for _, start, end in spans)
+            spans = self._filter_granted(spans, strangers)
+        return _merge_spans((start, end) for _, start, end in spans)
 
-    def _granted(
+    def _filter_granted(
         self, spans: Sequence[tuple[str, float, float]], blocks: Sequence[str]
     ) -> list[tuple[str, float, float]]:
         """Return when versions of an agent showed blocks of other workspaces, as far as they name them.
@@ -224,10 +224,10 @@ class _History:
 
     def any_live(self, key: Key) -> Spans:
         """Return when any resource with an id was live."""
-        return _joined((start, end) for _, _, start, end in self._spans[key])
+        return _merge_spans((start, end) for _, _, start, end in self._spans[key])
 
 
-def _joined(spans: Iterable[tuple[float, float]]) -> Spans:
+def _merge_spans(spans: Iterable[tuple[float, float]]) -> Spans:
     found: Spans = []
     for start, end in sorted(spans):
         if start >= end:
@@ -392,7 +392,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     is_itself = concerned.id == move.agent_id and not concerned.versions
     known: set[str | None] = set()
     if is_itself:
-        itself = _affected(move, concerned, _lock_of_itself(move, caller), caller)
+        itself = _make_affected(move, concerned, _lock_of_itself(move, caller), caller)
         known.add(itself.after_digest)
         yield itself
         versions = [_ACTIVE] if move.arms else []
@@ -419,7 +419,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
                 if digest == _digest(before):
                     continue
             known.add(digest)
-            yield _affected(move, concerned, after, caller)
+            yield _make_affected(move, concerned, after, caller)
 
 
 def _combinations(
@@ -469,7 +469,7 @@ def _lock_of_itself(move: Move, caller: Caller) -> Lock | None:
         return _overlaid_lock(move.versions, request.resource.pk, caller)
 
 
-def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
+def _make_affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
     is_live, live = _live(move, concerned, caller)
     return Affected(
         id=concerned.id,
@@ -574,7 +574,7 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
     ]
 
 
-def requests_of(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
+def iter_requests(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
     """Yield what publishing these versions together would ask the gate."""
     editor = get_editor()
     for (slug, resource_id), version in versions.items():

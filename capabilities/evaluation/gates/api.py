@@ -28,7 +28,7 @@ from versioning.domain.errors import Invalid, Message
 MAX_SCORERS = 20
 MAX_RULES = 20
 MAX_DAYS = 365
-_STATES = tuple(one.value for one in State)
+_STATES = tuple(state.value for state in State)
 GateState = TypeAliasType("GateState", Literal[_STATES])  # type: ignore[valid-type]
 
 

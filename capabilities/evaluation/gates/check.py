@@ -13,7 +13,7 @@ from editor_client.shared.gates import Rule, State
 from pydantic import Field
 
 from capabilities.evaluation.experiments.models import public_id
-from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
+from capabilities.evaluation.gates.evidence import Judgement, judge_request, known_to
 from capabilities.evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
@@ -144,7 +144,7 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
             member=_MEMBER,
             refusal=Message("Only admins of the workspace may publish without evidence."),
         )
-    failing = [judgement for judgement in judged(request) if not judgement.ok] if enabled else []
+    failing = [judgement for judgement in judge_request(request) if not judgement.ok] if enabled else []
     if failing and _OPTION not in request.options:
         visible = [judgement for judgement in failing if known_to(request.caller, judgement)]
         hidden = {judgement.gate.pk for judgement in failing if judgement not in visible}

@@ -80,10 +80,10 @@ class Present:
         """The scorers that the gate was made with, as far as they are there."""
         ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
         rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
-        found: Sequence[Scorer] = self._remembered(("scorers", *ids), lambda: list(rows))
+        found: Sequence[Scorer] = self._remember(("scorers", *ids), lambda: list(rows))
         return {row.pk: row for row in found if row.pk in pins and str(row.uuid) == pins[row.pk].identity}
 
-    def _remembered(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
+    def _remember(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
         if key not in self._memory:
             self._memory[key] = read()
         return self._memory[key]
@@ -105,7 +105,7 @@ class Present:
         )
 
     @cached_property
-    def _published(self) -> Mapping[str, str]:
+    def _published_versions(self) -> Mapping[str, str]:
         return {
             pk: str(scorer.active_version_id)
             for pk, scorer in self._scorers.items()
@@ -117,11 +117,11 @@ class Present:
         """Whether the content of an item was purged, so that nobody can run it any more."""
         dataset, version = self.gate.dataset, self.gate.present_version
         items = Revision.objects.of_version(dataset, version).purged()
-        return bool(self._remembered(("purged", dataset.pk, version), items.exists))
+        return bool(self._remember(("purged", dataset.pk, version), items.exists))
 
     def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
         """Return the evidence for the configuration of an agent, or what is instead of it."""
-        return self._gathered(self._experiments(target_id=agent_id, target_digest=digest))
+        return self._gather_evidence(self._experiments(target_id=agent_id, target_digest=digest))
 
     def counting(self) -> Mapping[tuple[str, str], Sequence[Experiment]]:
         """Return the experiments that are evidence, by the agent and the digest of its configuration."""
@@ -129,7 +129,7 @@ class Present:
         found: dict[tuple[str, str], list[Experiment]] = {}
         for experiment in self._experiments(created_at__gte=self._oldest, **of_agent):
             found.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
-        return {key: self._gathered(experiments).counting for key, experiments in found.items()}
+        return {key: self._gather_evidence(experiments).counting for key, experiments in found.items()}
 
     def decides(self, experiment: Experiment) -> bool:
         """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
@@ -141,7 +141,7 @@ class Present:
         found = self._experiments(target_id=experiment.target_id, target_digest=experiment.target_digest)
         if experiment not in found:
             return False
-        counting = self._gathered(found).counting
+        counting = self._gather_evidence(found).counting
         if any(evidence.created_at <= experiment.created_at for evidence in counting):
             return True
         is_of_present = (
@@ -151,7 +151,7 @@ class Present:
         is_on_its_way = experiment.is_started and not experiment.outcome
         return bool(is_of_present and (is_on_its_way or scores.exists()))
 
-    def _gathered(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
+    def _gather_evidence(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
         """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
 
         An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
@@ -200,7 +200,7 @@ class Present:
             return [row for row in rows if (context_digest(row.request_context), row.tool_policy) == wanted]
 
         key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
-        remembered: Sequence[Experiment] = self._remembered(key, read)
+        remembered: Sequence[Experiment] = self._remember(key, read)
         return remembered
 
     def run(self, experiment: Experiment) -> Run:
@@ -209,7 +209,7 @@ class Present:
         is_mixed = self._is_mixed(experiment)
         cells = self._wanted_cells if is_mixed else {}
         key = ("run", experiment.pk, tags, *((self._context, self.gate.tool_policy) if is_mixed else ()))
-        run: Run = self._remembered(key, lambda: read_run(experiment, tags=tags, cells=cells))
+        run: Run = self._remember(key, lambda: read_run(experiment, tags=tags, cells=cells))
         own: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
             for scorer_id in self.gate.scorer_ids
@@ -234,7 +234,7 @@ class Present:
         """
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         for scorer_id in self.gate.scorer_ids:
-            scorer, published = pinned.get(scorer_id), self._published.get(scorer_id)
+            scorer, published = pinned.get(scorer_id), self._published_versions.get(scorer_id)
             if published is None:
                 return True
             if scorer is None:
@@ -317,7 +317,7 @@ class Judgement:
         return self.state is None or self.is_allowed
 
 
-def judged(request: GateRequest) -> Iterator[Judgement]:
+def judge_request(request: GateRequest) -> Iterator[Judgement]:
     """Yield what each gate says of each agent that a request affects, in whatever workspace that is.
 
     Of a configuration that was live before, no gate says that it may not be live again. The gates are locked

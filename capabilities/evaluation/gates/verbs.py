@@ -21,8 +21,8 @@ from capabilities.evaluation.datasets.verbs import find_dataset, unknown_scorers
 from capabilities.evaluation.experiments.results import EXTERNAL, JUDGE
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
 from capabilities.evaluation.experiments.verbs import Experiments
-from capabilities.evaluation.gates.affected import requests_of
-from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
+from capabilities.evaluation.gates.affected import iter_requests
+from capabilities.evaluation.gates.evidence import Judgement, judge_request, known_to
 from capabilities.evaluation.gates.models import LATEST, Gate, GateQuerySet, ScorerPin
 from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.scoring.verbs import Dependent
@@ -99,7 +99,7 @@ def _requests(editor: Editor, change: Change, by: Caller) -> Sequence[GateReques
         selector = Selector.parse({"release": str(release_id)})
         if selector.overlay is None:
             raise Invalid.field("release", Message("this installation has no releases"))
-        return list(requests_of(read_overlay(selector.overlay, by).versions, by))
+        return list(iter_requests(read_overlay(selector.overlay, by).versions, by))
     if kind is None or resource_id is None or all(named):
         raise Invalid.field(change.member, Message("give either a resource, by kind and id, or a release"))
     if kind not in KINDS_BY_SLUG:
@@ -116,7 +116,7 @@ def _judgements(requests: Sequence[GateRequest]) -> Iterator[Judgement]:
     """Yield each judgement once, although several items of a release may affect one agent."""
     seen = set()
     for request in requests:
-        for judgement in judged(request):
+        for judgement in judge_request(request):
             key = judgement.gate.pk, judgement.affected.id, judgement.affected.after_digest
             if key not in seen:
                 seen.add(key)

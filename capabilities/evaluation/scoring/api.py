@@ -177,7 +177,7 @@ class ScorerViews(ResourceViewSet):
         """Score an answer with a version of this scorer; nothing is stored."""
         body = ScorerTry.read(request)
         version_id = body.get("versionId")
-        outcome = Scoring.current().try_out(id, attempt_of(body), version_id=version_id, by=self.caller)
+        outcome = Scoring.current().try_out(id, parse_attempt(body), version_id=version_id, by=self.caller)
         return Response(self.dump(outcome))
 
 
@@ -199,7 +199,7 @@ class RegisteredViewSet(EditorViewSet):
         return with_etag(request, self.dump(Scoring.current().registered_one(id, by=self.caller)))
 
 
-def attempt_of(given: Json) -> Attempt:
+def parse_attempt(given: Json) -> Attempt:
     """Return the attempt that the body of a request describes."""
     usage = given.get("usage")
     return Attempt(

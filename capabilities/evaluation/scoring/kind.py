@@ -38,7 +38,7 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-def compiled(pattern: str, *, ignores_case: bool = False) -> Any:
+def compile_pattern(pattern: str, *, ignores_case: bool = False) -> Any:
     """Return the compiled pattern, which takes linear time; raises `re2.error`."""
     options = re2.Options()
     options.case_sensitive = not ignores_case
@@ -48,7 +48,7 @@ def compiled(pattern: str, *, ignores_case: bool = False) -> Any:
 
 def _pattern(value: str) -> str:
     try:
-        compiled(value)
+        compile_pattern(value)
     except re2.error as error:
         reason = brief(reason_of(error))
         message = Message("is not a regular expression that can be used: {reason}", reason=reason)

@@ -26,7 +26,7 @@ from editor_client.shared.instructions import placeholders, render, split
 from editor_client.shared.scores import passes
 from editor_client.shared.text_keys import caseless
 
-from capabilities.evaluation.scoring.kind import compiled
+from capabilities.evaluation.scoring.kind import compile_pattern
 from versioning.conf import get_editor
 from versioning.domain.context_schema import UnusableSchema, value_refusals
 from versioning.domain.errors import Invalid
@@ -133,20 +133,20 @@ class Attempt:
     @property
     def text(self) -> str:
         """The output as text: JSON in its compact form."""
-        return text_of(self.output)
+        return to_text(self.output)
 
     @property
     def json(self) -> Any:
         """The output as JSON: a text is parsed; `MISSING` for a text that is no JSON."""
-        return parsed(self.output) if isinstance(self.output, str) else self.output
+        return parse_json(self.output) if isinstance(self.output, str) else self.output
 
 
-def text_of(value: Any) -> str:
+def to_text(value: Any) -> str:
     """Return a text unchanged, and any other JSON in its compact form."""
     return value if isinstance(value, str) else canonical.dump(value)
 
 
-def parsed(text: str) -> Any:
+def parse_json(text: str) -> Any:
     """Return the JSON value of a text, or `MISSING` if it is none."""
     with suppress(Invalid, json.JSONDecodeError, RecursionError):
         return canonical.parse(text)
@@ -223,7 +223,7 @@ def judge(
         try:
             answer = ask(model, system, turns, seconds=SECONDS, store=get_editor())
         except (NoModel, ProviderUnavailable, ProviderFailed) as error:
-            raise ScorerError(error.code, str(error.message), passing_of(error)) from None
+            raise ScorerError(error.code, str(error.message), find_passing(error)) from None
         cost = plus(cost, answer.cost)
         tokens += Counter(input_tokens=answer.input_tokens, output_tokens=answer.output_tokens)
         try:
@@ -248,7 +248,7 @@ def judge(
     raise ScorerError("malformed_answer", f"The judge gave no verdict that can be read: {fault}")
 
 
-def passing_of(error: Exception) -> Passing | None:
+def find_passing(error: Exception) -> Passing | None:
     """Return how long a failure may last, if it may be over when the provider is asked again."""
     from versioning.runtime.failures import passing  # noqa: PLC0415  it loads the agent library, as asking has
 
@@ -258,7 +258,7 @@ def passing_of(error: Exception) -> Passing | None:
 def question(attempt: Attempt, labels: Sequence[str]) -> str:
     """Return what the judge is shown, fenced so that nothing in it can be taken for the question."""
     shown = {"Input": attempt.input, "Output": attempt.output, "Reference": attempt.ground_truth}
-    texts = {title: text_of(value) for title, value in shown.items() if value is not MISSING}
+    texts = {title: to_text(value) for title, value in shown.items() if value is not MISSING}
     longest = max((len(run) for text in texts.values() for run in _BACKTICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     parts = [f"{title}:\n{fence}\n{text}\n{fence}" for title, text in texts.items()]
@@ -321,7 +321,7 @@ def reference(template: Any, attempt: Attempt) -> Any:
     return values[0] if len(pieces) == len(named) == 1 else render(template, evaluation)
 
 
-def _folded(text: str, config: Config) -> str:
+def _fold_case(text: str, config: Config) -> str:
     return caseless(text) if config.get("ignoreCase") else text
 
 
@@ -331,27 +331,27 @@ def equals(config: Config, attempt: Attempt) -> bool:
     if not isinstance(wanted, str):
         actual = attempt.json
         return actual is not MISSING and canonical.same(actual, wanted)
-    texts = (_folded(text, config) for text in (attempt.text, wanted))
+    texts = (_fold_case(text, config) for text in (attempt.text, wanted))
     left, right = (text.strip() if config.get("trim", True) else text for text in texts)
     return left == right
 
 
 def contains(config: Config, attempt: Attempt) -> bool:
     """Look for all of the values, or for any."""
-    text = _folded(attempt.text, config)
-    wanted = (_folded(text_of(reference(value, attempt)), config) for value in config["values"])
+    text = _fold_case(attempt.text, config)
+    wanted = (_fold_case(to_text(reference(value, attempt)), config) for value in config["values"])
     found = [value in text for value in wanted]
     return any(found) if config.get("mode") == "any" else all(found)
 
 
 def _has_affix(test: Callable[[str, str], bool], config: Config, attempt: Attempt) -> bool:
-    wanted = text_of(reference(config["value"], attempt))
-    return test(_folded(attempt.text, config), _folded(wanted, config))
+    wanted = to_text(reference(config["value"], attempt))
+    return test(_fold_case(attempt.text, config), _fold_case(wanted, config))
 
 
 def has_pattern(config: Config, attempt: Attempt) -> bool:
     """Search for the pattern."""
-    pattern = compiled(config["pattern"], ignores_case=bool(config.get("ignoreCase")))
+    pattern = compile_pattern(config["pattern"], ignores_case=bool(config.get("ignoreCase")))
     return pattern.search(attempt.text) is not None
 
 
@@ -385,7 +385,7 @@ def json_equals(config: Config, attempt: Attempt) -> bool:
         return canonical.same(actual, value)
 
     # A reference that comes as text may be the JSON itself, as in a column of a table.
-    either = [wanted, parsed(wanted)] if isinstance(wanted, str) else [wanted]
+    either = [wanted, parse_json(wanted)] if isinstance(wanted, str) else [wanted]
     return any(is_near(value) for value in either if value is not MISSING)
 
 
@@ -425,7 +425,7 @@ def _within(left: Decimal, right: Decimal, tolerance: float) -> bool:
 
 def similarity(config: Config, attempt: Attempt) -> float:
     """Measure how similar the texts are, from 0 to 1."""
-    wanted = text_of(reference(config.get("value", GROUND_TRUTH), attempt))
+    wanted = to_text(reference(config.get("value", GROUND_TRUTH), attempt))
     if max(len(wanted), len(attempt.text)) > MAX_SIMILAR:
         raise ScorerError("too_long", f"Only texts of up to {MAX_SIMILAR} characters are compared.")
     if config.get("algorithm") == "tokens":
@@ -497,7 +497,7 @@ def score(
     try:
         if not holds(scorer.get("appliesIf"), attempt.metadata):
             outcome = ScoreOutcome(not_scorable=Unscored("The scorer does not apply to this item."))
-        elif (problem := problem_of(scorer, functions, instructions)) is not None:
+        elif (problem := find_problem(scorer, functions, instructions)) is not None:
             outcome = ScoreOutcome(error=problem)
         elif kind == "llm-judge":
             outcome = judge(scorer["model"], _rubric(scorer, instructions), config["choices"], attempt)
@@ -519,7 +519,7 @@ def score(
     return outcome
 
 
-def problem_of(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:
+def find_problem(scorer: Config, functions: Functions, instructions: str | None = None) -> Problem | None:
     """Return why a scorer fails on every attempt; None for one that can be run. As `score` takes them."""
     kind, config = scorer["type"], scorer.get("config", {})
     if kind == "code" and config["name"] not in functions:

@@ -9,7 +9,7 @@ from django.db.models import F
 
 from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.scoring.models import ScorerReference
-from capabilities.evaluation.scoring.scoring import Attempt, ScoreOutcome, problem_of, score
+from capabilities.evaluation.scoring.scoring import Attempt, ScoreOutcome, find_problem, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
@@ -34,7 +34,7 @@ class Registered(NamedTuple):
     def is_run_here(self) -> bool:
         """Whether scorers of its type are run here, and nothing that it needs is missing."""
         block = self.config.get("config", {}).get("promptBlock")
-        return problem_of(self.config, get_framework().scorers, block) is None
+        return find_problem(self.config, get_framework().scorers, block) is None
 
 
 def list_registered(scoring: Verbs, *, by: Who = APPLICATION) -> list[Registered]:

@@ -385,7 +385,7 @@ class Row:
         return bool(payload.keys() - _SHOWN - {"metadata"} or metadata.keys() - {tags.MEMBER})
 
 
-def cells_of(revision: Revision) -> dict[str, str]:
+def cell_texts(revision: Revision) -> dict[str, str]:
     """Return the texts of the cells of an item."""
     payload = revision.payload
     return {
@@ -491,7 +491,7 @@ class TablePage(DatasetPage):
         key = str(revision.item_id)
         return Row(
             key=key,
-            cells=cells_of(revision),
+            cells=cell_texts(revision),
             revision=revision,
             address=self.own_address("dataset_item", key),
         )
@@ -530,7 +530,7 @@ class _TypedRows:
 
     def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
         """Return the members whose cells differ from what was shown."""
-        typed, before = self._cells(key), cells_of(revision)
+        typed, before = self._cells(key), cell_texts(revision)
         changes: dict[str, Any] = {}
         for name in ("input", "groundTruth"):
             # A browser sends each end of a line in the same way, however it was written.

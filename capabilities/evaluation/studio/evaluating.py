@@ -60,7 +60,7 @@ BUTTON_OF_VERSIONS: Final = VersionButton(
 """The button while there is no experiment with the agent."""
 
 
-def address_of(kind: StudioKind, resource_id: str, version_id: str) -> str:
+def evaluate_address(kind: StudioKind, resource_id: str, version_id: str) -> str:
     """Return the address of the page that evaluates a version."""
     return f"{kind.address('evaluate', resource_id)}?{urlencode({'version': version_id})}"
 
@@ -76,11 +76,11 @@ def actions(
 ) -> Iterator[Action]:
     """Yield the link to the page that evaluates a version."""
     if kind.slug == AGENT.slug and caller.may(Right.SAVE, resource.workspace_id):
-        choosing = address_of(kind, resource.pk, version.version_id)
+        choosing = evaluate_address(kind, resource.pk, version.version_id)
         yield Action(title=_("Evaluate…"), address=choosing, then=CHOOSING)
 
 
-def last_of(resource: VersionedResource, by: Caller) -> Experiment | None:
+def find_last(resource: VersionedResource, by: Caller) -> Experiment | None:
     """Return the last experiment with an agent whose dataset still has items; None without one."""
     return _experiments(resource, by).filter(dataset__items_count__gt=0).first()
 
@@ -92,7 +92,7 @@ def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
     return found.select_related("dataset").order_by("-created_at", "pk")
 
 
-def request_of(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
+def build_request(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
     """Return the request for an experiment like an earlier one, with a version of the agent.
 
     Its baseline is the live version, unless that is what is evaluated.
@@ -119,7 +119,7 @@ def request_of(last: Experiment, resource: VersionedResource, version_id: str) -
 
 def start_like(last: Experiment, resource: VersionedResource, version_id: str, by: Caller) -> Experiment:
     """Start an experiment like an earlier one; raises as `Experiments.start` does."""
-    request = request_of(last, resource, version_id)
+    request = build_request(last, resource, version_id)
     return Experiments.current().start(str(last.dataset_id), request, by=by).experiment
 
 
@@ -128,9 +128,9 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
 
     For publishers it is the page with the button *Publish*.
     """
-    last = last_of(resource, caller)
+    last = find_last(resource, caller)
     if last is None:
-        return address_of(kind, resource.pk, version.version_id)
+        return evaluate_address(kind, resource.pk, version.version_id)
     try:
         started = start_like(last, resource, version.version_id, caller)
     except VersioningError:  # the form says why once it is sent
@@ -145,7 +145,7 @@ def chosen_after_saving(
     _caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> str:
     """Return the address of the page that evaluates a version that was just saved."""
-    return address_of(kind, resource.pk, version.version_id)
+    return evaluate_address(kind, resource.pk, version.version_id)
 
 
 def _sentence(row: Experiment) -> str:
@@ -185,7 +185,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if shown.kind.slug != AGENT.slug or version.read_only:
         return
     may_save = Right.SAVE in shown.rights
-    last = last_of(resource, caller) if may_save else None
+    last = find_last(resource, caller) if may_save else None
     if shown.page in EDITING and last is not None:
         html = render_to_string("evaluation/evaluate_button.html", {"button": BUTTON, "last": last})
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
@@ -203,7 +203,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         row = None if gates.filter(dataset=row.dataset_id).exists() else row
     if asked_by_gates or (row is not None and is_running):
         last = None
-    choosing = address_of(shown.kind, resource.pk, version.version_id)
+    choosing = evaluate_address(shown.kind, resource.pk, version.version_id)
     context = {
         "result": row
         and {
@@ -241,7 +241,7 @@ class EvaluatePage(ResourcePage):
         datasets = list(found.order_by("-updated_at", "pk")[:MAX_DATASETS])
         if len(datasets) == 1:
             return self.go(self._form(datasets[0], version))
-        last = last_of(self._stored, self.caller)
+        last = find_last(self._agent, self.caller)
         return self.page(
             "evaluation/evaluate.html",
             title=_("Evaluate %(version)s") % {"version": reference_to(version)},
@@ -254,12 +254,12 @@ class EvaluatePage(ResourcePage):
         """Start an experiment like the last one with the agent."""
         self.require(Right.SAVE)
         version = self._version(request.POST.get("version", ""))
-        last = last_of(self._stored, self.caller)
+        last = find_last(self._agent, self.caller)
         if last is None:
-            return self.go(address_of(self.kind, self.resource_id, version.version_id))
-        back = safe_next_url(request, address_of(self.kind, self.resource_id, version.version_id))
+            return self.go(evaluate_address(self.kind, self.resource_id, version.version_id))
+        back = safe_next_url(request, evaluate_address(self.kind, self.resource_id, version.version_id))
         try:
-            started = start_like(last, self._stored, version.version_id, self.caller)
+            started = start_like(last, self._agent, version.version_id, self.caller)
         except (Forbidden, NotFound):
             raise
         except Invalid as error:
@@ -271,7 +271,7 @@ class EvaluatePage(ResourcePage):
         return self.go(back, _("Evaluation started."))
 
     @property
-    def _stored(self) -> VersionedResource:
+    def _agent(self) -> VersionedResource:
         """The agent; raises `NotFound` for one that only code defines."""
         if self.resource is None:
             raise NotFound
@@ -279,7 +279,7 @@ class EvaluatePage(ResourcePage):
 
     def _version(self, version_id: str) -> Snapshot:
         """Return a version, by default the one that work goes on from; raises `NotFound`."""
-        wanted = version_id or self._stored.current.version_id
+        wanted = version_id or self._agent.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 

@@ -257,7 +257,7 @@ SAMPLE: Final = 200
 MINUTE: Final = 60
 
 
-def plan_of(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
+def plan_with_cost(dataset_id: str, request: Mapping[str, Any], by: Caller) -> tuple[Plan, Estimate]:
     """Return what a request for an experiment pins, and what that would cost; raises as starting it would."""
     plan = plan_experiment(Experiments.current(), dataset_id, request, by=by)
     return plan, estimate_plan(plan, request.get("attempts", 1), sample=SAMPLE)
@@ -294,7 +294,7 @@ FewItems = Mapping[str, Any]
 """What few items say, in a `sentence`, and a table that compares them with other numbers of items."""
 
 
-def of_rate(rate: float, items: int) -> FewItems | None:
+def explain_rate(rate: float, items: int) -> FewItems | None:
     """Return how badly a pass rate of so many items is known; None if it is known well, or there are none."""
     low, high = wilson(rate * items, items) if items else (0.0, 0.0)
     if high - low <= WIDE:
@@ -317,7 +317,7 @@ def of_rate(rate: float, items: int) -> FewItems | None:
     return {"sentence": sentence, "headings": headings, "rows": rows, "own": items}
 
 
-def of_pairs(pairs: int) -> FewItems:
+def explain_pairs(pairs: int) -> FewItems:
     """Return which drop so many compared items would have shown."""
     drops = ((count, detectable(count)) for count in _with(pairs))
     rows = [(count, _("none") if points is None else str(points)) for count, points in drops]
@@ -334,7 +334,7 @@ NAME: Final = "preferred"
 SAME: Final = "same"
 
 
-def preferences_of(here: Experiment, baseline: Experiment) -> list[str] | None:
+def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] | None:
     """Return what people prefer, by the majority for each item: the numbers, then what they say.
 
     None if nobody has judged yet.
@@ -485,7 +485,7 @@ class StartPage(DatasetPage):
         """Show the form."""
         initial: dict[str, Any] = {"scorers": self.dataset.scorer_ids}
         initial |= {name: request.GET[name] for name in ("agent", "version") if name in request.GET}
-        found = self._version_of(initial)
+        found = self._find_version(initial)
         if found is not None and found.resource.active_id not in {None, found.version.version_id}:
             initial["baseline"] = PUBLISHED_BASELINE
         return self.show(self._form(initial=initial))
@@ -496,7 +496,7 @@ class StartPage(DatasetPage):
         if not form.is_valid():
             return self.show(form, status=400)
         try:
-            plan, cost = plan_of(self.dataset_id, form.request, self.caller)
+            plan, cost = plan_with_cost(self.dataset_id, form.request, self.caller)
             locks = [plan.target.lock, plan.baseline.lock if isinstance(plan.baseline, Target) else None]
             digests = [target_digest(lock) for lock in locks if lock is not None]
             if len(digests) > 1 and len(set(digests)) == 1:
@@ -523,7 +523,7 @@ class StartPage(DatasetPage):
             return self.go(address_of_experiment(started))
         return self.show(form, status=400)
 
-    def _version_of(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
+    def _find_version(self, chosen: Mapping[str, Any]) -> Resolved[Agent] | None:
         """Return the version that a form names by its id; None for a status, and for unknown versions."""
         agent, version = chosen.get("agent"), chosen.get("version")
         if not agent or not version or version in STATUSES:
@@ -535,7 +535,7 @@ class StartPage(DatasetPage):
 
     def _form(self, data: Any = None, **more: Any) -> StartForm:
         form = StartForm(data, **more)
-        found = self._version_of(data or more.get("initial") or {})
+        found = self._find_version(data or more.get("initial") or {})
         if found is not None:
             offer(form, version=[(found.version.version_id, title_of(found.version)), *_STATUS_CHOICES])
         scorers = self.scorer_choices()
@@ -572,7 +572,7 @@ class OneExperimentPage(DatasetPage):
         experiment_id = unquote(self.kwargs["experiment"])
         return Experiments.find(experiment_id, dataset_id=self.dataset_id, by=self.caller)
 
-    def baseline_of(self, experiment: Experiment) -> Experiment | None:
+    def find_baseline(self, experiment: Experiment) -> Experiment | None:
         """Return its baseline; None without one that the caller may read."""
         found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
         return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
@@ -585,7 +585,7 @@ class ExperimentPage(OneExperimentPage):
         """Show it."""
         self.listen({"workspace_id": self.workspace_id})
         row = self.experiment
-        baseline = self.baseline_of(row)
+        baseline = self.find_baseline(row)
         both = [row, *([baseline] if baseline else [])]
         names = ExperimentNames.of(both, self.caller)
         line = _line(row, names)
@@ -643,8 +643,8 @@ class ExperimentPage(OneExperimentPage):
         found_nothing = verdict in {Verdict.TOO_FEW, Verdict.NO_DIFFERENCE_FOUND}
         return {
             "sentences": sentences(comparison),
-            "few": of_pairs(comparison.pairs) if found_nothing else None,
-            "preferences": preferences_of(row, baseline),
+            "few": explain_pairs(comparison.pairs) if found_nothing else None,
+            "preferences": summarize_preferences(row, baseline),
             "blind_address": self.own_address("judge_blind", quote(row.public_id))
             if self.may(Right.SAVE)
             else "",
@@ -709,7 +709,7 @@ class BlindPage(OneExperimentPage):
             number=done + 1,
             count=len(self.items),
             done=done,
-            preferences=None if item else preferences_of(self.experiment, self.baseline),
+            preferences=None if item else summarize_preferences(self.experiment, self.baseline),
         )
 
     def post(self, request: HttpRequest, workspace: str, dataset: str, experiment: str) -> HttpResponse:
@@ -725,7 +725,7 @@ class BlindPage(OneExperimentPage):
     @cached_property
     def baseline(self) -> Experiment:
         """The experiment with which it is compared; raises `NotFound` without one, or before both ended."""
-        found = self.baseline_of(self.experiment)
+        found = self.find_baseline(self.experiment)
         if found is None or not (found.outcome and self.experiment.outcome):
             raise NotFound
         return found
@@ -803,8 +803,8 @@ class ChooseDatasetPage(ListingPage):
         found = found.filter(within("workspace", self.caller.scope(Right.SAVE)))
         more = f"?{urlencode({'agent': agent_id})}" if agent_id else ""
         datasets = [
-            (one, address("start_experiment", one.workspace_id, str(one.pk)) + more)
-            for one in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
+            (dataset, address("start_experiment", dataset.workspace_id, str(dataset.pk)) + more)
+            for dataset in found.order_by("-updated_at", "pk")[:MAX_DATASETS]
         ]
         if len(datasets) == 1:
             return redirect(datasets[0][1])

@@ -21,7 +21,7 @@ from editor_client.shared.tables import ONE_COLUMN, WINDOWS, Table, decode
 from editor_client.shared.text_keys import caseless
 
 from capabilities.evaluation.datasets import formats
-from capabilities.evaluation.datasets.api import exported
+from capabilities.evaluation.datasets.api import export_response
 from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
 from studio.translation import translated
@@ -131,9 +131,9 @@ def _plain(caption: str) -> str:
     return "".join(letter for letter in caseless(caption) if letter.isalnum())
 
 
-def recognised(name: str) -> formats.Column | None:
+def recognise_column(name: str) -> formats.Column | None:
     """Return what the column with this caption becomes, if it is one that the editor or its API uses."""
-    column = formats.column_of(name)
+    column = formats.find_column(name)
     if column == formats.Column("metadata", formats.TAGS):
         return formats.Column(formats.TAGS)
     before, dot, key = name.partition(".")
@@ -152,7 +152,7 @@ def recognised(name: str) -> formats.Column | None:
     return None if member is None else formats.Column(member)
 
 
-def _guessed(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
+def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
     """Return what the columns become unless a person says otherwise.
 
     A column with another word for the input or the good answer becomes that, unless another column is it.
@@ -164,13 +164,13 @@ def _guessed(header: Sequence[str], *, has_header: bool) -> list[formats.Column]
             formats.Column(members[number] if number < len(members) else formats.LEFT_OUT)
             for number in range(len(header))
         ]
-    known = [recognised(name) for name in header]
+    known = [recognise_column(name) for name in header]
     for member, words in _SYNONYMS.items():
         places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
         if places and not any(column is not None and column.member.strip("_") == member for column in known):
             known[places[0]] = formats.Column(member)
     if formats.Column("input") not in known:
-        return [column or formats.column_of(name) for column, name in zip(known, header, strict=True)]
+        return [column or formats.find_column(name) for column, name in zip(known, header, strict=True)]
     return [column or formats.Column("metadata", name) for column, name in zip(known, header, strict=True)]
 
 
@@ -200,15 +200,15 @@ class Sheet:
         asked = formats.Layout(
             separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
         )
-        self.table: Table = formats.table_in(
-            self.text, asked, is_known=lambda name: recognised(name) is not None
+        self.table: Table = formats.parse_table(
+            self.text, asked, is_known=lambda name: recognise_column(name) is not None
         )
         self.separator = self.table.separator or ONE_COLUMN
         count = len(self.table.header)
         if count > MAX_COLUMNS:
             values = {"count": count, "limit": MAX_COLUMNS}
             raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
-        guesses = _guessed(self.table.header, has_header=asked.has_header)
+        guesses = _guess_columns(self.table.header, has_header=asked.has_header)
         members = {column.member for column in guesses if column.key is None}
         # Whether no name of the header says what is an input and what a good answer.
         self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
@@ -264,7 +264,8 @@ class Sheet:
         few = Table(self.table.header, self.rows[:1], self.table.separator)
         try:
             return next(
-                (canonical.file_text(row.item) for row in formats.rows_of(few, self.columns) if row.item), ""
+                (canonical.file_text(row.item) for row in formats.read_rows(few, self.columns) if row.item),
+                "",
             )
         except Invalid:
             return ""
@@ -327,7 +328,7 @@ class ImportForm(forms.Form):
         choices=[("", gettext_lazy("By the name of the file")), *TITLES.items()],
     )
     content = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The file that was looked at (`packed`): what a browser sends of a text is not always that text."""
+    """The file that was looked at (`pack_file`): what a browser sends of a text is not always that text."""
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
@@ -339,25 +340,25 @@ class ImportForm(forms.Form):
         if file is not None:
             given["body"] = file.read()
         elif given.get("content"):
-            first_row, given["body"] = _unpacked(given["content"])
+            first_row, given["body"] = _unpack_file(given["content"])
             if "first_row" not in self.data:
                 given["first_row"] = first_row
         elif pasted.strip():
             given["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
-        if len(packed("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+        if len(pack_file("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
             message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
         return given
 
 
-def packed(first_row: str, body: bytes) -> str:
+def pack_file(first_row: str, body: bytes) -> str:
     """Return a file, and what its first row is, as the page holds them meanwhile: nothing is stored."""
     return f"{first_row}:{base64.b64encode(zlib.compress(body)).decode()}"
 
 
-def _unpacked(content: str) -> tuple[str, bytes]:
+def _unpack_file(content: str) -> tuple[str, bytes]:
     """Return what was packed, at most `EDITOR_MAX_BODY` bytes of a file; raises `ValidationError`."""
     reading = zlib.decompressobj()
     first_row, _colon, file = content.partition(":")
@@ -426,7 +427,7 @@ class ImportPage(DatasetPage):
             done=done,
             failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
-            content=packed(given["first_row"], given["body"]),
+            content=pack_file(given["first_row"], given["body"]),
             chosen_format=given["format"],
             sheet=sheet,
             **more,
@@ -455,4 +456,6 @@ class ExportPage(DatasetPage):
         name, version = request.GET.get("format", "csv"), request.GET.get("version", "")
         if name not in formats.FORMATS or (version and not is_key(version)):
             raise NotFound
-        return exported(self.dataset_id, name, version=int(version) if version else None, by=self.caller)
+        return export_response(
+            self.dataset_id, name, version=int(version) if version else None, by=self.caller
+        )

@@ -28,7 +28,7 @@ from capabilities.evaluation.experiments.models import Experiment, Summary
 from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
 from capabilities.evaluation.gates.api import MAX_DAYS
 from capabilities.evaluation.gates.check import sentence
-from capabilities.evaluation.gates.evidence import Judgement, judged, known_to
+from capabilities.evaluation.gates.evidence import Judgement, judge_request, known_to
 from capabilities.evaluation.gates.models import LATEST, Bypass, Gate, TooFew, ToolPolicy
 from capabilities.evaluation.gates.verbs import Change, Gates, missing_run
 from capabilities.evaluation.scoring.kind import SCORER
@@ -40,7 +40,7 @@ from capabilities.evaluation.studio.base import (
     offer_agents,
     scorer_choices,
 )
-from capabilities.evaluation.studio.experiments import cost_in_words, of_rate, plan_of
+from capabilities.evaluation.studio.experiments import cost_in_words, explain_rate, plan_with_cost
 from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
 from studio.named import resource_name
 from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
@@ -268,7 +268,7 @@ class GatesPage(WorkspacePage):
         lines = []
         for gate in page:
             rates = [rule["min"] for rule in gate.rules if rule["rule"] == "passRate"]
-            warnings = (of_rate(rate, gate.dataset.items_count) for rate in rates)
+            warnings = (explain_rate(rate, gate.dataset.items_count) for rate in rates)
             unpublished = [
                 key for key in gate.scorer_ids if key not in published
             ]  # so nothing is evidence yet
@@ -307,13 +307,13 @@ class NewGatePage(WorkspacePage):
 
     def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Save it; after an error, and before few items have to reach a rate, show the form again."""
-        form = self.form(self.completed(request.POST))
+        form = self.form(self.complete_data(request.POST))
         if not form.is_valid():
             return self.show(form, status=400)
         few = None
         if form.rate is not None:
             dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
-            few = of_rate(form.rate, dataset.items_count)
+            few = explain_rate(form.rate, dataset.items_count)
         if few is not None and request.POST.get("warned") != few["sentence"]:
             return self.show(form, few=few, button=self.confirm)
         try:
@@ -324,7 +324,7 @@ class NewGatePage(WorkspacePage):
         said = _("Gate saved. The page for publishing shows which experiments are missing, and starts them.")
         return self.go(self.address("gates"), said)
 
-    def completed(self, given: QueryDict) -> QueryDict:
+    def complete_data(self, given: QueryDict) -> QueryDict:
         """Return what was sent, with what a form that was opened before has no fields for."""
         data = given.copy()
         for name, value in self.initial().items():
@@ -332,7 +332,7 @@ class NewGatePage(WorkspacePage):
                 data[name] = str(value)
         return data
 
-    def policy_of(self, form: GateForm) -> int | str:
+    def choose_policy(self, form: GateForm) -> int | str:
         """Return the version of the dataset that the form chooses, or the latest."""
         if form.cleaned_data["policy"] == LATEST:
             return LATEST
@@ -356,7 +356,7 @@ class NewGatePage(WorkspacePage):
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
         agent_id = form.cleaned_data["agent"] or None
-        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
         return Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
@@ -440,16 +440,16 @@ class GatePage(NewGatePage):
 
     def save(self, form: GateForm) -> Gate:
         """Change the gate; raises `Invalid`."""
-        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
         return Gates.current().change(str(self.gate.pk), fields, by=self.caller)
 
-    def policy_of(self, form: GateForm) -> int | str:
+    def choose_policy(self, form: GateForm) -> int | str:
         """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
         held = self.gate.dataset_version
         is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
         if held is not None and is_same and form.cleaned_data["policy"] == PINNED:
             return held
-        return super().policy_of(form)
+        return super().choose_policy(form)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
         """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""
@@ -519,7 +519,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if version.version_id == resource.active_id:
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = [judgement for judgement in judged(request) if known_to(caller, judgement)]
+    found = [judgement for judgement in judge_request(request) if known_to(caller, judgement)]
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
@@ -587,7 +587,7 @@ def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None
     cost, problems, summaries = "", list[str](), list[Summary]()
     if by is not None and missing is not None:
         try:
-            _plan, estimate = plan_of(missing.dataset_id, missing.request, by)
+            _plan, estimate = plan_with_cost(missing.dataset_id, missing.request, by)
             cost, problems = cost_in_words(estimate), [problem.message for problem in estimate.problems]
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]

@@ -284,7 +284,7 @@ class TryScorerPage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the form, with an item of a dataset if one is chosen."""
         self.require(Right.SAVE)
-        return self.show(TryForm(initial=self._of_item()))
+        return self.show(TryForm(initial=self._initial_from_item()))
 
     @waits_for_models
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -327,7 +327,7 @@ class TryScorerPage(ResourcePage):
         text = self.request.GET.get("dataset", "")
         return Datasets.find(text, by=self.caller) if text else None
 
-    def _of_item(self) -> dict[str, str]:
+    def _initial_from_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")
         if chosen is None or not item:
             return {}
