@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from capabilities.evaluation.datasets import schemas
 from capabilities.evaluation.datasets.formats import FORMATS
-from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Revision
+from capabilities.evaluation.datasets.models import DatasetVersion, Revision
 from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge, find_item
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
@@ -148,7 +148,8 @@ class ItemViewSet(EditorViewSet):
     def list(self, request: Request, id: str) -> Response:  # noqa: A002
         """List the items, newest first."""
         query = request.query_params
-        items = Revision.objects.of_version(self._dataset(id), number_in(query, "version", None))
+        dataset = Datasets.find(id, by=self.caller)
+        items = Revision.objects.of_version(dataset, number_in(query, "version", None))
         if "search" in query:
             items = items.with_text(query["search"])
         page = Page.read(query, size=10, fields=ITEM_ORDERS, then="-pk")
@@ -176,7 +177,7 @@ class ItemViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Read an item as it is now."""
-        return with_etag(request, self.dump(find_item(self._dataset(id), item)))
+        return with_etag(request, self.dump(find_item(Datasets.find(id, by=self.caller), item)))
 
     def update(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """Change an item."""
@@ -198,16 +199,15 @@ class ItemViewSet(EditorViewSet):
 
     def history(self, request: Request, id: str, item: str) -> Response:  # noqa: A002
         """List the revisions of an item, newest first."""
-        revisions = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related(
-            "item"
-        )
+        dataset = Datasets.find(id, by=self.caller)
+        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item)).select_related("item")
         if not revisions:
             raise NotFound
         return Response(self.dump(revisions))
 
     def as_of(self, request: Request, id: str, item: str, version: str) -> Response:  # noqa: A002
         """Read an item as of a version of the dataset."""
-        dataset = self._dataset(id)
+        dataset = Datasets.find(id, by=self.caller)
         if not is_key(version) or int(version) > dataset.version:
             raise NotFound
         revision = Revision.objects.of_version(dataset, int(version)).filter(item=uuid_of(item)).first()
@@ -215,15 +215,12 @@ class ItemViewSet(EditorViewSet):
             raise NotFound
         return with_etag(request, self.dump(revision))
 
-    def _dataset(self, dataset_id: str) -> Dataset:
-        return Datasets.find(dataset_id, by=self.caller)
-
 
 _FORMAT: Final = parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS))
 _SENT_AT_ONCE: Final = 64 * 1024
 
 
-class NotThere(VersioningError):
+class UnsupportedRoute(VersioningError):
     """The peer has this, and the editor does not."""
 
     code = "not_implemented"
@@ -232,7 +229,7 @@ class NotThere(VersioningError):
         super().__init__(Message("The editor does not do this."))
 
 
-errors.STATUS |= {ItemTooLarge: 413, NotThere: 501}
+errors.STATUS |= {ItemTooLarge: 413, UnsupportedRoute: 501}
 
 
 class DatasetFileViewSet(EditorViewSet):
@@ -317,8 +314,8 @@ class ModelWorkViewSet(EditorViewSet):
     def generate_items(self, _request: Request, id: str) -> Response:  # noqa: A002
         """Refuse: no items are generated here."""
         Datasets.find(id, by=self.caller, right=Right.SAVE)
-        raise NotThere
+        raise UnsupportedRoute
 
     def cluster_failures(self, _request: Request) -> Response:
         """Refuse: no failures are grouped here."""
-        raise NotThere
+        raise UnsupportedRoute

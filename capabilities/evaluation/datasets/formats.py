@@ -417,7 +417,6 @@ def _write_table(items: Items) -> Iterator[str]:
 
 
 def _is_whole(item: IdentifiedItem, member: str, keys: Iterable[str]) -> bool:
-    """Say whether a member needs a cell of its own, because other columns cannot say it."""
     if member not in item or member in {"input", "groundTruth"}:
         return False
     if member not in _OPEN:

@@ -123,14 +123,11 @@ class ExperimentViewSet(EditorViewSet):
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Read an experiment."""
-        return self._read(Experiments.find(experiment, dataset_id=id, by=self.caller))
+        return with_etag(request, self.dump(Experiments.find(experiment, dataset_id=id, by=self.caller)))
 
     def read(self, request: Request, experiment: str) -> Response:
         """Read an experiment, also of a dataset that is deleted."""
-        return self._read(Experiments.find(experiment, by=self.caller))
-
-    def _read(self, experiment: Experiment) -> Response:
-        return with_etag(self.request, self.dump(experiment))
+        return with_etag(request, self.dump(Experiments.find(experiment, by=self.caller)))
 
     def update(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Change the name, the description or the metadata of an experiment."""
@@ -305,10 +302,7 @@ class ComparisonViewSet(EditorViewSet):
     }
     requests = {"side_by_side": ExperimentsBeside}
     responses = {"retrieve": ComparisonAnswer, "side_by_side": SideBySideAnswer}
-    paths = {
-        "id": (parameters.UUID, "The id of the dataset."),
-        "experiment": (parameters.TEXT, "The id of the experiment."),
-    }
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:  # noqa: A002
         """Compare an experiment with another one, item by item."""

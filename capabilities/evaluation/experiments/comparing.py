@@ -7,7 +7,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -35,7 +34,6 @@ _ITEM_BYTES: Final = 500
 """The size of a compared item in memory."""
 _CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
-NO_CONDITIONS: Final[Mapping[str, Any]] = MappingProxyType({})
 OUTCOMES: Final = (*(outcome.value for outcome in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
 
@@ -98,20 +96,20 @@ class _Item:
 
 
 def read_run(
-    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] = NO_CONDITIONS
+    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] | None = None
 ) -> Run:
     """Return what is known of an experiment; of the tags of its items only those that are named.
 
     `cells` are conditions for the cells that count.
     """
-    items = _items(experiment, cells)
+    items = _items(experiment, cells or {})
     yardsticks = {
         scorer.scorer_id: Yardstick.of(
             scorer.scorer_id, scorer.config, scorer.instructions, is_primary=scorer.is_primary
         )
         for scorer in experiment.scorers.all()
     }
-    scores = _scores(experiment, cells)
+    scores = _scores(experiment, cells or {})
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
         yardsticks[scorer_id] = Yardstick.sent(scorer_id)
     for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):

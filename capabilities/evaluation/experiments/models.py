@@ -433,10 +433,6 @@ PACING: Final = Pacing()
 """Of this process."""
 
 
-if TYPE_CHECKING:
-    from django.db.models.fields.related_descriptors import RelatedManager
-
-
 class State(models.TextChoices):
     """The stored state of a cell; a queued one whose lease holds is running."""
 

@@ -508,7 +508,6 @@ def _join_reasons(scores: Iterable[Any], member: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text without what XML cannot hold."""
     return _NOT_IN_XML.sub("\ufffd", text)
 
 

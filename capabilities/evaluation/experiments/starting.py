@@ -417,7 +417,6 @@ def _baseline(
 
 
 def _store_experiment(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
-    """Store an experiment, its baseline if that is new, and their cells."""
     candidate = _row(plan, given, plan.target, by)
     candidate.pk = given.get("id") or str(uuid4())
     taken = Experiment.objects.filter(pk=candidate.pk).only("dataset").first()

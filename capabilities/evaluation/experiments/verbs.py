@@ -429,7 +429,6 @@ def add_attempts(
 
 
 def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
-    """Return whether a scorer is as it was, with the text that it judges by."""
     if before is None:
         return False
     return (scorer.version_id, scorer.instructions) == (before.version_id, before.instructions)

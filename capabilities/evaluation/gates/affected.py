@@ -388,7 +388,12 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     Where rollouts of what it shows and runs give arms, those are all combinations of these arms, too. If
     there are too many, what would be live cannot be found out.
     """
-    caller = _reader(move.caller, concerned.workspace_id)
+    # It is read as by those who start its experiments; what a key reaches decides nothing.
+    caller = (
+        replace(move.caller, id_prefix="", actions=None)
+        if move.caller.may(Right.READ_DRAFTS, concerned.workspace_id)
+        else Caller(username=move.caller.username, roles={concerned.workspace_id: Role.ADMIN})
+    )
     is_itself = concerned.id == move.agent_id and not concerned.versions
     known: set[str | None] = set()
     if is_itself:
@@ -496,13 +501,6 @@ def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock 
         return True, None
     own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
     return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
-
-
-def _reader(caller: Caller, workspace_id: str) -> Caller:
-    """Return who reads an agent as those do who start its experiments; what a key reaches decides nothing."""
-    if caller.may(Right.READ_DRAFTS, workspace_id):
-        return replace(caller, id_prefix="", actions=None)
-    return Caller(username=caller.username, roles={workspace_id: Role.ADMIN})
 
 
 def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:

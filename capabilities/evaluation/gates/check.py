@@ -45,23 +45,21 @@ class EvaluationRequired(Forbidden):
     def details(self) -> dict[str, Any]:
         """Return what each gate says that is not satisfied."""
         return {
-            "evaluation": [as_json(judgement) for judgement in self.judgements],
+            "evaluation": [
+                {
+                    "gateId": str(judgement.gate.pk),
+                    "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
+                    "state": judgement.state,
+                    "rule": judgement.rule,
+                    "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
+                }
+                for judgement in self.judgements
+            ],
             "hiddenGates": self.hidden_gates,
         }
 
 
 _HIDDEN: Final = Message("An agent that uses this block lacks the evidence that a gate requires.")
-
-
-def as_json(judgement: Judgement) -> dict[str, Any]:
-    """Return what a gate says as a JSON object."""
-    return {
-        "gateId": str(judgement.gate.pk),
-        "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
-        "state": judgement.state,
-        "rule": judgement.rule,
-        "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
-    }
 
 
 def sentence(judgement: Judgement) -> str:

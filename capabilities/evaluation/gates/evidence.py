@@ -104,21 +104,6 @@ class Present:
             for scorer in self._scorers.values()
         )
 
-    @cached_property
-    def _published_versions(self) -> Mapping[str, str]:
-        return {
-            pk: str(scorer.active_version_id)
-            for pk, scorer in self._scorers.items()
-            if scorer.active_version_id
-        }
-
-    @cached_property
-    def _is_purged(self) -> bool:
-        """Whether the content of an item was purged, so that nobody can run it any more."""
-        dataset, version = self.gate.dataset, self.gate.present_version
-        items = Revision.objects.of_version(dataset, version).purged()
-        return bool(self._remember(("purged", dataset.pk, version), items.exists))
-
     def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
         """Return the evidence for the configuration of an agent, or what is instead of it."""
         return self._gather_evidence(self._experiments(target_id=agent_id, target_digest=digest))
@@ -222,10 +207,16 @@ class Present:
         return (
             experiment.dataset_version == self.gate.present_version
             and experiment.created_at >= self._oldest
-            and not self._is_purged
+            and not self._has_purged_items()
             and not self._is_outdated(experiment)
             and not self._is_tailored(experiment)
         )
+
+    def _has_purged_items(self) -> bool:
+        """Return whether the content of an item was purged, so that nobody can run it any more."""
+        dataset, version = self.gate.dataset, self.gate.present_version
+        items = Revision.objects.of_version(dataset, version).purged()
+        return bool(self._remember(("purged", dataset.pk, version), items.exists))
 
     def _is_outdated(self, experiment: Experiment) -> bool:
         """Return whether the experiment had a scorer of the gate in another version.
@@ -234,13 +225,13 @@ class Present:
         """
         pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         for scorer_id in self.gate.scorer_ids:
-            scorer, published = pinned.get(scorer_id), self._published_versions.get(scorer_id)
-            if published is None:
+            scorer, present = pinned.get(scorer_id), self._scorers.get(scorer_id)
+            if present is None or present.active_version_id is None:
                 return True
             if scorer is None:
                 continue
             is_from_outside = _is_sent(scorer) and not self.gate.scorer_pins[scorer_id].is_external
-            if scorer.version_id != published or is_from_outside:
+            if scorer.version_id != str(present.active_version_id) or is_from_outside:
                 return True
             if scorer.instructions is not None:
                 rubric = judge_instructions(get_editor(), scorer.config, by=APPLICATION)

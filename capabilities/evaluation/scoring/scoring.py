@@ -535,7 +535,6 @@ def find_problem(scorer: Config, functions: Functions, instructions: str | None 
 
 
 def _rubric(scorer: Config, instructions: str | None) -> str:
-    """Return the text of the block that a judge names, or its own."""
     return str(scorer.get("instructions", "") if instructions is None else instructions)
 
 

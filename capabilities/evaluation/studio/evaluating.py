@@ -11,7 +11,6 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -139,13 +138,6 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
     if not caller.may(Right.PUBLISH, resource.workspace_id) or resource.active_id == started.version_id:
         return address_of_experiment(started)
     return f"{kind.address('publish', resource.pk)}?{urlencode({'version': started.version_id})}"
-
-
-def chosen_after_saving(
-    _caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
-) -> str:
-    """Return the address of the page that evaluates a version that was just saved."""
-    return evaluate_address(kind, resource.pk, version.version_id)
 
 
 def _sentence(row: Experiment) -> str:
@@ -285,11 +277,3 @@ class EvaluatePage(ResourcePage):
 
     def _form(self, dataset: Dataset, version: Snapshot) -> str:
         return address_of_form(self.workspace_id, str(dataset.pk), self.resource_id, version.version_id)
-
-
-def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the URL of the page, which only agents have."""
-    if kind.slug == AGENT.slug:
-        yield path(
-            "<str:resource>/evaluate/", EvaluatePage.as_view(kind=kind), name=kind.url_name("evaluate")
-        )

@@ -289,7 +289,6 @@ def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> for
 
 
 def _cell(column: formats.Column, text: str) -> Cell:
-    """Return a cell as it would become."""
     if not text or column.member == formats.LEFT_OUT:
         return Cell(text)
     try:

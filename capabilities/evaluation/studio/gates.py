@@ -10,7 +10,6 @@ from django import forms
 from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
@@ -414,7 +413,6 @@ class GatePage(NewGatePage):
 
     @property
     def _is_simple(self) -> bool:
-        """Whether the form can say its rules."""
         return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
@@ -532,11 +530,6 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
         },
     }
     yield from _panel(SLOTS[shown.page], found, shown, resource.workspace_id, context)
-
-
-def enabled_gates(_about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
-    """Return the gates: one anywhere may be about what names the resource."""
-    return [Gate.objects.enabled()]
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:

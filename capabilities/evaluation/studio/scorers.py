@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
 from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared import canonical
 
 from capabilities.evaluation.datasets.models import Dataset, Revision
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.scoring.kind import PRESETS, SCORER
+from capabilities.evaluation.scoring.kind import PRESETS
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt
 from capabilities.evaluation.scoring.verbs import Scoring
 from capabilities.evaluation.studio.base import json_object
 from studio.error_pages import error_page
 from studio.kind_words import FieldWords, FirstChoice, KindWords, Part
-from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
 from versioning.api.run_queue import RunsFull, waits_for_models
 from versioning.domain import written
@@ -323,7 +321,6 @@ class TryScorerPage(ResourcePage):
         )
 
     def _chosen(self) -> Dataset | None:
-        """The dataset from which an item is taken, if there is one."""
         text = self.request.GET.get("dataset", "")
         return Datasets.find(text, by=self.caller) if text else None
 
@@ -341,10 +338,3 @@ class TryScorerPage(ResourcePage):
             "ground_truth": written.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
         }
-
-
-def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the URL of the page, which only scorers have."""
-    if kind.slug == SCORER.slug:
-        name = kind.url_name("try_scorer")
-        yield path("<str:resource>/try-scorer/", TryScorerPage.as_view(kind=kind), name=name)
