@@ -31,13 +31,7 @@ from capabilities.evaluation.datasets.verbs import (
     right_to_change,
 )
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.studio.base import (
-    DatasetPage,
-    json_object,
-    next_step,
-    offer,
-    scorer_choices,
-)
+from capabilities.evaluation.studio.base import DatasetPage, json_object, next_step, offer, scorer_choices
 from capabilities.evaluation.studio.files import TITLES
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG
