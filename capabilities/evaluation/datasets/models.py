@@ -41,7 +41,7 @@ PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
 
 def searchable_values(payload: Mapping[str, Any]) -> str:
     """Return the key of all texts, numbers and truth values in an item, without the names of members."""
-    found: list[str] = []
+    texts: list[str] = []
     pending: list[Any] = [payload]
     while pending:
         value = pending.pop()
@@ -50,8 +50,8 @@ def searchable_values(payload: Mapping[str, Any]) -> str:
         elif isinstance(value, list):
             pending += reversed(value)
         elif value is not None:
-            found.append(value if isinstance(value, str) else canonical.dump(value))
-    return caseless(_BETWEEN_VALUES.join(found))
+            texts.append(value if isinstance(value, str) else canonical.dump(value))
+    return caseless(_BETWEEN_VALUES.join(texts))
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -62,8 +62,8 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
 
         For a key that is limited to some ids, those for no targets, or for others, are missing.
         """
-        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-        return found.filter(all_covered_by(caller, "target_keys"))
+        rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return rows.filter(all_covered_by(caller, "target_keys"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""
@@ -108,8 +108,8 @@ class Dataset(models.Model):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The members that callers set, besides the name; not to be changed."""
-        found: dict[str, Any] = json.loads(self.settings_json)
-        return found
+        members: dict[str, Any] = json.loads(self.settings_json)
+        return members
 
     @property
     def scorer_ids(self) -> list[str]:
@@ -167,10 +167,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def of_version(self, dataset: Dataset, version: int | None = None) -> Self:
         """Return the items of a dataset, as of one of its versions or now."""
-        found = self.filter(dataset=dataset, is_deleted=False).select_related("item").defer("search_text")
+        rows = self.filter(dataset=dataset, is_deleted=False).select_related("item").defer("search_text")
         if version is None:
-            return found.filter(until=None)
-        return found.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
+            return rows.filter(until=None)
+        return rows.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
 
     def with_text(self, text: str) -> Self:
         """Filter by those that have a text in one of their values, or in the external id of the item.
@@ -226,5 +226,5 @@ class Revision(models.Model):
     @cached_property
     def payload(self) -> dict[str, Any]:
         """The members that callers set; not to be changed."""
-        found: dict[str, Any] = json.loads(self.payload_json)
-        return found
+        members: dict[str, Any] = json.loads(self.payload_json)
+        return members

@@ -128,11 +128,11 @@ def refuse_by_schemas(
     issues: list[Issue] = []
     failing = []
     for index, (payload, place) in enumerate(zip(payloads, places, strict=True)):
-        for name, member, found in schema_refusals(settings, payload, place):
+        for name, member, problems in schema_refusals(settings, payload, place):
             if names and name not in names:
                 continue
-            issues += found
-            errors = [issue.as_dict() for issue in found]
+            issues += problems
+            errors = [issue.as_dict() for issue in problems]
             failing.append({"index": index, "data": payload.get(member), "field": member, "errors": errors})
         if len(failing) >= MAX_ISSUES:  # enough to mend
             break
@@ -149,11 +149,11 @@ def schema_refusals(
         if schema is None or (member != "input" and member not in payload):
             continue
         try:
-            found = value_refusals(schema, payload.get(member), field=f"{place}{member}")
+            issues = value_refusals(schema, payload.get(member), field=f"{place}{member}")
         except UnusableSchema as error:
-            found = [Issue(name, str(error))]
-        if found:
-            yield name, member, found
+            issues = [Issue(name, str(error))]
+        if issues:
+            yield name, member, issues
 
 
 def schema_problems(settings: Mapping[str, Any]) -> Iterator[Issue]:
@@ -248,17 +248,17 @@ def list_datasets(
     by: Who = APPLICATION,
 ) -> QuerySet[Dataset]:
     """Return the datasets that the caller may read, for any of these targets."""
-    found = Dataset.objects.readable_by(caller_of(by))
+    datasets = Dataset.objects.readable_by(caller_of(by))
     if workspace is not None:
-        found = found.filter(workspace=workspace)
+        datasets = datasets.filter(workspace=workspace)
     if target_type is not None:
-        found = found.filter(target_type=target_type)
+        datasets = datasets.filter(target_type=target_type)
     if target_ids:
         either = Dataset.objects.none()
         for target_id in target_ids:
             either |= Dataset.objects.filter(contains(F("target_keys"), Value(f"\n{target_id}\n")))
-        found = found.filter(pk__in=either.order_by().values("pk"))
-    return found
+        datasets = datasets.filter(pk__in=either.order_by().values("pk"))
+    return datasets
 
 
 def datasets_naming(scorer_id: str, by: Caller) -> Iterator[Dependent]:
@@ -276,11 +276,11 @@ def find_dataset(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right
 
 
 def _find_among(rows: DatasetQuerySet, dataset_id: str, by: Caller, right: Right) -> Dataset:
-    found = rows.readable_by(by).filter(pk=uuid_of(dataset_id)).first()
-    if found is None:
+    dataset = rows.readable_by(by).filter(pk=uuid_of(dataset_id)).first()
+    if dataset is None:
         raise NotFound
-    by.require(right, found.workspace_id)
-    return found
+    by.require(right, dataset.workspace_id)
+    return dataset
 
 
 @retry_on_conflict
@@ -370,10 +370,10 @@ def changing_dataset(dataset_id: str, by: Caller) -> Iterator[Dataset]:
     Where a gate follows the dataset, the caller may publish there: the dataset decides what goes live.
     """
     with events.transaction():
-        found = _find_among(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
-        if right_to_change(found) is Right.PUBLISH:
-            by.require_publish(found.workspace_id)
-        yield found
+        dataset = _find_among(Dataset.objects.locked(), dataset_id, by, Right.SAVE)
+        if right_to_change(dataset) is Right.PUBLISH:
+            by.require_publish(dataset.workspace_id)
+        yield dataset
 
 
 def _set(datasets: Verbs, dataset: Dataset, changes: Mapping[str, Any], by: Caller) -> None:
@@ -738,10 +738,10 @@ def item_ids_in(ids: Iterable[str]) -> Iterator[UUID]:
 
 def find_item(dataset: Dataset, item_id: str) -> Revision:
     """Return an item as it is now; raises `NotFound`."""
-    found = Revision.objects.of_version(dataset).filter(item=uuid_of(item_id)).first()
-    if found is None:
+    revision = Revision.objects.of_version(dataset).filter(item=uuid_of(item_id)).first()
+    if revision is None:
         raise NotFound
-    return found
+    return revision
 
 
 def by_external_id(dataset: Dataset, wanted: Iterable[str | None]) -> dict[str | None, Revision]:

@@ -261,8 +261,8 @@ class ResultViewSet(EditorViewSet):
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:  # noqa: A002
         """Say what people found: the state of the review, tags, a comment."""
         changes = schemas.ResultUpdate.read(request)
-        found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
-        return Response(self.dump(found))
+        cell = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
+        return Response(self.dump(cell))
 
 
 class ResultFileViewSet(EditorViewSet):
@@ -322,13 +322,13 @@ class ComparisonViewSet(EditorViewSet):
         given, body = request.query_params, ExperimentsBeside.read(request)
         page, size = number_in(given, "page", 0), number_in(given, "perPage", None)
         chosen = slice(None) if size is None else slice(page * size, (page + 1) * size)
-        found = side_by_side(
+        both = side_by_side(
             body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=chosen, by=self.caller
         )
-        sizes = found.sizes()
+        sizes = both.sizes()
         if (fits := fitting(sizes)) < len(sizes):
             raise PageTooLarge("perPage", fits)
-        return Response(self.dump(found))
+        return Response(self.dump(both))
 
 
 SCORE_ORDERS: Final = {"createdAt": "created_at"}
@@ -387,8 +387,8 @@ class ScoreViewSet(EditorViewSet):
 
     def _page(self, request: Request, **columns: Any) -> Response:
         page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
-        found = readable_scores(self.caller).filter(**columns)
-        return self.page_of(page, found, weight=ByteLength("more_json"))
+        rows = readable_scores(self.caller).filter(**columns)
+        return self.page_of(page, rows, weight=ByteLength("more_json"))
 
 
 class LabelViewSet(EditorViewSet):

@@ -133,33 +133,33 @@ def read_run(
 
 
 def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]:
-    found: dict[str, _Item] = {}
+    items: dict[str, _Item] = {}
     columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
     for item_id, revision, state, *tokens in Cell.objects.filter(
         experiment=experiment, state__in=[State.DONE, State.ERROR], **cells
     ).values_list(*columns):
-        item = found.setdefault(str(item_id), _Item(revision=revision))
+        item = items.setdefault(str(item_id), _Item(revision=revision))
         if state == State.DONE:
             item.tokens.append(sum(tokens))
         else:
             item.failed += 1
-    return found
+    return items
 
 
 def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[str, Scored]]:
-    found: dict[str, dict[str, Scored]] = {}
+    scores: dict[str, dict[str, Scored]] = {}
     columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
     rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
     rows = rows.filter(**{f"cell__{name}": value for name, value in cells.items()})
     for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
-        scored = found.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
+        scored = scores.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
         if value is None:
             scored.errors += bool(error)
             continue
         scored.values.append(value)
         if passed is not None:
             scored.passed.append(passed)
-    return found
+    return scores
 
 
 def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
@@ -170,13 +170,13 @@ def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, froze
     for tag in tags:
         named |= contains(F("payload_json"), Value(canonical.dump(tag)))
     rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
-    found = {}
+    tags_by_item = {}
     for item_id, payload in rows.values_list("item_id", "payload_json"):
-        found[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
+        tags_by_item[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
     purged = Cell.objects.filter(experiment=experiment).exclude(item_tags="")
     for item_id, kept in purged.values_list("item_id", "item_tags"):
-        found[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
-    return found
+        tags_by_item[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
+    return tags_by_item
 
 
 def _sent_contents(experiment: Experiment) -> dict[str, Hashable]:
@@ -240,11 +240,11 @@ class SideBySide:
 
     def sizes(self) -> list[int]:
         """Return how large each item is, about, in bytes."""
-        found = dict.fromkeys(self.item_ids, 0)
+        sizes = dict.fromkeys(self.item_ids, 0)
         weight = ByteLength("output_json") + ByteLength("revision__payload_json")
         for item_id, size in self._cells().annotate(size=weight).values_list("item_id", "size"):
-            found[item_id] += size or 0
-        return list(found.values())
+            sizes[item_id] += size or 0
+        return list(sizes.values())
 
     def items(self) -> list[PairedItem]:
         """Return the items."""

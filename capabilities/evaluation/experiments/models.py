@@ -98,12 +98,12 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
         For a key that is limited to some ids, those whose target has another id are missing, and of those
         without a target those over a dataset that is missing.
         """
-        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
         if not caller.id_prefix:
-            return found
+            return rows
         of_dataset = models.Q(target_id="", dataset__isnull=False)
         of_dataset &= all_covered_by(caller, "dataset__target_keys")
-        return found.filter(covered_by(caller, "target_id") | of_dataset)
+        return rows.filter(covered_by(caller, "target_id") | of_dataset)
 
     def in_dataset(self, dataset_id: UUID, experiment_id: str) -> Self:
         """Filter by the experiment that has an id in a dataset."""
@@ -111,8 +111,8 @@ class ExperimentQuerySet(models.QuerySet["Experiment"]):
 
     def keys_of(self, experiment_id: str) -> list[str]:
         """Return the keys of the experiments with an id, in any dataset; a key is an id, too."""
-        found = self.filter(models.Q(pk=experiment_id) | begins("pk", models.Value(f"{experiment_id}\n")))
-        return list(found.order_by().values_list("pk", flat=True))
+        rows = self.filter(models.Q(pk=experiment_id) | begins("pk", models.Value(f"{experiment_id}\n")))
+        return list(rows.order_by().values_list("pk", flat=True))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction, in a fixed order."""
@@ -229,8 +229,8 @@ class Experiment(models.Model):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The members that callers set, besides those in columns; not to be changed."""
-        found: dict[str, Any] = json.loads(self.settings_json)
-        return found
+        members: dict[str, Any] = json.loads(self.settings_json)
+        return members
 
     @property
     def lock(self) -> dict[str, Any] | None:
@@ -240,14 +240,14 @@ class Experiment(models.Model):
     @property
     def pinned(self) -> dict[str, Any]:
         """The lock of an agent; of a scorer its `config`, and the `instructions` of the block it names."""
-        found: dict[str, Any] = json.loads(self.lock_json or "{}")
-        return found
+        pinned: dict[str, Any] = json.loads(self.lock_json or "{}")
+        return pinned
 
     @property
     def request_context(self) -> Mapping[str, Any]:
         """The request context that it was given; that of an item takes precedence."""
-        found: Mapping[str, Any] = self.settings.get("requestContext", {})
-        return found
+        context: Mapping[str, Any] = self.settings.get("requestContext", {})
+        return context
 
     @property
     def tool_policy(self) -> str:
@@ -257,8 +257,8 @@ class Experiment(models.Model):
     @property
     def rescored_by(self) -> Sequence[str]:
         """The scorers by another version of which the outputs were scored after the run."""
-        found: Sequence[str] = self.settings.get(RESCORED, ())
-        return found
+        scorer_ids: Sequence[str] = self.settings.get(RESCORED, ())
+        return scorer_ids
 
     @cached_property
     def pinned_scorers(self) -> Sequence[ExperimentScorer]:
@@ -365,8 +365,8 @@ class ExperimentScorer(models.Model):
     @cached_property
     def config(self) -> dict[str, Any]:
         """The configuration; not to be changed."""
-        found: dict[str, Any] = json.loads(self.config_json)
-        return found
+        config: dict[str, Any] = json.loads(self.config_json)
+        return config
 
 
 MAX_WAIT: Final = 300.0
@@ -562,8 +562,8 @@ class Cell(DueWork):
     @cached_property
     def detail(self) -> dict[str, Any]:
         """What else is known of the result; not to be changed."""
-        found: dict[str, Any] = json.loads(self.detail_json or "{}")
-        return found
+        members: dict[str, Any] = json.loads(self.detail_json or "{}")
+        return members
 
     @property
     def output(self) -> Any:
@@ -651,8 +651,8 @@ class Score(models.Model):
     @cached_property
     def more(self) -> dict[str, Any]:
         """The other members that were sent; not to be changed."""
-        found: dict[str, Any] = json.loads(self.more_json or "{}")
-        return found
+        members: dict[str, Any] = json.loads(self.more_json or "{}")
+        return members
 
 
 class Label(models.Model):

@@ -357,11 +357,11 @@ def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
 def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
     """Return a version of a dataset, by default the present one; raises `Invalid`."""
     wanted = dataset.version if number is None else number
-    found = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
-    if found is None:
+    version = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
+    if version is None:
         message = Message("the dataset has no items yet") if number is None else Message("does not exist")
         raise Invalid.field("datasetId" if number is None else "version", message, code="no_items")
-    return found
+    return version
 
 
 def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
@@ -381,18 +381,18 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
     if problem is not None:
         raise Invalid.field("id", problem)
     dataset = find_dataset(dataset_id, by=by, right=Right.SAVE)
-    found = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
-    if found is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
+    experiment = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
+    if experiment is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
         return None  # what the caller may not read does not count
     same = (
-        found is not None
-        and Experiment.objects.readable_by(by).filter(pk=found.pk).exists()
-        and found.target_type == given.get("targetType", "")
-        and found.target_id == given.get("targetId", "")
+        experiment is not None
+        and Experiment.objects.readable_by(by).filter(pk=experiment.pk).exists()
+        and experiment.target_type == given.get("targetType", "")
+        and experiment.target_id == given.get("targetId", "")
     )
     if not same:
         raise Conflict(Message("There is another experiment with this id."), code="id_taken")
-    return found
+    return experiment
 
 
 def _baseline(
@@ -401,9 +401,9 @@ def _baseline(
     wanted = given.get("baseline")
     if wanted is None:
         return None
-    found = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
-    if found is not None:
-        return found
+    experiment = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
+    if experiment is not None:
+        return experiment
     if target.type == TargetType.NONE:
         raise Invalid.field("baseline", Message("must be an experiment of this dataset"))
     named = {name: given[name] for name in ("targetType", "targetId")}

@@ -71,10 +71,10 @@ def list_experiments(
     given: Mapping[str, Any] | None = None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> ExperimentQuerySet:
     """Return the experiments that the caller may read, by the members of `FILTERS`."""
-    found = Experiment.objects.readable_by(caller_of(by))
+    rows = Experiment.objects.readable_by(caller_of(by))
     if dataset_id is not None:
-        found = found.filter(dataset=uuid_of(dataset_id))
-    return found.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
+        rows = rows.filter(dataset=uuid_of(dataset_id))
+    return rows.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
 
 
 def find_experiment(
@@ -94,13 +94,13 @@ def find_among(
     """Return the experiment among these rows; without a dataset, raises `AmbiguousId`."""
     rows = rows.readable_by(by)
     if dataset_id is not None:
-        found = rows.in_dataset(uuid_of(dataset_id), experiment_id).first()
+        experiment = rows.in_dataset(uuid_of(dataset_id), experiment_id).first()
     else:
-        found = rows.filter(pk=only_key(experiment_id, by)).first()
-    if found is None:
+        experiment = rows.filter(pk=only_key(experiment_id, by)).first()
+    if experiment is None:
         raise NotFound
-    by.require(right, found.workspace_id)
-    return found
+    by.require(right, experiment.workspace_id)
+    return experiment
 
 
 class AmbiguousId(Conflict):
@@ -132,13 +132,13 @@ def describe_experiment(
     experiment_id: str, changes: Mapping[str, Any], *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
     """Give an experiment another name, description or metadata; null clears one."""
-    with changing_experiment(experiment_id, dataset_id, by) as found:
+    with changing_experiment(experiment_id, dataset_id, by) as experiment:
         if "name" in changes:
-            found.name = changes["name"] or ""
-        found.set({name: value for name, value in changes.items() if name != "name"})
-        found.updated_at = timezone.now()
-        found.save(update_fields=["name", "settings_json", "updated_at"])
-    return found
+            experiment.name = changes["name"] or ""
+        experiment.set({name: value for name, value in changes.items() if name != "name"})
+        experiment.updated_at = timezone.now()
+        experiment.save(update_fields=["name", "settings_json", "updated_at"])
+    return experiment
 
 
 @retry_on_conflict
@@ -148,13 +148,14 @@ def delete_experiment(experiment_id: str, *, dataset_id: str | None = None, by: 
     Raises `InUse` for one that a gate counts, or that is newer than what it counts.
     """
     caller = caller_of(by)
-    with changing_experiment(experiment_id, dataset_id, caller) as found:
+    with changing_experiment(experiment_id, dataset_id, caller) as experiment:
         message = Message(
             "A gate counts this experiment, or an older one in its place: it cannot be deleted."
         )
-        results.refuse_if_counted(found, message)
-        found.record("deleted", caller, datasetId=None if found.dataset_id is None else str(found.dataset_id))
-        found.delete()
+        results.refuse_if_counted(experiment, message)
+        about = {"datasetId": str(experiment.dataset_id) if experiment.dataset_id else None}
+        experiment.record("deleted", caller, **about)
+        experiment.delete()
 
 
 def review_counts(*, by: Who = APPLICATION) -> list[dict[str, Any]]:
@@ -199,17 +200,17 @@ def review_result(
     """Set the `status`, `tags` and `comment` that people give a result; null clears one."""
     with changing_experiment(experiment_id, dataset_id, by) as experiment:
         rows = Cell.objects.over().filter(experiment=experiment).with_revisions()
-        found = rows.filter(pk=int(result_id)).first() if is_key(result_id) else None
-        if found is None:
+        cell = rows.filter(pk=int(result_id)).first() if is_key(result_id) else None
+        if cell is None:
             raise NotFound
         if "status" in changes:
-            found.review_status = changes["status"] or ""
+            cell.review_status = changes["status"] or ""
         if "tags" in changes:
-            found.review_tags = "".join(f"\n{tag}\n" for tag in changes["tags"] or ())
+            cell.review_tags = "".join(f"\n{tag}\n" for tag in changes["tags"] or ())
         if "comment" in changes:
-            found.review_comment = changes["comment"] or ""
-        found.save(update_fields=["review_status", "review_tags", "review_comment"])
-    return found
+            cell.review_comment = changes["comment"] or ""
+        cell.save(update_fields=["review_status", "review_tags", "review_comment"])
+    return cell
 
 
 def export_results(
@@ -271,13 +272,13 @@ def submit_result(
 
 def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> Experiment:
     """Lock an experiment that no worker runs and that has not ended; raises `Conflict` for others."""
-    found = find_among(Experiment.objects.locked(), experiment_id, dataset_id, by, Right.SAVE)
-    if found.is_started:
+    experiment = find_among(Experiment.objects.locked(), experiment_id, dataset_id, by, Right.SAVE)
+    if experiment.is_started:
         message = Message("Workers run this experiment; only one made with start: false takes results.")
         raise Conflict(message, code="experiment_started")
-    if found.outcome:
+    if experiment.outcome:
         raise Conflict(Message("This experiment has ended."), code="experiment_ended")
-    return found
+    return experiment
 
 
 def find_cell(experiment: Experiment, item_id: str, attempt: int) -> Cell:
@@ -331,10 +332,10 @@ def _parse_time(given: Mapping[str, Any], name: str) -> datetime.datetime | None
     if given.get(name) is None:
         return None
     try:
-        found = datetime.datetime.fromisoformat(given[name])
+        moment = datetime.datetime.fromisoformat(given[name])
     except ValueError:
         raise Invalid.field(name, Message("must be a time as in ISO 8601")) from None
-    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)
 
 
 def sent_outcome(scorer: ExperimentScorer | None, value: float, reason: str | None) -> ScoreOutcome:
@@ -363,11 +364,11 @@ def cancel_experiment(
 ) -> Experiment:
     """Stop an experiment: nothing more begins, and what runs is dropped. An ended one stays as it is."""
     caller = caller_of(by)
-    with changing_experiment(experiment_id, dataset_id, caller) as found:
-        if not found.outcome:
-            results.stop(found, Outcome.CANCELLED, caller)
-            found.record("cancelled", caller)
-    return found
+    with changing_experiment(experiment_id, dataset_id, caller) as experiment:
+        if not experiment.outcome:
+            results.stop(experiment, Outcome.CANCELLED, caller)
+            experiment.record("cancelled", caller)
+    return experiment
 
 
 @retry_on_conflict
@@ -382,21 +383,21 @@ def resume_experiment(
 
     `limits` take the place of those that were reached. What was spent before still counts.
     """
-    with changing_experiment(experiment_id, dataset_id, by) as found:
-        if not found.is_started:
+    with changing_experiment(experiment_id, dataset_id, by) as experiment:
+        if not experiment.is_started:
             message = Message("No worker runs this experiment: the application sends its results.")
             raise Conflict(message, code="experiment_not_started")
         if limits is not None:
-            found.set({"limits": {**found.settings.get("limits", {}), **limits}})
-        rows = Cell.objects.filter(experiment=found)
+            experiment.set({"limits": {**experiment.settings.get("limits", {}), **limits}})
+        rows = Cell.objects.filter(experiment=experiment)
         again = rows.filter(state__in=[State.ERROR, State.SKIPPED]).update(
             **ENDED, **results.result_columns(Cell())
         )
-        failed = Score.objects.filter(run_id=found.pk).exclude(error_code="").values("cell")
+        failed = Score.objects.filter(run_id=experiment.pk).exclude(error_code="").values("cell")
         again += rows.filter(pk__in=failed, state=State.DONE).update(state=State.QUEUED, tries=0)
-        found.stopped, found.started_at = "", None
-        _reopen(found, again)
-    return found
+        experiment.stopped, experiment.started_at = "", None
+        _reopen(experiment, again)
+    return experiment
 
 
 def _reopen(experiment: Experiment, queued: int) -> None:
@@ -419,13 +420,13 @@ def add_attempts(
     experiment_id: str, attempts: int, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Experiment:
     """Let every item have so many attempts; those that there are stay. Raises `Invalid`."""
-    with changing_experiment(experiment_id, dataset_id, by) as found:
-        if found.dataset_id is None:
+    with changing_experiment(experiment_id, dataset_id, by) as experiment:
+        if experiment.dataset_id is None:
             raise Conflict(Message("The dataset of this experiment is deleted."), code="dataset_deleted")
-        if attempts > found.attempts:
-            add_cells_for_attempts(found, attempts)
-            _reopen(found, attempts)
-    return found
+        if attempts > experiment.attempts:
+            add_cells_for_attempts(experiment, attempts)
+            _reopen(experiment, attempts)
+    return experiment
 
 
 def _is_same(scorer: ExperimentScorer, before: ExperimentScorer | None) -> bool:
@@ -451,10 +452,10 @@ def score_again(
     gate: otherwise a judge could be asked again by way of another version.
     """
     caller = caller_of(by)
-    with changing_experiment(experiment_id, dataset_id, caller) as found:
+    with changing_experiment(experiment_id, dataset_id, caller) as experiment:
         scorers = pin_named_scorers(experiments.editor, scorer_ids, "scorerIds", caller)
         ids = [scorer.scorer_id for scorer in scorers]
-        before = {scorer.scorer_id: scorer for scorer in found.scorers.all()}
+        before = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         other = [
             scorer
             for scorer in scorers
@@ -467,23 +468,25 @@ def score_again(
             message = Message(
                 "A gate counts these scores: only a published version of the scorer takes their place."
             )
-            results.refuse_if_counted(found, message, drafts)
-        found.set({RESCORED: sorted({*found.rescored_by, *(scorer.scorer_id for scorer in other)}) or None})
-        refuse_too_much(found.items_count, found.attempts, len(before.keys() | set(ids)))
+            results.refuse_if_counted(experiment, message, drafts)
+        experiment.set(
+            {RESCORED: sorted({*experiment.rescored_by, *(scorer.scorer_id for scorer in other)}) or None}
+        )
+        refuse_too_much(experiment.items_count, experiment.attempts, len(before.keys() | set(ids)))
         changed = [
             scorer.scorer_id for scorer in scorers if not _is_same(scorer, before.get(scorer.scorer_id))
         ]
-        found.scorers.filter(scorer_id__in=ids).delete()
+        experiment.scorers.filter(scorer_id__in=ids).delete()
         for position, scorer in enumerate(scorers, len(before)):
             known = before.get(scorer.scorer_id)
-            scorer.experiment, scorer.position = found, known.position if known else position
+            scorer.experiment, scorer.position = experiment, known.position if known else position
             scorer.is_primary = known.is_primary if known else not before and scorer is scorers[0]
         ExperimentScorer.objects.bulk_create(scorers)
-        done = Cell.objects.filter(experiment=found, state=State.DONE)
+        done = Cell.objects.filter(experiment=experiment, state=State.DONE)
         done = done.exclude(revision__payload_json=PURGED_TEXT)
         Score.objects.filter(cell__in=done, scorer_id__in=changed).delete()
-        _reopen(found, done.update(state=State.QUEUED, tries=0))
-    return found
+        _reopen(experiment, done.update(state=State.QUEUED, tries=0))
+    return experiment
 
 
 class Agreement(NamedTuple):
@@ -522,14 +525,14 @@ def add_label(given: Mapping[str, Any], *, dataset_id: str | None = None, by: Wh
 def list_labels(given: Mapping[str, Any], *, by: Who = APPLICATION) -> QuerySet[Label]:
     """Return the labels that the caller may read, of an experiment, of an item, or under a name."""
     readable = Experiment.objects.readable_by(caller_of(by))
-    found = Label.objects.filter(experiment__in=readable.order_by().values("pk"))
+    labels = Label.objects.filter(experiment__in=readable.order_by().values("pk"))
     if "experimentId" in given:
-        found = found.filter(experiment__in=readable.keys_of(given["experimentId"]))
+        labels = labels.filter(experiment__in=readable.keys_of(given["experimentId"]))
     for member, column in (("itemId", "item_id"), ("name", "name")):
         if member in given:
             is_possible = member != "itemId" or is_uuid(given[member])
-            found = found.filter(**{column: given[member]}) if is_possible else found.none()
-    return found.select_related("author")
+            labels = labels.filter(**{column: given[member]}) if is_possible else labels.none()
+    return labels.select_related("author")
 
 
 def agreement(experiments: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> Agreement:
@@ -580,12 +583,12 @@ def readable_scores(by: Who = APPLICATION) -> QuerySet[Score]:
     For a key that is limited to some ids, those of scorers, agents and experiments outside are missing.
     """
     caller = caller_of(by)
-    found = Score.objects.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+    scores = Score.objects.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
     if not caller.id_prefix:
-        return found
+        return scores
     missing = Experiment.objects.exclude(pk__in=Experiment.objects.readable_by(caller).values("pk"))
     other_agents = Q(entity_type=AGENT_ENTITY) & ~covered_by(caller, "entity_id")
-    return found.filter(covered_by(caller, "scorer_id")).exclude(
+    return scores.filter(covered_by(caller, "scorer_id")).exclude(
         Q(run_id__in=missing.values("pk")) | other_agents
     )
 

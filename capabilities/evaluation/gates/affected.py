@@ -133,15 +133,15 @@ def configs_in_code(code: Registry) -> Mapping[str, Config]:
     Overrides in rows are found by what these refer to.
     """
     editor = get_editor()
-    found = {agent.id: code_config(agent) for agent in code.agents.values()}
+    configs = {agent.id: code_config(agent) for agent in code.agents.values()}
     if editor.source != "code":
-        return found
+        return configs
     for agent in code.agents.values():
         with suppress(VersioningError):
             override = editor.agent.get(agent.id)
             if override.is_live:
-                found[agent.id] = merged_config(agent, override.version.config)
-    return found
+                configs[agent.id] = merged_config(agent, override.version.config)
+    return configs
 
 
 class _History:
@@ -163,7 +163,6 @@ class _History:
                     self._spans[slug, key].append((identity, str(active), _BEFORE, inf))
 
     def _read_log(self, keys: Collection[Key]) -> set[tuple[Key, UUID]]:
-        """Read the periods of the log; return the resources that it knows."""
         ids = {key for _, key in keys}
         events = Event.objects.filter(resource_id__in=ids, type__in=_TYPES, hidden_from="")
         about_version = ("type", "version_id", "previous_version_id", "position")
@@ -228,15 +227,15 @@ class _History:
 
 
 def _merge_spans(spans: Iterable[tuple[float, float]]) -> Spans:
-    found: Spans = []
+    merged: Spans = []
     for start, end in sorted(spans):
         if start >= end:
             continue
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _common(spans: Spans, others: Spans) -> Spans:
@@ -290,11 +289,11 @@ class Move:
     @cached_property
     def arms(self) -> Mapping[Key, Sequence[str]]:
         """The versions that rollouts give to some requests, by the resources that have them."""
-        found: dict[Key, list[str]] = {}
+        arms: dict[Key, list[str]] = {}
         for kind in (AGENT, PROMPT_BLOCK):
             for version_id, resource_id in choice.arms_of(kind).items():
-                found.setdefault((kind.slug, resource_id), []).append(version_id)
-        return found
+                arms.setdefault((kind.slug, resource_id), []).append(version_id)
+        return arms
 
     @property
     def agent_id(self) -> str | None:
@@ -370,16 +369,16 @@ def concerned_by(move: Move) -> list[Concerned]:
     That a prompt block is released under a label affects those that show it, because a request can name the
     label.
     """
-    code, found = get_editor().code, []
+    code, concerned = get_editor().code, []
     if move.agent_id is not None:
         target = target_of(move.resource, code)
         identity, workspace_id = target.identity, target.workspace_id
-        found.append(
+        concerned.append(
             Concerned(id=target.id, identity=identity, workspace_id=workspace_id, versions=frozenset())
         )
     if move.resource.kind.slug == AGENT.slug or move.resource.kind.is_shown:
-        found += _showing(move, code)
-    return found
+        concerned += _showing(move, code)
+    return concerned
 
 
 def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
@@ -434,14 +433,14 @@ def _combinations(
     itself = AGENT.slug, agent_id
     offered = {key: arms for key, arms in move.arms.items() if key not in versions and key != itself}
     identities = _identities(offered)
-    left, found = [(ALONE, frozenset[Key]())], 0
+    left, count = [(ALONE, frozenset[Key]())], 0
     while left:
         arms, decided = left.pop()
         lock = _overlaid_lock({**versions, **arms}, agent_id, caller)
         reached = {(slug, key) for slug, member in _MEMBERS.items() for key in (lock or {}).get(member, ())}
         undecided = sorted((offered.keys() & reached) - decided)
         if not undecided:
-            found += 1
+            count += 1
             yield arms, lock
             continue
         key = undecided[0]
@@ -449,22 +448,21 @@ def _combinations(
         for version_id in sorted(offered[key]):
             arm = OverlaidVersion(identity=identities[key], version_id=version_id, has_grants=True)
             left.append(({**arms, key: arm}, decided | {key}))
-        if found + len(left) > MAX_COMBINATIONS:
+        if count + len(left) > MAX_COMBINATIONS:
             yield {key: arm}, None
             return
 
 
 def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
-    found = dict.fromkeys(keys, IN_CODE)
+    identities = dict.fromkeys(keys, IN_CODE)
     for kind in (AGENT, PROMPT_BLOCK):
         ids = [key for slug, key in keys if slug == kind.slug]
         rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
-        found |= {(kind.slug, row.pk): row.uuid for row in rows}
-    return found
+        identities |= {(kind.slug, row.pk): row.uuid for row in rows}
+    return identities
 
 
 def _lock_of_itself(move: Move, caller: Caller) -> Lock | None:
-    """Return what would be live of the agent that goes live itself."""
     request = move.publishes
     assert request is not None  # noqa: S101  else it does not go live
     with move.with_its_rights():
@@ -531,7 +529,7 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
         for (slug, agent_id), version in move.versions.items()
         if slug == AGENT.slug and version.version_id is not None
     }
-    found: dict[str, set[str]] = {}
+    showing: dict[str, set[str]] = {}
     frontier: set[Key] = {(move.resource.kind.slug, move.resource.pk)}
     while frontier:
         naming: dict[str, set[str]] = {}
@@ -558,16 +556,16 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
                     naming.setdefault(agent_id, set()).add(_ACTIVE)
         naming.pop(move.agent_id or "", None)
         new = {
-            agent_id for agent_id, versions in naming.items() if not versions <= found.get(agent_id, set())
+            agent_id for agent_id, versions in naming.items() if not versions <= showing.get(agent_id, set())
         }
         for agent_id in new:
-            found.setdefault(agent_id, set()).update(naming[agent_id])
+            showing.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
-    rows = Agent.objects.filter(pk__in=found).order_by().values_list("pk", "uuid", "workspace_id")
-    owners = {pk: (uuid, workspace_id) for pk, uuid, workspace_id in rows} if found else {}
-    owners |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in found if agent_id in code.agents}
+    rows = Agent.objects.filter(pk__in=showing).order_by().values_list("pk", "uuid", "workspace_id")
+    owners = {pk: (uuid, workspace_id) for pk, uuid, workspace_id in rows} if showing else {}
+    owners |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in showing if agent_id in code.agents}
     return [
-        Concerned(id=pk, identity=identity, workspace_id=workspace_id, versions=frozenset(found[pk]))
+        Concerned(id=pk, identity=identity, workspace_id=workspace_id, versions=frozenset(showing[pk]))
         for pk, (identity, workspace_id) in sorted(owners.items())
     ]
 

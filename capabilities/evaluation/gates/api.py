@@ -251,9 +251,9 @@ class GateViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """List the gates, oldest first; with `id` those about that agent."""
         given = request.query_params
-        found = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
+        gates = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found)
+        return self.page_of(page, gates)
 
     def create(self, request: Request) -> Response:
         """Ask for evidence before versions of an agent go live, or of every agent of a workspace."""

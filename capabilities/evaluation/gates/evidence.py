@@ -80,8 +80,8 @@ class Present:
         """The scorers that the gate was made with, as far as they are there."""
         ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
         rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
-        found: Sequence[Scorer] = self._remember(("scorers", *ids), lambda: list(rows))
-        return {row.pk: row for row in found if row.pk in pins and str(row.uuid) == pins[row.pk].identity}
+        scorers: Sequence[Scorer] = self._remember(("scorers", *ids), lambda: list(rows))
+        return {row.pk: row for row in scorers if row.pk in pins and str(row.uuid) == pins[row.pk].identity}
 
     def _remember(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
         if key not in self._memory:
@@ -111,10 +111,10 @@ class Present:
     def counting(self) -> Mapping[tuple[str, str], Sequence[Experiment]]:
         """Return the experiments that are evidence, by the agent and the digest of its configuration."""
         of_agent = {"target_id": self.gate.agent_id} if self.gate.agent_id else {}
-        found: dict[tuple[str, str], list[Experiment]] = {}
+        groups: dict[tuple[str, str], list[Experiment]] = {}
         for experiment in self._experiments(created_at__gte=self._oldest, **of_agent):
-            found.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
-        return {key: self._gather_evidence(experiments).counting for key, experiments in found.items()}
+            groups.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
+        return {key: self._gather_evidence(experiments).counting for key, experiments in groups.items()}
 
     def decides(self, experiment: Experiment) -> bool:
         """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
@@ -123,10 +123,12 @@ class Present:
         with another version of a scorer as soon as that version is published again. So what has failed by a
         scorer of the gate is not deleted in order to run it again.
         """
-        found = self._experiments(target_id=experiment.target_id, target_digest=experiment.target_digest)
-        if experiment not in found:
+        experiments = self._experiments(
+            target_id=experiment.target_id, target_digest=experiment.target_digest
+        )
+        if experiment not in experiments:
             return False
-        counting = self._gather_evidence(found).counting
+        counting = self._gather_evidence(experiments).counting
         if any(evidence.created_at <= experiment.created_at for evidence in counting):
             return True
         is_of_present = (
@@ -141,7 +143,7 @@ class Present:
 
         An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
         """
-        found = gathered_evidence(
+        evidence = gathered_evidence(
             [experiment for experiment in experiments if not self._is_mixed(experiment)],
             is_present=self._is_present,
             is_whole=self._is_whole,
@@ -150,9 +152,9 @@ class Present:
             wanted=self.gate.attempts,
         )
         mixed = [row for row in experiments if self._is_mixed(row) and self._is_present(row)]
-        if found.lacks is not None or not mixed:
-            return found
-        return replace(found, counting=[*found.counting, *mixed])
+        if evidence.lacks is not None or not mixed:
+            return evidence
+        return replace(evidence, counting=[*evidence.counting, *mixed])
 
     @staticmethod
     def _is_mixed(experiment: Experiment) -> bool:

@@ -92,8 +92,8 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
         For a key that is limited to some ids, those of agents with other ids and of every agent are missing.
         """
-        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-        return found.filter(covered_by(caller, "agent_id"))
+        rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return rows.filter(covered_by(caller, "agent_id"))
 
     def enabled(self) -> Self:
         """Filter by the gates that are not off."""
@@ -183,23 +183,23 @@ class Gate(models.Model):
     @cached_property
     def rules(self) -> Sequence[Rule]:
         """The rules, all of which have to hold; not to be changed."""
-        found: Sequence[Rule] = json.loads(self.rules_json)
-        return found
+        rules: Sequence[Rule] = json.loads(self.rules_json)
+        return rules
 
     @cached_property
     def scorer_pins(self) -> Mapping[str, ScorerPin]:
         """The scorers that it was made with, by their ids."""
-        found = json.loads(self.scorer_pins_json)
+        pins = json.loads(self.scorer_pins_json)
         return {
             scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
-            for scorer_id, (identity, is_external, block) in found.items()
+            for scorer_id, (identity, is_external, block) in pins.items()
         }
 
     @cached_property
     def request_context(self) -> Mapping[str, Any]:
         """The request context in which items have to run; not to be changed."""
-        found: Mapping[str, Any] = json.loads(self.request_context_json)
-        return found
+        context: Mapping[str, Any] = json.loads(self.request_context_json)
+        return context
 
     @property
     def dataset_policy(self) -> int | str:

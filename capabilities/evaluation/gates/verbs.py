@@ -218,10 +218,10 @@ def find_gate(gate_id: str, *, by: Who = APPLICATION) -> Gate:
 
 
 def _find_among(rows: GateQuerySet, gate_id: str, by: Caller) -> Gate:
-    found = rows.readable_by(by).select_related("dataset").filter(pk=uuid_of(gate_id)).first()
-    if found is None:
+    gate = rows.readable_by(by).select_related("dataset").filter(pk=uuid_of(gate_id)).first()
+    if gate is None:
         raise NotFound
-    return found
+    return gate
 
 
 @retry_on_conflict

@@ -71,19 +71,19 @@ class AmbiguousNumber(ValueError):
 
 def first_number(text: str, *, comma: bool) -> Decimal | None:
     """Return the first number of a text, or None if it has none; raises `AmbiguousNumber`."""
-    found = _NUMBERS[comma].search(text)
-    if found is None:
+    match = _NUMBERS[comma].search(text)
+    if match is None:
         return None
-    if _GOES_ON.match(text, found.end()):
-        written = regex.match(r"[\p{Nd}.,]*\p{Nd}", text[found.start("whole") : found.end() + 40])
-        raise AmbiguousNumber(written[0] if written else found[0])
-    return _value(found)
+    if _GOES_ON.match(text, match.end()):
+        written = regex.match(r"[\p{Nd}.,]*\p{Nd}", text[match.start("whole") : match.end() + 40])
+        raise AmbiguousNumber(written[0] if written else match[0])
+    return _value(match)
 
 
 def whole_number(text: str, *, comma: bool) -> Decimal | None:
     """Return the number that a text is, or None for any other text."""
-    found = _NUMBERS[comma].fullmatch(text.strip())
-    return None if found is None else _value(found)
+    match = _NUMBERS[comma].fullmatch(text.strip())
+    return None if match is None else _value(match)
 
 
 def _value(found: regex.Match[str]) -> Decimal | None:
@@ -340,8 +340,8 @@ def contains(config: Config, attempt: Attempt) -> bool:
     """Look for all of the values, or for any."""
     text = _fold_case(attempt.text, config)
     wanted = (_fold_case(to_text(reference(value, attempt)), config) for value in config["values"])
-    found = [value in text for value in wanted]
-    return any(found) if config.get("mode") == "any" else all(found)
+    matches = [value in text for value in wanted]
+    return any(matches) if config.get("mode") == "any" else all(matches)
 
 
 def _has_affix(test: Callable[[str, str], bool], config: Config, attempt: Attempt) -> bool:

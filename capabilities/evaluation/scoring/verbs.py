@@ -61,10 +61,10 @@ def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[st
     names = rows.order_by("version__resource_id").values_list(
         "target_id", "version__resource_id", F("version__name")
     )
-    found: dict[str, list[tuple[str, str]]] = {}
+    agents: dict[str, list[tuple[str, str]]] = {}
     for scorer_id, agent_id, name in names:
-        found.setdefault(scorer_id, []).append((agent_id, name))
-    return found
+        agents.setdefault(scorer_id, []).append((agent_id, name))
+    return agents
 
 
 def try_out(

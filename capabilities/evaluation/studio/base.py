@@ -79,8 +79,8 @@ class AgentChoicesPage(WorkspacePage):
         """Return the first agents that have the text in their id or name."""
         text = request.GET.get("q", "").replace("\x00", "").strip()
         kind = KINDS_BY_SLUG[AGENT.slug]
-        found = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
-        return JsonResponse({"choices": [asdict(Choice.of(kind, row)) for row in found]})
+        agents = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
+        return JsonResponse({"choices": [asdict(Choice.of(kind, row)) for row in agents]})
 
 
 def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
@@ -136,10 +136,10 @@ class DatasetPage(WorkspacePage):
     @cached_property
     def dataset(self) -> Dataset:
         """The dataset; raises `NotFound` if it belongs to another workspace."""
-        found = Datasets.find(self.kwargs["dataset"], right=self.right, by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        dataset = Datasets.find(self.kwargs["dataset"], right=self.right, by=self.caller)
+        if dataset.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return dataset
 
     @property
     def dataset_id(self) -> str:

@@ -273,10 +273,10 @@ class ItemPage(DatasetPage):
     @cached_property
     def newest(self) -> Revision:
         """Its newest revision; raises `NotFound`."""
-        found = self.revisions.first()
-        if found is None:
+        revision = self.revisions.first()
+        if revision is None:
             raise NotFound
-        return found
+        return revision
 
     def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
         """Show it."""
@@ -470,12 +470,12 @@ class TablePage(DatasetPage):
     def _page(self) -> Page[Any]:
         """The page of items, in the order in which they were added."""
         version = self._version()
-        found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
+        revisions = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
         text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
         if text:
-            found = found.with_text(text)
+            revisions = revisions.with_text(text)
         known = self.dataset.items_count if not text and version is None else None
-        return Paginator(LongList(found, known), PER_PAGE).get_page(self.request.GET.get("page"))
+        return Paginator(LongList(revisions, known), PER_PAGE).get_page(self.request.GET.get("page"))
 
     def _version(self) -> int | None:
         text = self.request.GET.get("version", "")
@@ -731,14 +731,13 @@ class AddItemPage(StudioPage):
     def _form(self, data: Any = None, **more: Any) -> AddForm:
         form = AddForm(data, **more)
         mine = dict(workspace_choices(Right.SAVE, self.caller))
-        found = Datasets.list(by=self.caller).filter(workspace__in=mine)
-        several = len(mine) > 1
-        offered = [
-            (str(row.pk), f"{row.name} ({mine[row.workspace_id]})" if several else row.name) for row in found
-        ]
-        offer(form, dataset=offered)
+        rows = Datasets.list(by=self.caller).filter(workspace__in=mine)
+        names = {
+            row.pk: f"{row.name} ({mine[row.workspace_id]})" if len(mine) > 1 else row.name for row in rows
+        }
+        offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
         # Whoever saves several answers saves them to one dataset.
-        form.initial.setdefault("dataset", found.order_by("-updated_at").values_list("pk", flat=True).first())
+        form.initial.setdefault("dataset", rows.order_by("-updated_at").values_list("pk", flat=True).first())
         return form
 
     def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:

@@ -87,8 +87,8 @@ def find_last(resource: VersionedResource, by: Caller) -> Experiment | None:
 def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
     """Return the experiments with an agent, newest first; those that were only baselines are left out."""
     named = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
-    found = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
-    return found.select_related("dataset").order_by("-created_at", "pk")
+    rows = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
+    return rows.select_related("dataset").order_by("-created_at", "pk")
 
 
 def build_request(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:

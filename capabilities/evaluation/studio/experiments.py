@@ -92,15 +92,15 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     finished = {(event.position, event.ordinal) for event in events if event.type == "experiment.finished"}
     rows = Experiment.objects.readable_by(caller).filter(pk__in={*ids.values()})
     rows = rows.select_related("dataset", "pair_of")
-    found = {row.public_id: row for row in rows}
-    names = ExperimentNames.of(found.values(), caller)
+    by_id = {row.public_id: row for row in rows}
+    names = ExperimentNames.of(by_id.values(), caller)
     return {
         key: NamedInEvent(
             title=_title(one, names, with_result=key in finished),
             address=address("experiment", one.workspace_id, str(one.dataset_id), quote(one.public_id)),
         )
         for key, public_id in ids.items()
-        if (one := found.get(public_id)) is not None and one.dataset_id is not None
+        if (one := by_id.get(public_id)) is not None and one.dataset_id is not None
     }
 
 
@@ -209,24 +209,24 @@ def sentences(comparison: Comparison) -> list[str]:
         return [_("No item has a score in both, so there is nothing to compare.")]
     numbers = {"wins": primary.wins, "losses": primary.losses, "ties": primary.ties}
     if primary.detectable is None:
-        found = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
+        said = [_("Better on %(wins)d, worse on %(losses)d, same on %(ties)d.") % numbers]
     else:
-        found = [
+        said = [
             _(
                 "Better on %(wins)d, worse on %(losses)d, same on %(ties)d; "
                 "a drop of %(points)d points or more would have been noticed."
             )
             % {**numbers, "points": primary.detectable}
         ]
-    found.append(str(VERDICTS[primary.verdict]))
+    said.append(str(VERDICTS[primary.verdict]))
     if primary.verdict is Verdict.TOO_FEW:
-        found.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
+        said.append(_("At least %(count)d items with a score in both are needed.") % {"count": MIN_PAIRS})
     if comparison.not_contemporary:
-        found.append(_("Both ran on different days or with different models, which may be the difference."))
+        said.append(_("Both ran on different days or with different models, which may be the difference."))
     left_out = sum(asdict(comparison.left_out).values())
     if left_out:
-        found.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
-    return found
+        said.append(_("Items that could not be compared: %(count)d.") % {"count": left_out})
+    return said
 
 
 def pairs(
@@ -574,8 +574,8 @@ class OneExperimentPage(DatasetPage):
 
     def find_baseline(self, experiment: Experiment) -> Experiment | None:
         """Return its baseline; None without one that the caller may read."""
-        found = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
-        return found.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
+        rows = Experiments.list(dataset_id=self.dataset_id, by=self.caller)
+        return rows.filter(pk=experiment.pair_of_id).first() if experiment.pair_of_id else None
 
 
 class ExperimentPage(OneExperimentPage):
@@ -725,10 +725,10 @@ class BlindPage(OneExperimentPage):
     @cached_property
     def baseline(self) -> Experiment:
         """The experiment with which it is compared; raises `NotFound` without one, or before both ended."""
-        found = self.find_baseline(self.experiment)
-        if found is None or not (found.outcome and self.experiment.outcome):
+        baseline = self.find_baseline(self.experiment)
+        if baseline is None or not (baseline.outcome and self.experiment.outcome):
             raise NotFound
-        return found
+        return baseline
 
     @cached_property
     def items(self) -> list[str]:
@@ -741,12 +741,12 @@ class BlindPage(OneExperimentPage):
             "experiment", "item_id", "revision", "output_digest"
         ):
             answers[str(item_id)][run] = (revision, digest)
-        found = []
+        items = []
         for item, both in answers.items():
             here, there = both.get(self.experiment.pk), both.get(self.baseline.pk)
             if here and there and here[0] == there[0] is not None and here[1] != there[1]:
-                found.append(item)
-        return sorted(found, key=self._drawn)
+                items.append(item)
+        return sorted(items, key=self._drawn)
 
     def _drawn(self, item: str) -> bytes:
         """Return what chance decides for an item and this person: nobody can tell it from the page."""

@@ -120,11 +120,11 @@ _SYNONYMS: Final = {
 @cache
 def _known_captions() -> Mapping[str, str]:
     """Return the members of items by their captions in all languages, without capitals and spaces."""
-    found: dict[str, str] = {}
+    members: dict[str, str] = {}
     for language, _name in settings.LANGUAGES:
         with override(language):
-            found |= {_plain(_(caption)): member for caption, member in _CAPTIONS.items()}
-    return found | {_plain(caption): member for caption, member in _CAPTIONS.items()}
+            members |= {_plain(_(caption)): member for caption, member in _CAPTIONS.items()}
+    return members | {_plain(caption): member for caption, member in _CAPTIONS.items()}
 
 
 def _plain(caption: str) -> str:

@@ -215,7 +215,7 @@ class GateForm(forms.Form):
     def fields_of_gate(self) -> dict[str, Any]:
         """The fields of the gate, as its verbs take them."""
         given = self.cleaned_data
-        found = {
+        fields = {
             "dataset_id": given["dataset"],
             "scorer_ids": given["scorers"],
             "attempts": given["attempts"],
@@ -227,7 +227,7 @@ class GateForm(forms.Form):
             "enabled": given["enabled"] == "yes",
         }
         if given["primary"]:
-            found["primary_scorer"] = given["primary"]
+            fields["primary_scorer"] = given["primary"]
         if given["rule"] != KEPT:
             name, number, tag = (given[field] for field in ("rule", "number", "tag"))
             rule = {"rule": name}
@@ -235,8 +235,8 @@ class GateForm(forms.Form):
                 rule[NUMBERS[name]] = number / PERCENT if name == "passRate" else number
             elif name == "allPass" and tag:
                 rule["tag"] = tag
-            found["rules"] = [rule]
-        return found
+            fields["rules"] = [rule]
+        return fields
 
 
 PER_PAGE: Final = 50
@@ -349,8 +349,8 @@ class NewGatePage(WorkspacePage):
     @cached_property
     def datasets(self) -> list[Dataset]:
         """The datasets of the workspace, as the form lists them."""
-        found = Datasets.list(workspace=self.workspace.pk, by=self.caller)
-        return list(found.order_by(ByName("name"), "pk"))
+        rows = Datasets.list(workspace=self.workspace.pk, by=self.caller)
+        return list(rows.order_by(ByName("name"), "pk"))
 
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
@@ -400,10 +400,10 @@ class GatePage(NewGatePage):
     @cached_property
     def gate(self) -> Gate:
         """The gate; raises `NotFound` if it belongs to another workspace."""
-        found = Gates.find(self.kwargs["gate"], by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        gate = Gates.find(self.kwargs["gate"], by=self.caller)
+        if gate.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return gate
 
     @property
     def agent(self) -> str:
@@ -517,7 +517,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if version.version_id == resource.active_id:
         return
     request = PublishRequest(resource=resource, version=version, caller=caller)
-    found = [judgement for judgement in judge_request(request) if known_to(caller, judgement)]
+    judgements = [judgement for judgement in judge_request(request) if known_to(caller, judgement)]
     publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
     context = {
         "is_short": shown.page == "edit",
@@ -529,7 +529,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
             "next": publish if shown.page == "publish" else shown.request.get_full_path(),
         },
     }
-    yield from _panel(SLOTS[shown.page], found, shown, resource.workspace_id, context)
+    yield from _panel(SLOTS[shown.page], judgements, shown, resource.workspace_id, context)
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
@@ -655,12 +655,12 @@ def notes(
         resource_uuid=target.identity,
         version_id__in=[version.version_id for version in versions],
     )
-    found: dict[str, list[SafeString]] = {}
+    said_of: dict[str, list[SafeString]] = {}
     for event in events.order_by("position"):
         said = format_html(
             _("{who} published it without evidence: “{reason}”"),
             who=person(event.actor, Place.BEGINNING),
             reason=str(event.detail.get("reason") or ""),
         )
-        found.setdefault(event.version_id, []).append(format_html("<strong>{}</strong>", said))
-    return {version_id: list(dict.fromkeys(said)) for version_id, said in found.items()}
+        said_of.setdefault(event.version_id, []).append(format_html("<strong>{}</strong>", said))
+    return {version_id: list(dict.fromkeys(said)) for version_id, said in said_of.items()}

@@ -308,13 +308,13 @@ class TryScorerPage(ResourcePage):
         if chosen is not None:
             rows = Revision.objects.of_version(chosen).order_by("item__created_at", "item")[:MAX_ITEMS]
             items = [(str(row.item_id), clipped(written.shown(row.payload.get("input")), 80)) for row in rows]
-        found = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
+        datasets = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
         return self.page(
             "evaluation/try.html",
             title=gettext("Try"),
             status=status,
             form=form,
-            datasets=[(str(pk), name) for pk, name in found.values_list("pk", "name")],
+            datasets=[(str(pk), name) for pk, name in datasets.values_list("pk", "name")],
             chosen=None if chosen is None else str(chosen.pk),
             items=items,
             **more,
@@ -328,10 +328,10 @@ class TryScorerPage(ResourcePage):
         chosen, item = self._chosen(), self.request.GET.get("item", "")
         if chosen is None or not item:
             return {}
-        found = Revision.objects.of_version(chosen).filter(item=uuid_of(item)).first()
-        if found is None:
+        revision = Revision.objects.of_version(chosen).filter(item=uuid_of(item)).first()
+        if revision is None:
             raise NotFound
-        payload = found.payload
+        payload = revision.payload
         metadata = payload.get("metadata")
         return {
             "input": written.shown(payload.get("input")),
