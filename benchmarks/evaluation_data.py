@@ -15,9 +15,8 @@ from django.utils import timezone
 from editor_client.shared import canonical
 
 from benchmarks.studio_data import insert, prose
-from capabilities.evaluation.datasets.digests import EMPTY
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision, searchable_values
-from capabilities.evaluation.experiments.counting import recount
+from capabilities.evaluation.datasets.verbs import EMPTY
 from capabilities.evaluation.experiments.models import (
     Cell,
     Experiment,
@@ -25,9 +24,9 @@ from capabilities.evaluation.experiments.models import (
     Outcome,
     Score,
     State,
+    summarize_scorers,
 )
-from capabilities.evaluation.experiments.recording import ITEM, TEST, json_of
-from capabilities.evaluation.experiments.summing import summed_up
+from capabilities.evaluation.experiments.results import ITEM, TEST, recount, stored_json
 
 NAME = "Ten thousand questions"
 ITEMS, ATTEMPTS, REVISIONS = 10_000, 5, 1_000
@@ -171,7 +170,7 @@ def _cells(experiment: Experiment, *, share: float, until: float) -> None:
     recount(experiment)
     if until == 1:
         experiment.outcome, experiment.ended_at = Outcome.COMPLETE, timezone.now()
-        experiment.summary_json = canonical.dump(summed_up(experiment))
+        experiment.summary_json = canonical.dump(summarize_scorers(experiment))
     experiment.save()
 
 
@@ -180,7 +179,7 @@ def _cell(experiment: Experiment, attempt: int, item_id: UUID, revision_id: int,
     if not is_done:
         return made
     made.state, made.started_at, made.ended_at = State.DONE, timezone.now(), timezone.now()
-    made.output_json, made.output_digest, made.is_cut = json_of(prose(item_id.int + attempt, 80))
+    made.output_json, made.output_digest, made.is_cut = stored_json(prose(item_id.int + attempt, 80))
     made.detail_json = canonical.dump({"models": ["provider/model-1"]})
     made.input_tokens, made.output_tokens, made.milliseconds = 400, 120, 900
     return made

@@ -6,11 +6,20 @@ from typing import Any, Final
 
 from django.urls import URLPattern, re_path
 
-from capabilities.evaluation.datasets.api import DatasetViewSet, ItemViewSet
-from capabilities.evaluation.datasets.files_api import DatasetFileViewSet, ModelWorkViewSet
-from capabilities.evaluation.experiments.api import ExperimentViewSet, ResultFileViewSet, ResultViewSet
-from capabilities.evaluation.experiments.comparison_api import ComparisonViewSet
-from capabilities.evaluation.experiments.scores_api import LabelViewSet, ScoreViewSet
+from capabilities.evaluation.datasets.api import (
+    DatasetFileViewSet,
+    DatasetViewSet,
+    ItemViewSet,
+    ModelWorkViewSet,
+)
+from capabilities.evaluation.experiments.api import (
+    ComparisonViewSet,
+    ExperimentViewSet,
+    LabelViewSet,
+    ResultFileViewSet,
+    ResultViewSet,
+    ScoreViewSet,
+)
 from capabilities.evaluation.gates.api import GateViewSet
 from capabilities.evaluation.scoring.api import RegisteredViewSet
 from versioning.api.base import EditorViewSet
@@ -24,10 +33,7 @@ _ROUTES: Final[dict[type[EditorViewSet], dict[str, dict[str, Any]]]] = {
         "datasets/cluster-failures": {"post": "cluster_failures"},
         f"{_DATASET}/generate-items": {"post": "generate_items"},
     },
-    DatasetFileViewSet: {
-        f"{_DATASET}/import": {"post": "upload"},
-        f"{_DATASET}/export": {"get": "export"},
-    },
+    DatasetFileViewSet: {f"{_DATASET}/import": {"post": "upload"}, f"{_DATASET}/export": {"get": "export"}},
     DatasetViewSet: {
         "datasets": {"get": "list", "post": "create"},
         f"{_DATASET}/versions": {"get": "versions"},

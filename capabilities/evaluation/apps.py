@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from versioning.capabilities import EditorApp
+from versioning.conf import DAYS, Setting, at_most, positive
+
+SETTINGS: Final = (
+    Setting(
+        "EDITOR_EVALUATION_CONCURRENCY",
+        4,
+        "how many items of [experiments](is-it-better.md#experiments) a worker runs at once, by provider",
+        check=at_most(1000, positive),
+    ),
+    Setting(
+        "EDITOR_KEEP_RESULTS",
+        90,
+        "for how many days results of [experiments](is-it-better.md#experiments) are kept; 0: for ever",
+        check=at_most(DAYS),
+    ),
+)
 
 
 class EvaluationConfig(EditorApp):
@@ -11,20 +29,20 @@ class EvaluationConfig(EditorApp):
     name = "capabilities.evaluation"
     label = "evaluation"
     verbose_name = "Evaluation"
-    personal_data = "capabilities.evaluation.personal_data.PERSONAL_DATA"
+    personal_data = "capabilities.evaluation.models.PERSONAL_DATA"
     events = (
         "capabilities.evaluation.events.DATASETS",
         "capabilities.evaluation.events.EXPERIMENTS",
         "capabilities.evaluation.events.GATES",
     )
     keeps_workspaces = "capabilities.evaluation.datasets.models.Dataset"
-    keeps_versions = "capabilities.evaluation.experiments.keeping.PINNED_VERSIONS"
+    keeps_versions = "capabilities.evaluation.experiments.results.PINNED_VERSIONS"
     checks = "capabilities.evaluation.gates.check.EVIDENCE"
-    follows = ("capabilities.evaluation.gates.editing.FOLLOWERS",)
-    jobs = "capabilities.evaluation.experiments.jobs.JOBS"
-    settings = "capabilities.evaluation.experiments.conf.SETTINGS"
-    notifications = "capabilities.evaluation.notifications.OF_EXPERIMENTS"
-    topics = "capabilities.evaluation.notifications.TOPIC"
+    follows = ("capabilities.evaluation.gates.verbs.FOLLOWERS",)
+    jobs = "capabilities.evaluation.experiments.running.JOBS"
+    settings = "capabilities.evaluation.apps.SETTINGS"
+    notifications = "capabilities.evaluation.events.OF_EXPERIMENTS"
+    topics = "capabilities.evaluation.events.TOPIC"
     api = "capabilities.evaluation.api_urls"
     studio = (
         "capabilities.evaluation.studio.extension.STUDIO",
@@ -32,24 +50,24 @@ class EvaluationConfig(EditorApp):
     )
     error_members = (
         "capabilities.evaluation.datasets.schemas.DatasetErrorMembers",
-        "capabilities.evaluation.gates.schemas.EvaluationErrorMembers",
+        "capabilities.evaluation.gates.api.EvaluationErrorMembers",
     )
     adds = {
-        "capabilities.evaluation.datasets.changing_items.register_purging": (
-            "capabilities.evaluation.experiments.keeping.remove_answers"
+        "capabilities.evaluation.datasets.verbs.register_purging": (
+            "capabilities.evaluation.experiments.results.remove_answers"
         ),
-        "capabilities.evaluation.datasets.editing.register_using": (
+        "capabilities.evaluation.datasets.verbs.register_using": (
             "capabilities.evaluation.gates.evidence.uses_of_dataset"
         ),
-        "capabilities.evaluation.experiments.keeping.register_counting": (
+        "capabilities.evaluation.experiments.results.register_counting": (
             "capabilities.evaluation.gates.evidence.scorers_that_decide"
         ),
-        "capabilities.evaluation.experiments.keeping.register_needed": (
+        "capabilities.evaluation.experiments.results.register_needed": (
             "capabilities.evaluation.gates.evidence.counting_experiments"
         ),
-        "capabilities.evaluation.scoring.naming.register": (
-            "capabilities.evaluation.datasets.editing.naming",
-            "capabilities.evaluation.gates.editing.naming",
+        "capabilities.evaluation.scoring.verbs.register_naming": (
+            "capabilities.evaluation.datasets.verbs.datasets_naming",
+            "capabilities.evaluation.gates.verbs.gates_naming",
         ),
     }
     verbs = {

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.functional import Promise
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from studio.activity.sentences import Fragment, Sentence
+from versioning.domain.access import Caller
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 
 if TYPE_CHECKING:
     from studio.activity.sentences import Names
@@ -39,16 +42,15 @@ _NAMES: Final = {
 """By subject: the placeholder in its sentences, and the members of the detail of which one has the value."""
 
 
-def _sentence_of(event: Event, names: Names) -> Sentence:
-    """Return the sentence about an event."""
+def _make_sentence(event: Event, names: Names) -> Sentence:
     placeholder, *members = _NAMES[event.type.partition(".")[0]]
-    found = next((event.detail[member] for member in members if event.detail.get(member)), "")
+    name = next((event.detail[member] for member in members if event.detail.get(member)), "")
     named = names.named.get((event.position, event.ordinal))
     words = _BASELINE if event.detail.get("baselineOf") else _SENTENCES[event.type]
-    return Sentence(str(words), {placeholder: str(found) if named is None else named})
+    return Sentence(str(words), {placeholder: str(name) if named is None else named})
 
 
-def _bypassed(event: Event, names: Names) -> Sentence:
+def _make_bypass_sentence(event: Event, names: Names) -> Sentence:
     """Return the sentence that a version was published without evidence, and why."""
     values: dict[str, Fragment | str] = {
         "version": names.version(event.version_id),
@@ -56,10 +58,12 @@ def _bypassed(event: Event, names: Names) -> Sentence:
         "reason": str(event.detail.get("reason") or ""),
     }
     if names.of_one:
-        return Sentence(_("{who} published {version} without the test on {dataset}: “{reason}”"), values)
+        return Sentence(
+            gettext("{who} published {version} without the test on {dataset}: “{reason}”"), values
+        )
     values["resource"] = names.resource(event)
     return Sentence(
-        _("{who} published {version} of {resource} without the test on {dataset}: “{reason}”"), values
+        gettext("{who} published {version} of {resource} without the test on {dataset}: “{reason}”"), values
     )
 
 
@@ -71,9 +75,9 @@ DATASETS: Final = EventSubject(
     title=gettext_lazy("Datasets"),
     anything=gettext_lazy("Anything about datasets"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
-        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_make_sentence),
+        EventType(name="updated", title=pgettext_lazy("event", "changed"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
     ],
 )
 EXPERIMENTS: Final = EventSubject(
@@ -84,10 +88,10 @@ EXPERIMENTS: Final = EventSubject(
     title=gettext_lazy("Experiments"),
     anything=gettext_lazy("Anything about experiments"),
     types=[
-        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_sentence_of),
-        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_sentence_of),
-        EventType(name="cancelled", title=pgettext_lazy("experiment", "cancelled"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
+        EventType(name="started", title=pgettext_lazy("event", "started"), sentence=_make_sentence),
+        EventType(name="finished", title=pgettext_lazy("event", "ended"), sentence=_make_sentence),
+        EventType(name="cancelled", title=pgettext_lazy("experiment", "cancelled"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
     ],
 )
 GATES: Final = EventSubject(
@@ -97,9 +101,26 @@ GATES: Final = EventSubject(
     title=gettext_lazy("Gates"),
     anything=gettext_lazy("Anything about gates"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_sentence_of),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_sentence_of),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_sentence_of),
-        EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_make_sentence),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_make_sentence),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_make_sentence),
+        EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_make_bypass_sentence),
     ],
+)
+
+
+_FINISHED: Final = "experiment.finished"
+
+
+def _own_experiments(caller: Caller) -> Q:
+    """Return the condition that an experiment has ended that the person had started.
+
+    Of a pair that is the one that was asked for, and not what it is compared with.
+    """
+    return Q(type=_FINISHED, detail__createdBy=caller.username, detail__baselineOf__isnull=True)
+
+
+OF_EXPERIMENTS: Final = NotificationRule(condition=_own_experiments)
+TOPIC: Final = NotificationTopic(
+    name="experimentFinished", title=_("my experiments, when they have ended"), types=[_FINISHED]
 )

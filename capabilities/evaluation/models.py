@@ -1,34 +1,19 @@
-"""The models of the application, where Django looks for them."""
+"""The models of the application, where Django looks for them; and what they store about people."""
 
 from __future__ import annotations
 
-from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
-from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Label, Score
-from capabilities.evaluation.gates.models import Gate
-from capabilities.evaluation.scoring.models import (
-    Scorer,
-    ScorerDocument,
-    ScorerLabel,
-    ScorerReference,
-    ScorerTag,
-    ScorerVersion,
-)
+from typing import Final
 
-__all__ = [
-    "Cell",
-    "Dataset",
-    "DatasetVersion",
-    "Experiment",
-    "ExperimentScorer",
-    "Gate",
-    "Item",
-    "Label",
-    "Revision",
-    "Score",
-    "Scorer",
-    "ScorerDocument",
-    "ScorerLabel",
-    "ScorerReference",
-    "ScorerTag",
-    "ScorerVersion",
-]
+from capabilities.evaluation.datasets import models as datasets
+from capabilities.evaluation.experiments import models as experiments
+from capabilities.evaluation.gates import models as gates
+from capabilities.evaluation.scoring import models as scoring
+from versioning.models.personal_data import names_in, sentences_in
+
+__all__ = ["datasets", "experiments", "gates", "scoring"]
+
+PERSONAL_DATA: Final = (
+    names_in("evaluation.Experiment", "author_name"),
+    sentences_in("evaluation.Cell", "error_message"),
+    sentences_in("evaluation.Score", "error_message"),
+)

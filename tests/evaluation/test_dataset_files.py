@@ -14,9 +14,8 @@ from django.http import HttpResponse, StreamingHttpResponse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from capabilities.evaluation.datasets import changing_items, importing
-from capabilities.evaluation.datasets.formats.known import FORMATS
-from capabilities.evaluation.datasets.formats.rows import Row
+from capabilities.evaluation.datasets import verbs
+from capabilities.evaluation.datasets.formats import FORMATS, Row
 from tests.conftest import Cast
 from tests.evaluation.test_dataset_items import FULL
 from tests.support.api import Answer, Api
@@ -273,7 +272,7 @@ def test_a_file_that_cannot_be_read_is_refused(alice: Api) -> None:
 
 def test_sizes_and_rights_of_files(alice: Api, cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = make_dataset(alice)
-    monkeypatch.setattr(changing_items, "MAX_ITEMS", 2)
+    monkeypatch.setattr(verbs, "MAX_ITEMS", 2)
     many = import_file(alice, dataset, '{"input":1}\n' * 3)
     assert (many.status, many.code) == (400, "too_many_items")
     assert import_file(alice, dataset, "", "xml").fields == ["format"]
@@ -309,7 +308,7 @@ def test_a_file_is_read_before_anything_is_locked_and_checked_against_the_schema
         return FORMATS["csv"].read(text)
 
     slow = replace(FORMATS["jsonl"], read=change_schema_and_read)
-    monkeypatch.setattr(importing, "FORMATS", {**FORMATS, "jsonl": slow})
+    monkeypatch.setattr(verbs, "FORMATS", {**FORMATS, "jsonl": slow})
     answer = import_file(alice, dataset, "input\nno number\n")
     assert (answer.status, answer.fields) == (400, ["rows.1.input"])
     assert import_file(alice, dataset, "input\n12\n").body["created"] == 1

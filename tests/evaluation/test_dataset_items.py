@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.evaluation.datasets import changing_items, editing
+from capabilities.evaluation.datasets import verbs
 from tests.support.api import Api
 from tests.support.datasets import add_item, inputs, make_dataset
 from versioning.models import events
@@ -174,7 +174,7 @@ def test_sizes_are_limited(alice: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (large.status, large.code) == (413, "payload_too_large")
     many = alice.post(f"{dataset}/items/batch", {"items": [{"input": 1}] * 1_001})
     assert (many.status, many.fields) == (400, ["items"])
-    monkeypatch.setattr(changing_items, "MAX_ITEMS", 2)
+    monkeypatch.setattr(verbs, "MAX_ITEMS", 2)
     assert alice.post(f"{dataset}/items/batch", {"items": [{"input": 1}] * 2}).status == 201
     over = alice.post(f"{dataset}/items", {"input": 1})
     assert (over.status, over.code) == (400, "too_many_items")
@@ -194,7 +194,7 @@ def test_a_new_schema_fits_the_items_that_are_added_while_it_is_checked(
 ) -> None:
     dataset = make_dataset(alice)
     add_item(alice, dataset, input=1)
-    check, late = editing.refuse_by_schemas, ["no number"]
+    check, late = verbs.refuse_by_schemas, ["no number"]
 
     def check_slowly(*arguments: Any) -> None:
         check(*arguments)
@@ -202,7 +202,7 @@ def test_a_new_schema_fits_the_items_that_are_added_while_it_is_checked(
             assert events._open.transaction is None  # otherwise all saves would be waiting
             add_item(alice, dataset, input=late.pop())
 
-    monkeypatch.setattr(editing, "refuse_by_schemas", check_slowly)
+    monkeypatch.setattr(verbs, "refuse_by_schemas", check_slowly)
     refused = alice.patch(dataset, {"inputSchema": {"type": "integer"}})
     assert (refused.status, refused.fields) == (400, ["items.1.input"])
     assert "inputSchema" not in alice.get(dataset).body or alice.get(dataset).body["inputSchema"] is None

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from capabilities.evaluation.datasets.changing_items import Batch
-from capabilities.evaluation.datasets.items import content_of
 from capabilities.evaluation.datasets.models import Dataset, Item
+from capabilities.evaluation.datasets.verbs import Batch, make_content
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
 from tests.support.datasets import add_item, inputs, make_dataset
@@ -193,7 +192,7 @@ def test_a_page_reads_its_own_items_alone(
     row = Dataset.objects.get()
     batch = Batch(row, 1)
     for number in range(200):
-        batch.add(Item(dataset=row), content_of({"input": f"Question {number}"}))
+        batch.add(Item(dataset=row), make_content({"input": f"Question {number}"}))
     with events.transaction():
         batch.store(APPLICATION)
     made: list[str] = []

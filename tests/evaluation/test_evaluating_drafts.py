@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from capabilities.evaluation.experiments.models import Experiment
-from capabilities.evaluation.studio.choices import agent_choices, agent_names
+from capabilities.evaluation.studio.base import agent_choices, agent_names
 from tests.conftest import Cast
 from tests.support.api import AGENTS
 from tests.support.gates import finish, make_gate, make_scored_dataset, start

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.evaluation.experiments import recording
+from capabilities.evaluation.experiments import results
 from capabilities.evaluation.experiments.models import Cell, Experiment, Outcome
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
@@ -129,7 +129,7 @@ def test_the_activity_says_once_how_an_experiment_ended(edgar: Visitor, alice: A
     compare(alice, edgar, 12)
     for row in Experiment.objects.order_by("created_at"):
         with events.transaction():
-            recording.finish(row, Outcome.COMPLETE)
+            results.finish(row, Outcome.COMPLETE)
     page = words_of(edgar.get("/studio/activity/"))
     found = re.findall(r"The (experiment|baseline) \S[^()]*(\([^)]*\)) has ended", page)
     assert sorted(found) == [

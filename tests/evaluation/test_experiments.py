@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from capabilities.evaluation.experiments import starting
-from capabilities.evaluation.models import Experiment
+from capabilities.evaluation.experiments.models import Experiment
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, SCORERS, Api
 from tests.support.datasets import add_item, make_dataset

@@ -11,13 +11,15 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
+from capabilities.evaluation.datasets.models import Dataset, Revision
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.asking import context_digest
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer
+from capabilities.evaluation.experiments.running import context_digest
 from capabilities.evaluation.gates import check as gate_check
-from capabilities.evaluation.gates import judging as gate_judging
-from capabilities.evaluation.models import Dataset, Gate, Revision, Scorer
+from capabilities.evaluation.gates import evidence as gate_evidence
+from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.models import Scorer
 from tests.conftest import Cast
 from tests.editor.test_gate import everything
 from tests.schedules.conftest import ahead, run, scheduled
@@ -502,7 +504,7 @@ def test_no_item_is_added_between_the_check_and_the_change(
     cast: Cast, draft: str, dataset: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_gate(cast.alice, dataset)
-    affected_by = gate_judging.affected_by
+    affected_by = gate_evidence.affected_by
     outcomes = []
 
     def add_meanwhile() -> None:
@@ -521,7 +523,7 @@ def test_no_item_is_added_between_the_check_and_the_change(
         thread.join()
         return affected_by(*arguments)
 
-    monkeypatch.setattr(gate_judging, "affected_by", judge)
+    monkeypatch.setattr(gate_evidence, "affected_by", judge)
     assert cast.alice.post(AGENTS.url("writer", "versions", draft, "activate")).status == 403
     assert outcomes and set(outcomes) == {"waits"}
 
@@ -701,7 +703,7 @@ def test_what_others_are_making_live_is_seen(
     shows = _draft_that_shows(cast)
     make_gate(cast.alice, dataset, agent=SHOWN, rules=RATE)
     evidence(cast.edgar, dataset, shows, targetId=SHOWN)
-    judged = gate_check.judged
+    judge_request = gate_check.judge_request
     answers: list[Answer] = []
     threads: list[Thread] = []
 
@@ -712,14 +714,14 @@ def test_what_others_are_making_live_is_seen(
             connection.close()
 
     def judge(*arguments: Any) -> Any:
-        said = judged(*arguments)
+        said = judge_request(*arguments)
         if not threads:
             threads.append(Thread(target=publish_the_block))
             threads[0].start()
             threads[0].join(timeout=2)  # long enough for one that waits for nothing
         return said
 
-    monkeypatch.setattr(gate_check, "judged", judge)
+    monkeypatch.setattr(gate_check, "judge_request", judge)
     assert cast.paula.post(AGENTS.url(SHOWN, "versions", shows, "activate")).status == 200
     threads[0].join()
     assert states(answers[0]) == [(SHOWN, "missing", None)]

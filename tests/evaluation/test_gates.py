@@ -10,8 +10,8 @@ import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from capabilities.evaluation.experiments.jobs import remove_old
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score
+from capabilities.evaluation.experiments.running import remove_old
 from tests.conftest import Cast
 from tests.support.api import AGENTS, SCORERS, Api
 from tests.support.calls import undone

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.evaluation.experiments import on_request
+from capabilities.evaluation.experiments import running
 from capabilities.evaluation.experiments.models import Cell
 from tests.evaluation.test_running import ECHO, OPENAI, make_questions, model, usual_pace, work
 from tests.runtime.model_server import Fails, ModelServer, Reply, Says
@@ -34,7 +34,7 @@ def test_an_item_runs_once_and_what_failed_runs_again(
     alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A provider that fails in passing is asked again; an output that is there stays as it is."""
-    monkeypatch.setattr(on_request, "wait_for", lambda _passing, _tries: 0.0)
+    monkeypatch.setattr(running, "wait_for", lambda _passing, _tries: 0.0)
     AGENTS.make(alice, model=OPENAI)
     dataset = make_questions(alice, 1)
     [item] = items(alice, dataset)

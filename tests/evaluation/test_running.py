@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from capabilities.evaluation.experiments import asking, running
-from capabilities.evaluation.experiments.asking import context_digest
-from capabilities.evaluation.experiments.jobs import JOBS, remove_old
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score
-from capabilities.evaluation.experiments.pacing import MAX_WAIT, PACING, Pacing
-from capabilities.evaluation.experiments.recording import Answer
+from capabilities.evaluation.experiments import running
+from capabilities.evaluation.experiments.models import MAX_WAIT, PACING, Cell, Experiment, Pacing, Score
+from capabilities.evaluation.experiments.results import Answer
+from capabilities.evaluation.experiments.running import JOBS, context_digest, remove_old
 from capabilities.rollouts.counting import RECORDER
 from capabilities.rollouts.models import Usage
 from tests.conftest import Cast
@@ -176,7 +174,7 @@ def test_a_tool_called_with_what_is_no_json_is_answered_by_its_mock(
     alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     framework = Framework(tools=[search], editor=Editor())
-    monkeypatch.setattr(asking, "get_framework", lambda: framework)
+    monkeypatch.setattr(running, "get_framework", lambda: framework)
     AGENTS.make(alice, model=OPENAI, tools={"search": {}})
     dataset = make_dataset(alice)
     mock = {"toolName": "search", "args": {"query": "\ufffd", "more": None}, "output": "three pairs"}
@@ -376,7 +374,7 @@ def search(query: str) -> str:
 
 def test_tools_are_answered_by_mocks(alice: Api, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     framework = Framework(tools=[search], editor=Editor())
-    monkeypatch.setattr(asking, "get_framework", lambda: framework)
+    monkeypatch.setattr(running, "get_framework", lambda: framework)
     AGENTS.make(alice, model=OPENAI, tools={"search": {}})
     dataset = make_dataset(alice)
     mock = {"toolName": "search", "args": {"query": "shoes"}, "output": "three pairs"}

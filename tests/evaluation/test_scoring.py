@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capabilities.evaluation.scoring.numbers import first_number, whole_number
-from capabilities.evaluation.scoring.outcomes import Outcome
+from capabilities.evaluation.scoring.scoring import ScoreOutcome, first_number, whole_number
 from tests.support.api import Api
 from tests.support.scorers import make_scorer, scored, tried
 from versioning.conf import get_framework
@@ -101,7 +100,7 @@ def test_the_score_of(
     kind: str, config: dict[str, Any], output: Any, attempt: dict[str, Any], score: float
 ) -> None:
     found = scored({"type": kind, "config": config}, output, **attempt)
-    assert found == Outcome(score=pytest.approx(score, abs=1e-9), passed=score >= 0.5)
+    assert found == ScoreOutcome(score=pytest.approx(score, abs=1e-9), passed=score >= 0.5)
 
 
 @pytest.mark.parametrize(
@@ -124,13 +123,13 @@ def test_what_lacks_a_reference_is_not_scorable_rather_than_wrong(
     kind: str, config: dict[str, Any], attempt: dict[str, Any]
 ) -> None:
     found = scored({"type": kind, "config": config}, "5", **attempt)
-    assert found == Outcome(not_scorable=found.not_scorable) and found.not_scorable
+    assert found == ScoreOutcome(not_scorable=found.not_scorable) and found.not_scorable
 
 
 @pytest.mark.parametrize("output", ["12,34", "1.2.3", "It was on 1.2.2026.", "1,2345"])
 def test_digits_that_are_no_clear_number_are_not_scorable(output: str) -> None:
     found = scored({"type": "numeric", "config": {}}, output, groundTruth=12)
-    assert found == Outcome(not_scorable=found.not_scorable) and "not clear" in str(found.not_scorable)
+    assert found == ScoreOutcome(not_scorable=found.not_scorable) and "not clear" in str(found.not_scorable)
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=2, min_value=-(10**12), max_value=10**12))

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.gates.checking import Change
-from capabilities.evaluation.gates.verbs import Gates
+from capabilities.evaluation.gates.verbs import Change, Gates
 from capabilities.releases.verbs import Releases
 from capabilities.review.policy.administration import ReviewPolicies
 from capabilities.review.reviews.verbs import Reviews

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.jobs import JOBS
 from capabilities.evaluation.experiments.models import Cell
+from capabilities.evaluation.experiments.running import JOBS
 from capabilities.schedules import running
 from capabilities.schedules.models import Schedule
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER, Oracle

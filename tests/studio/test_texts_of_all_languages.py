@@ -179,12 +179,12 @@ def test_what_is_purged_is_not_found(cast: Cast) -> None:
 
 QUERIES = {
     "capabilities/accounts/directory/accounts.py": {"accounts_alike"},
-    "capabilities/evaluation/datasets/editing.py": {"contains"},
+    "capabilities/evaluation/datasets/verbs.py": {"contains"},
     "capabilities/evaluation/datasets/models.py": {"contains", "contains_caseless"},
     "capabilities/evaluation/experiments/api.py": {"contains"},
     "capabilities/evaluation/experiments/comparing.py": {"contains"},
-    "capabilities/evaluation/experiments/keeping.py": {"contains"},
-    "capabilities/evaluation/experiments/models/experiments.py": {"begins"},
+    "capabilities/evaluation/experiments/results.py": {"contains"},
+    "capabilities/evaluation/experiments/models.py": {"begins"},
     "capabilities/evaluation/gates/models.py": {"contains"},
     "capabilities/mail/forgotten.py": {"equals_caseless"},
     "capabilities/review/comments/mentions.py": {"accounts_alike"},

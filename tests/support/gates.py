@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from capabilities.evaluation.experiments.asking import context_digest
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.running import context_digest
 from tests.support.api import SCORERS, Api
 from tests.support.datasets import make_dataset
 from tests.support.scorers import make_scorer

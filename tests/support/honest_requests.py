@@ -7,17 +7,10 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
-from capabilities.evaluation.datasets.digests import EMPTY
-from capabilities.evaluation.models import (
-    Cell,
-    Dataset,
-    DatasetVersion,
-    Experiment,
-    Gate,
-    Item,
-    Label,
-    Revision,
-)
+from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Item, Revision
+from capabilities.evaluation.datasets.verbs import EMPTY
+from capabilities.evaluation.experiments.models import Cell, Experiment, Label
+from capabilities.evaluation.gates.models import Gate
 from capabilities.releases.models import Release
 from capabilities.review.models import Comment, Review
 from capabilities.rollouts.models import Rollout

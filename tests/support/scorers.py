@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from capabilities.evaluation.scoring.api import attempt_of
-from capabilities.evaluation.scoring.outcomes import Outcome
-from capabilities.evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.api import parse_attempt
+from capabilities.evaluation.scoring.scoring import ScoreOutcome, score
 from tests.support.api import SCORERS, Api
 
 
@@ -26,6 +25,6 @@ def tried(api: Api, name: str, output: Any, **attempt: Any) -> dict[str, Any]:
     return dict(answer.body)
 
 
-def scored(scorer: dict[str, Any], output: Any, **attempt: Any) -> Outcome:
+def scored(scorer: dict[str, Any], output: Any, **attempt: Any) -> ScoreOutcome:
     """Return what a configuration says of an answer, without storing it."""
-    return score(scorer, attempt_of({"input": "Hi", "output": output, **attempt}), {})
+    return score(scorer, parse_attempt({"input": "Hi", "output": output, **attempt}), {})

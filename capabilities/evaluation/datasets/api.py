@@ -1,25 +1,32 @@
-"""Datasets, their items and versions over HTTP."""
+"""Datasets, their items, versions and files over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple, get_args
+from collections.abc import Iterator
+from typing import Any, Final, get_args
+from urllib.parse import quote
 
+from django.conf import settings
+from django.http import StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import parse_header_parameters
+from rest_framework.exceptions import UnsupportedMediaType
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from capabilities.evaluation.datasets import schemas
-from capabilities.evaluation.datasets.changing_items import current
-from capabilities.evaluation.datasets.items import ItemTooLarge
-from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Revision
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets.formats import FORMATS
+from capabilities.evaluation.datasets.models import DatasetVersion, Revision
+from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge, find_item
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page, number_in
+from versioning.api.runs import AnyAccept
+from versioning.api.schemas.base import BodyTooLarge
 from versioning.api.schemas.common import Nothing, Success
-from versioning.domain.errors import NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.access import Right
+from versioning.domain.errors import Message, NotFound, VersioningError
+from versioning.domain.uuids import is_key, uuid_of
 from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
@@ -28,29 +35,6 @@ VERSION_ORDERS: Final = {"version": "version"}
 _NUMBER: Final = {"type": "integer", "minimum": 0, "maximum": parameters.MAX_PAGE}
 _DATASET: Final = (parameters.UUID, "The id of the dataset.")
 _ITEM: Final = (parameters.UUID, "The id of the item.")
-
-errors.STATUS[ItemTooLarge] = 413
-
-
-@dataclass(frozen=True)
-class Added:
-    """The items of a batch."""
-
-    items: Sequence[Revision]
-    count: int
-
-
-class Removed(NamedTuple):
-    """How many items were deleted."""
-
-    deleted_count: int
-    success: bool = True
-
-
-class History(NamedTuple):
-    """The revisions of an item."""
-
-    history: Sequence[Revision]
 
 
 class DatasetViewSet(EditorViewSet):
@@ -84,22 +68,22 @@ class DatasetViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the datasets, newest first."""
-        given = request.query_params
-        found = Datasets.list(
-            workspace=given.get("workspaceId"),
-            target_type=given.get("targetType"),
-            target_ids=given.getlist("targetIds"),
+        query = request.query_params
+        datasets = Datasets.list(
+            workspace=query.get("workspaceId"),
+            target_type=query.get("targetType"),
+            target_ids=query.getlist("targetIds"),
             by=self.caller,
         )
-        page = Page.read(given, size=10, fields=ORDERS, then="pk")
-        return self.page_of(page, found, weight=ByteLength("settings_json"))
+        page = Page.read(query, size=10, fields=ORDERS, then="pk")
+        return self.page_of(page, datasets, weight=ByteLength("settings_json"))
 
     def create(self, request: Request) -> Response:
         """Create a dataset, without items."""
-        given = schemas.DatasetCreate.read(request)
-        named = {"name": given.pop("name"), "workspace": given.pop("workspaceId", None)}
-        made = Datasets.current().create(given, **named, by=self.caller)
-        return self.made(made, f"datasets/{made.pk}")
+        body = schemas.DatasetCreate.read(request)
+        named = {"name": body.pop("name"), "workspace": body.pop("workspaceId", None)}
+        dataset = Datasets.current().create(body, **named, by=self.caller)
+        return self.made(dataset, f"datasets/{dataset.pk}")
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a dataset."""
@@ -137,7 +121,7 @@ class ItemViewSet(EditorViewSet):
             parameters.query(
                 "search", "Text in a value or the external id, ignoring case; up to 200 characters."
             ),
-        ),
+        )
     }
     requests = {
         "create": schemas.ItemCreate,
@@ -159,27 +143,21 @@ class ItemViewSet(EditorViewSet):
         "history": schemas.ItemHistory,
         "as_of": schemas.ItemAnswer,
     }
-    paths = {
-        "id": _DATASET,
-        "item": _ITEM,
-        "version": (_NUMBER, "A version of the dataset."),
-    }
+    paths = {"id": _DATASET, "item": _ITEM, "version": (_NUMBER, "A version of the dataset.")}
 
     def list(self, request: Request, id: str) -> Response:
         """List the items, newest first."""
-        given = request.query_params
-        dataset = self._dataset(id)
-        found = Revision.objects.of_version(dataset, number_in(given, "version", None))
-        text = given.get("search")
-        if text is not None:
-            found = found.with_text(text)
-        page = Page.read(given, size=10, fields=ITEM_ORDERS, then="-pk")
-        return self.page_of(page, found, weight=ByteLength("payload_json"))
+        query = request.query_params
+        dataset = Datasets.find(id, by=self.caller)
+        items = Revision.objects.of_version(dataset, number_in(query, "version", None))
+        if "search" in query:
+            items = items.with_text(query["search"])
+        page = Page.read(query, size=10, fields=ITEM_ORDERS, then="-pk")
+        return self.page_of(page, items, weight=ByteLength("payload_json"))
 
     def create(self, request: Request, id: str) -> Response:
         """Add an item; 200 if it is there already, by its external id."""
-        given = schemas.ItemCreate.read(request)
-        added = Datasets.add(id, [given], places=[""], by=self.caller)
+        added = Datasets.add(id, [schemas.ItemCreate.read(request)], places=[""], by=self.caller)
         [revision] = added.revisions
         if not added.created:
             return Response(self.dump(revision))
@@ -187,20 +165,19 @@ class ItemViewSet(EditorViewSet):
 
     def create_batch(self, request: Request, id: str) -> Response:
         """Add items, all of them or none, as one version."""
-        given = schemas.ItemBatch.read(request)["items"]
-        places = [f"items.{index}." for index in range(len(given))]
-        added = Datasets.add(id, given, places=places, by=self.caller)
-        answer = Added(added.revisions, len(added.revisions))
-        return Response(self.dump(answer), status=201 if added.created else 200)
+        items = schemas.ItemBatch.read(request)["items"]
+        places = [f"items.{index}." for index in range(len(items))]
+        added = Datasets.add(id, items, places=places, by=self.caller)
+        return Response(self.dump(added.revisions), status=201 if added.created else 200)
 
     def destroy_batch(self, request: Request, id: str) -> Response:
         """Delete items, as one version; what is no item is left out of the count."""
         count = Datasets.remove(id, schemas.ItemIds.read(request)["itemIds"], by=self.caller)
-        return Response(self.dump(Removed(deleted_count=count)))
+        return Response(self.dump(count))
 
     def retrieve(self, request: Request, id: str, item: str) -> Response:
         """Read an item as it is now."""
-        return with_etag(request, self.dump(current(self._dataset(id), item)))
+        return with_etag(request, self.dump(find_item(Datasets.find(id, by=self.caller), item)))
 
     def update(self, request: Request, id: str, item: str) -> Response:
         """Change an item."""
@@ -222,21 +199,123 @@ class ItemViewSet(EditorViewSet):
 
     def history(self, request: Request, id: str, item: str) -> Response:
         """List the revisions of an item, newest first."""
-        found = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related("item")
-        if not found:
+        dataset = Datasets.find(id, by=self.caller)
+        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item)).select_related("item")
+        if not revisions:
             raise NotFound
-        return Response(self.dump(History([*found])))
+        return Response(self.dump(revisions))
 
     def as_of(self, request: Request, id: str, item: str, version: str) -> Response:
         """Read an item as of a version of the dataset."""
-        dataset = self._dataset(id)
-        number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else None
-        if number is None or number > dataset.version:
+        dataset = Datasets.find(id, by=self.caller)
+        if not is_key(version) or int(version) > dataset.version:
             raise NotFound
-        revision = Revision.objects.of_version(dataset, number).filter(item=uuid_of(item)).first()
+        revision = Revision.objects.of_version(dataset, int(version)).filter(item=uuid_of(item)).first()
         if revision is None:
             raise NotFound
         return with_etag(request, self.dump(revision))
 
-    def _dataset(self, dataset_id: str) -> Dataset:
-        return Datasets.find(dataset_id, by=self.caller)
+
+_FORMAT: Final = parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS))
+_SENT_AT_ONCE: Final = 64 * 1024
+
+
+class UnsupportedRoute(VersioningError):
+    """The peer has this, and the editor does not."""
+
+    code = "not_implemented"
+
+    def __init__(self) -> None:
+        super().__init__(Message("The editor does not do this."))
+
+
+errors.STATUS |= {ItemTooLarge: 413, UnsupportedRoute: 501}
+
+
+class DatasetFileViewSet(EditorViewSet):
+    """The items of a dataset as a file."""
+
+    job = "Evaluate"
+    subject = "dataset file"
+    content_negotiation_class = AnyAccept
+    query = {
+        "upload": (_FORMAT, parameters.query("dryRun", "`true` stores nothing.", enum=["true", "false"])),
+        "export": (_FORMAT, parameters.query("version", "As of this version of the dataset.", type=_NUMBER)),
+    }
+    takes = {"upload": "application/octet-stream"}
+    answers = {"export": [form.media_type.partition(";")[0] for form in FORMATS.values()]}
+    responses = {"upload": schemas.ImportAnswer}
+    paths = {"id": _DATASET}
+
+    def upload(self, request: Request, id: str) -> Response:
+        """Add the items of a file that are not there yet, all of them or none."""
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        if media_type.startswith("multipart/"):  # a form with the file in it
+            raise UnsupportedMediaType(media_type)
+        body: bytes = request._request.body  # noqa: SLF001  as it was sent, with any content type
+        if len(body) > settings.EDITOR_MAX_BODY:
+            raise BodyTooLarge
+        # Callers may name an encoding, such as `text/csv; charset=windows-1252`.
+        charset = parse_header_parameters(request.content_type)[1].get("charset")
+        query = request.query_params
+        self.is_dry_run = query.get("dryRun") == "true"
+        done = Datasets.import_items(
+            id,
+            body,
+            format=query.get("format", "jsonl"),
+            encodings=[charset] if charset else [],
+            dry_run=self.is_dry_run,
+            by=self.caller,
+        )
+        return Response(self.dump(done))
+
+    def export(self, request: Request, id: str) -> HttpResponseBase:
+        """Send the items as a file."""
+        query = request.query_params
+        name = query.get("format", "jsonl")
+        return export_response(id, name, version=number_in(query, "version", None), by=self.caller)
+
+
+def export_response(dataset_id: str, name: str, *, version: int | None, by: Any) -> StreamingHttpResponse:
+    """Return the answer with a file of the items, in the format of this name."""
+    dataset = Datasets.find(dataset_id, by=by)
+    parts = Datasets.export_items(dataset_id, format=name, version=version, by=by)
+    form = FORMATS[name]
+    return file_answer(parts, f"{dataset.name}.{form.suffix}", form.media_type)
+
+
+def file_answer(parts: Iterator[str], file_name: str, media_type: str) -> StreamingHttpResponse:
+    """Return the answer with a file, sent little by little."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file_name, safe='')}"}
+    return StreamingHttpResponse(_join_parts(parts), content_type=media_type, headers=headers)
+
+
+def _join_parts(parts: Iterator[str]) -> Iterator[str]:
+    """Yield the same text in longer parts: a server sends a long one in the time of a short one."""
+    held: list[str] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += len(part)
+        if size >= _SENT_AT_ONCE:
+            yield "".join(held)
+            held, size = [], 0
+    yield "".join(held)
+
+
+class ModelWorkViewSet(EditorViewSet):
+    """What a model would do with datasets."""
+
+    job = "Evaluate"
+    subject = "dataset"
+    errors = {"generate_items": (501,), "cluster_failures": (501,)}
+    paths = {"id": _DATASET}
+
+    def generate_items(self, _request: Request, id: str) -> Response:
+        """Refuse: no items are generated here."""
+        Datasets.find(id, by=self.caller, right=Right.SAVE)
+        raise UnsupportedRoute
+
+    def cluster_failures(self, _request: Request) -> Response:
+        """Refuse: no failures are grouped here."""
+        raise UnsupportedRoute

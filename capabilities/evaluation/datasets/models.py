@@ -41,7 +41,7 @@ PURGED_TEXT: Final = canonical.dump(PURGED_PAYLOAD)
 
 def searchable_values(payload: Mapping[str, Any]) -> str:
     """Return the key of all texts, numbers and truth values in an item, without the names of members."""
-    found: list[str] = []
+    texts: list[str] = []
     pending: list[Any] = [payload]
     while pending:
         value = pending.pop()
@@ -50,8 +50,8 @@ def searchable_values(payload: Mapping[str, Any]) -> str:
         elif isinstance(value, list):
             pending += reversed(value)
         elif value is not None:
-            found.append(value if isinstance(value, str) else canonical.dump(value))
-    return caseless(_BETWEEN_VALUES.join(found))
+            texts.append(value if isinstance(value, str) else canonical.dump(value))
+    return caseless(_BETWEEN_VALUES.join(texts))
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -62,8 +62,8 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
 
         For a key that is limited to some ids, those for no targets, or for others, are missing.
         """
-        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-        return found.filter(all_covered_by(caller, "target_keys"))
+        rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return rows.filter(all_covered_by(caller, "target_keys"))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""
@@ -83,7 +83,7 @@ class Dataset(models.Model):
     """The ids of its targets, each between line feeds, for the filter of the list."""
     version = models.PositiveIntegerField(default=0)
     digest = models.CharField(max_length=64)
-    """Of its present items; see `capabilities.evaluation.datasets.digests`."""
+    """Of its present items; see `capabilities.evaluation.datasets.verbs`."""
     items_count = models.PositiveIntegerField(default=0)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -108,8 +108,13 @@ class Dataset(models.Model):
     @cached_property
     def settings(self) -> dict[str, Any]:
         """The members that callers set, besides the name; not to be changed."""
-        found: dict[str, Any] = json.loads(self.settings_json)
-        return found
+        members: dict[str, Any] = json.loads(self.settings_json)
+        return members
+
+    @property
+    def scorer_ids(self) -> list[str]:
+        """The scorers that score its items unless an experiment names others."""
+        return list(self.settings.get("scorerIds") or ())
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
         """Record an event about it."""
@@ -162,10 +167,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def of_version(self, dataset: Dataset, version: int | None = None) -> Self:
         """Return the items of a dataset, as of one of its versions or now."""
-        found = self.filter(dataset=dataset, is_deleted=False).select_related("item").defer("search_text")
+        rows = self.filter(dataset=dataset, is_deleted=False).select_related("item").defer("search_text")
         if version is None:
-            return found.filter(until=None)
-        return found.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
+            return rows.filter(until=None)
+        return rows.filter(Q(until=None) | Q(until__gt=version), version__lte=version)
 
     def with_text(self, text: str) -> Self:
         """Filter by those that have a text in one of their values, or in the external id of the item.
@@ -221,5 +226,5 @@ class Revision(models.Model):
     @cached_property
     def payload(self) -> dict[str, Any]:
         """The members that callers set; not to be changed."""
-        found: dict[str, Any] = json.loads(self.payload_json)
-        return found
+        members: dict[str, Any] = json.loads(self.payload_json)
+        return members

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from editor_client.shared.dataset_items import MAX_EXTERNAL_ID, MAX_NAME
 from pydantic import Field
 
-from capabilities.evaluation.datasets.items import MAX_BATCH, MAX_EXTERNAL_ID
-from capabilities.evaluation.datasets.models import MAX_NAME
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
+MAX_BATCH = 1_000
 TargetType = Literal["agent", "workflow", "scorer", "processor"]
 
 
@@ -160,15 +160,15 @@ class ItemPage(ResponseSchema):
 class ItemsAdded(ResponseSchema):
     """The items of a batch, in its order."""
 
-    items: list[ItemAnswer]
-    count: int
+    items: Annotated[list[ItemAnswer], Source(list)]
+    count: Annotated[int, Source(len)]
 
 
 class ItemsDeleted(ResponseSchema):
     """How many items there were."""
 
-    success: bool
-    deleted_count: int
+    success: Annotated[bool, Source(lambda _count: True)]
+    deleted_count: Annotated[int, Source(lambda count: count)]
 
 
 class Revised(ItemAnswer):
@@ -181,7 +181,7 @@ class Revised(ItemAnswer):
 class ItemHistory(ResponseSchema):
     """The revisions of an item, newest first."""
 
-    history: list[Revised]
+    history: Annotated[list[Revised], Source(list)]
 
 
 class DatasetVersionAnswer(ResponseSchema):

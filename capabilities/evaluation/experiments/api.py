@@ -1,8 +1,8 @@
-"""Experiments, their results and scores over HTTP."""
+"""Experiments, their results, comparisons, scores and labels over HTTP."""
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import quote
 
 from django.db.models import F, Value
@@ -10,22 +10,28 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.evaluation.datasets import editing
-from capabilities.evaluation.datasets.files_api import file_answer
-from capabilities.evaluation.experiments import comparing, finding, result_schemas, schemas
-from capabilities.evaluation.experiments.comparing import OUTCOMES
-from capabilities.evaluation.experiments.exporting import FORMATS
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score
-from capabilities.evaluation.experiments.on_request import run_item
-from capabilities.evaluation.experiments.summing import shown
-from capabilities.evaluation.experiments.verbs import Experiments
+from capabilities.evaluation.datasets.api import file_answer
+from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.experiments import comparing, schemas
+from capabilities.evaluation.experiments.comparing import OUTCOMES, compare_with_baseline, side_by_side
+from capabilities.evaluation.experiments.models import Cell, Experiment
+from capabilities.evaluation.experiments.results import FORMATS
+from capabilities.evaluation.experiments.schemas import ComparisonAnswer, ExperimentsBeside, SideBySideAnswer
+from capabilities.evaluation.experiments.verbs import (
+    COLUMNS,
+    Experiments,
+    by_scores,
+    readable_scores,
+    run_item,
+)
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, number_in
+from versioning.api.paging import Page, PageOfItems, PageTooLarge, fitting, number_in
 from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas.common import Nothing, Success
 from versioning.domain.access import Action
+from versioning.domain.errors import Invalid, Message
 from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
@@ -44,14 +50,6 @@ _GROUPS: Final = (
     parameters.query("targetType", "Only of such targets.", enum=["agent", "scorer"]),
     parameters.query("targetId", "Only of this target."),
 )
-
-
-class Ran(NamedTuple):
-    """The result of an item that was run, and what the scorers say of it."""
-
-    result: Cell
-    scores: list[tuple[Score, str]]
-    """Each with the name of the scorer."""
 
 
 class ExperimentViewSet(EditorViewSet):
@@ -98,7 +96,7 @@ class ExperimentViewSet(EditorViewSet):
 
     def list_of_dataset(self, request: Request, id: str) -> Response:
         """List the experiments over a dataset, newest first."""
-        editing.find(id, by=self.caller)
+        Datasets.find(id, by=self.caller)
         return self._page(request, id)
 
     def _page(self, request: Request, dataset_id: str | None) -> Response:
@@ -108,7 +106,7 @@ class ExperimentViewSet(EditorViewSet):
         found = Experiments.list(given, dataset_id=dataset_id, by=self.caller)
         page = Page.read(request.query_params, size=10, fields=ORDERS, then="pk")
         weight = ByteLength("settings_json") + ByteLength("lock_json")
-        return self.page_of(page, found, shown, weight=weight)
+        return self.page_of(page, found, select=lambda rows: rows.prefetch_related("scorers"), weight=weight)
 
     def create(self, request: Request, id: str) -> Response:
         """Start an experiment; everything it uses is pinned now."""
@@ -121,18 +119,15 @@ class ExperimentViewSet(EditorViewSet):
         if not started.is_new:
             return self._answer(started.experiment)
         name = quote(started.experiment.public_id, safe="")
-        return self.made(shown([started.experiment])[0], f"datasets/{id}/experiments/{name}")
+        return self.made(started.experiment, f"datasets/{id}/experiments/{name}")
 
     def retrieve(self, request: Request, id: str, experiment: str) -> Response:
         """Read an experiment."""
-        return self._read(Experiments.find(experiment, dataset_id=id, by=self.caller))
+        return with_etag(request, self.dump(Experiments.find(experiment, dataset_id=id, by=self.caller)))
 
     def read(self, request: Request, experiment: str) -> Response:
         """Read an experiment, also of a dataset that is deleted."""
-        return self._read(Experiments.find(experiment, by=self.caller))
-
-    def _read(self, experiment: Experiment) -> Response:
-        return with_etag(self.request, self.dump(*shown([experiment])))
+        return with_etag(request, self.dump(Experiments.find(experiment, by=self.caller)))
 
     def update(self, request: Request, id: str, experiment: str) -> Response:
         """Change the name, the description or the metadata of an experiment."""
@@ -182,7 +177,7 @@ class ExperimentViewSet(EditorViewSet):
         return Response(self.dump(Experiments.review_counts(by=self.caller)))
 
     def _answer(self, experiment: Experiment) -> Response:
-        return Response(self.dump(*shown([experiment])))
+        return Response(self.dump(experiment))
 
 
 class ResultViewSet(EditorViewSet):
@@ -211,16 +206,12 @@ class ResultViewSet(EditorViewSet):
             parameters.query("itemId", "Only of this item.", type=parameters.UUID),
         )
     }
-    requests = {
-        "create": result_schemas.ResultCreate,
-        "update": result_schemas.ResultUpdate,
-        "run_item": result_schemas.ItemRun,
-    }
+    requests = {"create": schemas.ResultCreate, "update": schemas.ResultUpdate, "run_item": schemas.ItemRun}
     responses = {
-        "list": result_schemas.ResultPage,
-        "create": result_schemas.ResultAnswer,
-        "update": result_schemas.ResultAnswer,
-        "run_item": result_schemas.ItemRunAnswer,
+        "list": schemas.ResultPage,
+        "create": schemas.ResultAnswer,
+        "update": schemas.ResultAnswer,
+        "run_item": schemas.ItemRunAnswer,
     }
     paths = {
         "id": _DATASET,
@@ -235,7 +226,7 @@ class ResultViewSet(EditorViewSet):
         rows = Cell.objects.over().filter(experiment=found).with_revisions()
         for tag in request.query_params.getlist("tags"):
             rows = rows.filter(contains(F("review_tags"), Value(f"\n{tag}\n")))
-        rows = finding.by_scores(found, rows, request.query_params)
+        rows = by_scores(found, rows, request.query_params)
         outcome, baseline = (request.query_params.get(name) for name in ("outcome", "baseline"))
         if outcome is not None:
             chosen = comparing.with_outcome(found, outcome, baseline, by=self.caller)
@@ -246,14 +237,14 @@ class ResultViewSet(EditorViewSet):
 
     def create(self, request: Request, id: str, experiment: str) -> Response:
         """Store the result of an item and an attempt, in place of an earlier one."""
-        given = result_schemas.ResultCreate.read(request)
+        given = schemas.ResultCreate.read(request)
         made = Experiments.submit(experiment, given, dataset_id=id, by=self.caller)
         return self.made(made, f"datasets/{id}/experiments/{experiment}/results/{made.pk}")
 
     @waits_for_models
     def run_item(self, request: Request, id: str, experiment: str, item: str) -> Response:
         """Run an item and score the answer, where no worker does; an output that is there stays."""
-        given = result_schemas.ItemRun.read(request)
+        given = schemas.ItemRun.read(request)
         done = run_item(
             experiment,
             item,
@@ -263,15 +254,15 @@ class ResultViewSet(EditorViewSet):
             by=self.caller,
         )
         pinned = done.experiment.scorers.all()
-        names = {one.scorer_id: str(one.config["name"]) for one in pinned}
+        names = {scorer.scorer_id: str(scorer.config["name"]) for scorer in pinned}
         said = [(score, names.get(score.scorer_id, score.scorer_id)) for score in done.scores.all()]
-        return Response(self.dump(Ran(done, said)))
+        return Response(self.dump((done, said)))
 
     def update(self, request: Request, id: str, experiment: str, result: str) -> Response:
         """Say what people found: the state of the review, tags, a comment."""
-        changes = result_schemas.ResultUpdate.read(request)
-        found = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
-        return Response(self.dump(found))
+        changes = schemas.ResultUpdate.read(request)
+        cell = Experiments.review(experiment, result, changes, dataset_id=id, by=self.caller)
+        return Response(self.dump(cell))
 
 
 class ResultFileViewSet(EditorViewSet):
@@ -281,7 +272,7 @@ class ResultFileViewSet(EditorViewSet):
     subject = "experiment file"
     content_negotiation_class = AnyAccept
     query = {"export": (parameters.query("format", "`jsonl` when absent.", enum=tuple(FORMATS)),)}
-    answers = {"export": [one.media_type.partition(";")[0] for one in FORMATS.values()]}
+    answers = {"export": [form.media_type.partition(";")[0] for form in FORMATS.values()]}
     paths = {"id": _DATASET, "experiment": _EXPERIMENT}
 
     def export(self, request: Request, id: str, experiment: str) -> HttpResponseBase:
@@ -291,3 +282,140 @@ class ResultFileViewSet(EditorViewSet):
         parts = Experiments.export_results(experiment, format=name, dataset_id=id, by=self.caller)
         form = FORMATS[name]
         return file_answer(parts, f"{found}.{form.suffix}", form.media_type)
+
+
+class ComparisonViewSet(EditorViewSet):
+    """What experiments say compared with others."""
+
+    job = "Evaluate"
+    subject = "comparison"
+    actions = {"side_by_side": Action.READ}
+    query = {
+        "retrieve": (
+            *parameters.numbers(10),
+            parameters.query("baseline", "The other experiment; by default its own baseline."),
+        ),
+        "side_by_side": (
+            parameters.query("page", "From 0.", type=_NUMBER),
+            parameters.query("perPage", "All when absent.", type=_NUMBER),
+        ),
+    }
+    requests = {"side_by_side": ExperimentsBeside}
+    responses = {"retrieve": ComparisonAnswer, "side_by_side": SideBySideAnswer}
+    paths = {"id": _DATASET, "experiment": _EXPERIMENT}
+
+    def retrieve(self, request: Request, id: str, experiment: str) -> Response:
+        """Compare an experiment with another one, item by item."""
+        query = request.query_params
+        comparison = compare_with_baseline(experiment, query.get("baseline"), dataset_id=id, by=self.caller)
+        page, size = number_in(query, "page", 0), number_in(query, "perPage", 10)
+        if size > parameters.MAX_PER_PAGE:
+            message = Message("must not be larger than {limit}", limit=parameters.MAX_PER_PAGE)
+            raise Invalid.field("perPage", message)
+        items, total = comparison.items[page * size : (page + 1) * size], len(comparison.items)
+        has_more = bool(items) and (page + 1) * size < total
+        part = PageOfItems(items=items, total=total, page=page, per_page=size, has_more=has_more)
+        return with_etag(request, self.dump((comparison, part)))
+
+    def side_by_side(self, request: Request, id: str) -> Response:
+        """Show the outputs and scores of two experiments, item by item."""
+        given, body = request.query_params, ExperimentsBeside.read(request)
+        page, size = number_in(given, "page", 0), number_in(given, "perPage", None)
+        chosen = slice(None) if size is None else slice(page * size, (page + 1) * size)
+        both = side_by_side(
+            body["experimentIdA"], body["experimentIdB"], dataset_id=id, page=chosen, by=self.caller
+        )
+        sizes = both.sizes()
+        if (fits := fitting(sizes)) < len(sizes):
+            raise PageTooLarge("perPage", fits)
+        return Response(self.dump(both))
+
+
+SCORE_ORDERS: Final = {"createdAt": "created_at"}
+
+
+class ScoreViewSet(EditorViewSet):
+    """Scores of experiments and of applications' own runs."""
+
+    job = "Evaluate"
+    subject = "score"
+    created = frozenset({"create"})
+    errors = {"create": (409,)}
+    _PAGING: Final = parameters.paging(10, SCORE_ORDERS)
+    query = {
+        "of_run": _PAGING,
+        "of_scorer": (
+            *_PAGING,
+            parameters.query("entityId", "Only of this entity."),
+            parameters.query("entityType", "Only of entities of this type."),
+        ),
+        "of_entity": _PAGING,
+    }
+    requests = {"create": schemas.ScoreCreate}
+    responses = {
+        "create": schemas.ScoreStored,
+        "of_run": schemas.ScorePage,
+        "of_scorer": schemas.ScorePage,
+        "of_entity": schemas.ScorePage,
+    }
+    paths = {
+        "run": (parameters.TEXT, "The id of the run or of the experiment."),
+        "id": (parameters.TEXT, "The id of the scorer, or of the entity."),
+        "type": (parameters.TEXT, "The type of the entity."),
+    }
+
+    def create(self, request: Request) -> Response:
+        """Store a score."""
+        given = schemas.ScoreCreate.read(request)
+        made = Experiments.add_score(given["score"], workspace=given.get("workspaceId"), by=self.caller)
+        return self.made(made, f"scores/run/{quote(given['score']['runId'], safe='')}")
+
+    def of_run(self, request: Request, run: str) -> Response:
+        """List the scores of a run or of an experiment, newest first."""
+        keys = Experiment.objects.readable_by(self.caller).keys_of(run)
+        return self._page(request, run_id__in={run, *keys})
+
+    def of_scorer(self, request: Request, id: str) -> Response:
+        """List the scores of a scorer, newest first."""
+        query = request.query_params
+        columns = {COLUMNS[name]: str(query[name]) for name in ("entityId", "entityType") if name in query}
+        return self._page(request, scorer_id=id, **columns)
+
+    def of_entity(self, request: Request, type: str, id: str) -> Response:
+        """List the scores of an entity, newest first."""
+        return self._page(request, entity_type=type, entity_id=id)
+
+    def _page(self, request: Request, **columns: Any) -> Response:
+        page = Page.read(request.query_params, size=10, fields=SCORE_ORDERS, then="pk")
+        rows = readable_scores(self.caller).filter(**columns)
+        return self.page_of(page, rows, weight=ByteLength("more_json"))
+
+
+class LabelViewSet(EditorViewSet):
+    """What people say of results."""
+
+    job = "Evaluate"
+    subject = "result label"
+    created = frozenset({"create"})
+    errors = {"create": (404, 409)}
+    query = {
+        "list": (
+            *parameters.paging(100, SCORE_ORDERS),
+            parameters.query("experimentId", "Only of this experiment."),
+            parameters.query("itemId", "Only of this item."),
+            parameters.query("name", "Only under this name."),
+        )
+    }
+    requests = {"create": schemas.ResultLabelCreate}
+    responses = {"list": schemas.ResultLabelPage, "create": schemas.ResultLabelAnswer}
+
+    def list(self, request: Request) -> Response:
+        """List the labels, newest first."""
+        given = {name: str(value) for name, value in request.query_params.items()}
+        page = Page.read(request.query_params, size=100, fields=SCORE_ORDERS, then="pk")
+        return self.page_of(page, Experiments.labels(given, by=self.caller))
+
+    def create(self, request: Request) -> Response:
+        """Say something of a result, in place of what the caller said under this name."""
+        made = Experiments.add_label(schemas.ResultLabelCreate.read(request), by=self.caller)
+        return self.made(made, f"labels?itemId={made.item_id}")

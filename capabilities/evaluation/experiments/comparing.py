@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+from uuid import UUID
 
-from django.db.models import F, Q, Value
+from django.db.models import Avg, F, Q, Value
 from editor_client.shared import canonical
 from editor_client.shared.pairing import Comparison, ItemOutcome, Run, Scored, Yardstick, compare
 
 from capabilities.evaluation.datasets.models import Revision
-from capabilities.evaluation.experiments import finding
-from capabilities.evaluation.experiments.keeping import item_tags
-from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
+from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State, public_id
+from capabilities.evaluation.experiments.results import item_tags
+from capabilities.evaluation.experiments.verbs import AmbiguousId, find_experiment
 from versioning.domain.access import APPLICATION
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.editor.resources import Who
+from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains
 
 _LOOKED_AT: Final = 100
@@ -33,62 +34,56 @@ _ITEM_BYTES: Final = 500
 """The size of a compared item in memory."""
 _CACHE: Final[BoundedCache[Hashable, Comparison]] = BoundedCache(16 * 2**20)
 """Comparisons by the states of both runs: one of 10 000 items in five attempts takes seconds."""
-NO_CONDITIONS: Final[Mapping[str, Any]] = MappingProxyType({})
-OUTCOMES: Final = (*(one.value for one in ItemOutcome), _ERROR, _FLAKY)
+OUTCOMES: Final = (*(outcome.value for outcome in ItemOutcome), _ERROR, _FLAKY)
 """How an item is, for the filter of results."""
 
 
-def comparison_of(
+def compare_with_baseline(
     experiment_id: str, baseline_id: str | None, *, dataset_id: str | None = None, by: Who = APPLICATION
 ) -> Comparison:
     """Return what an experiment says compared with another one, by default with its own baseline.
 
     Raises `NotFound` for an experiment that the caller may not read, and `Invalid` without a baseline.
     """
-    here = finding.find(experiment_id, dataset_id=dataset_id, by=by)
+    here = find_experiment(experiment_id, dataset_id=dataset_id, by=by)
     baseline_id = baseline_id or here.pair_of_id
     if baseline_id is None:
         raise Invalid.field("baseline", Message("is required: this experiment has none of its own"))
-    try:
-        baseline = _baseline(here, baseline_id, by)
-    except (NotFound, finding.AmbiguousId):
-        raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
-    return compared(here, baseline)
-
-
-def _baseline(here: Experiment, baseline_id: str, by: Who) -> Experiment:
-    """Return the experiment with an id in the same dataset, or else in another one; raises as `find` does."""
     if here.dataset_id is not None:
-        with suppress(NotFound):
-            return finding.find(baseline_id, dataset_id=str(here.dataset_id), by=by)
-    return finding.find(baseline_id, by=by)
+        with suppress(NotFound):  # else it is over another dataset
+            return compare_runs(here, find_experiment(baseline_id, dataset_id=str(here.dataset_id), by=by))
+    try:
+        return compare_runs(here, find_experiment(baseline_id, by=by))
+    except (NotFound, AmbiguousId):
+        raise Invalid.field("baseline", Message("does not exist, or you may not read it")) from None
 
 
-def compared(here: Experiment, baseline: Experiment) -> Comparison:
+def compare_runs(here: Experiment, baseline: Experiment) -> Comparison:
     """Return what an experiment says compared with another one; cached until results of one change."""
     key = here.state_of_results, baseline.state_of_results
-    found = _CACHE.get(key)
-    if found is None:
-        found = _compared(here, baseline)
-        _CACHE.put(key, found, sum(_ITEM_BYTES * scorer.pairs for scorer in found.scorers) + _ITEM_BYTES)
-    return found
-
-
-def _compared(here: Experiment, baseline: Experiment) -> Comparison:
-    runs = {one.pk: read_run(one) for one in (here, baseline)}
-    read, other = runs[here.pk], runs[baseline.pk]
-    sent = {one.pk: _sent(one) for one in (here, baseline)}
+    known = _CACHE.get(key)
+    if known is not None:
+        return known
+    runs = [read_run(experiment) for experiment in (here, baseline)]
+    sent = [_sent_contents(experiment) for experiment in (here, baseline)]
     # The texts are compared where the revision does not say enough.
-    ids = {item_id for texts in sent.values() for item_id in texts}
+    ids = {item_id for contents in sent for item_id in contents}
     ids |= {
         item_id
-        for item_id, revision in read.contents.items()
-        if other.contents.get(item_id, revision) != revision
+        for item_id, revision in runs[0].contents.items()
+        if runs[1].contents.get(item_id, revision) != revision
     }
-    read, other = (
-        replace(run, contents={**run.contents, **_texts(run, ids), **sent[run.id]}) for run in (read, other)
-    )
-    return compare(read, other)
+    for index, run in enumerate(runs):
+        revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
+        rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
+        texts = (
+            {str(item_id): _content(json.loads(payload)) for item_id, payload in rows} if revisions else {}
+        )
+        runs[index] = replace(run, contents={**run.contents, **texts, **sent[index]})
+    comparison = compare(*runs)
+    size = sum(_ITEM_BYTES * scorer.pairs for scorer in comparison.scorers) + _ITEM_BYTES
+    _CACHE.put(key, comparison, size)
+    return comparison
 
 
 @dataclass(kw_only=True)
@@ -101,78 +96,73 @@ class _Item:
 
 
 def read_run(
-    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] = NO_CONDITIONS
+    experiment: Experiment, *, tags: Collection[str] = (), cells: Mapping[str, Any] | None = None
 ) -> Run:
     """Return what is known of an experiment; of the tags of its items only those that are named.
 
     `cells` are conditions for the cells that count.
     """
-    items = _items(experiment, cells)
+    items = _items(experiment, cells or {})
     yardsticks = {
         scorer.scorer_id: Yardstick.of(
             scorer.scorer_id, scorer.config, scorer.instructions, is_primary=scorer.is_primary
         )
         for scorer in experiment.scorers.all()
     }
-    scores = _scores(experiment, cells)
+    scores = _scores(experiment, cells or {})
     for scorer_id in sorted(scores.keys() - yardsticks.keys()):
         yardsticks[scorer_id] = Yardstick.sent(scorer_id)
     for of_scorer in (scores.setdefault(scorer_id, {}) for scorer_id in yardsticks):
         for item_id, item in items.items():
             if item.failed:
                 of_scorer.setdefault(item_id, Scored()).errors += item.failed
+    with_models = contains(F("detail_json"), Value('"models"'))
+    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
+    details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
     return Run(
         id=experiment.pk,
         started_at=experiment.started_at or experiment.created_at,
-        models=_models(experiment),
+        models=frozenset(str(model) for detail in details for model in detail.get("models", ())),
         attempts=experiment.attempts,
         yardsticks=yardsticks,
         contents={item_id: item.revision for item_id, item in items.items()},
         scores=scores,
         tokens={item_id: fmean(item.tokens) for item_id, item in items.items() if item.tokens},
-        tags=_tagged(experiment, tags),
+        tags=_read_tags(experiment, tags),
     )
 
 
 def _items(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, _Item]:
-    """Return the items with a result in some attempt."""
-    found: dict[str, _Item] = {}
+    items: dict[str, _Item] = {}
     columns = ("item_id", "revision_id", "state", "input_tokens", "output_tokens")
     for item_id, revision, state, *tokens in Cell.objects.filter(
         experiment=experiment, state__in=[State.DONE, State.ERROR], **cells
     ).values_list(*columns):
-        item = found.setdefault(str(item_id), _Item(revision=revision))
+        item = items.setdefault(str(item_id), _Item(revision=revision))
         if state == State.DONE:
             item.tokens.append(sum(tokens))
         else:
             item.failed += 1
-    return found
+    return items
 
 
 def _scores(experiment: Experiment, cells: Mapping[str, Any]) -> dict[str, dict[str, Scored]]:
-    found: dict[str, dict[str, Scored]] = {}
+    scores: dict[str, dict[str, Scored]] = {}
     columns = ("scorer_id", "cell__item_id", "value", "passed", "error_code")
     rows = Score.objects.filter(cell__experiment=experiment, cell__state=State.DONE, not_scorable="")
     rows = rows.filter(**{f"cell__{name}": value for name, value in cells.items()})
     for scorer_id, item_id, value, passed, error in rows.order_by("cell__attempt").values_list(*columns):
-        scored = found.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
+        scored = scores.setdefault(scorer_id, {}).setdefault(str(item_id), Scored())
         if value is None:
             scored.errors += bool(error)
             continue
         scored.values.append(value)
         if passed is not None:
             scored.passed.append(passed)
-    return found
+    return scores
 
 
-def _models(experiment: Experiment) -> frozenset[str]:
-    with_models = contains(F("detail_json"), Value('"models"'))
-    rows = Cell.objects.filter(with_models, experiment=experiment, state=State.DONE)
-    details = (json.loads(row) for row in rows.values_list("detail_json", flat=True)[:_LOOKED_AT])
-    return frozenset(str(model) for detail in details for model in detail.get("models", ()))
-
-
-def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
+def _read_tags(experiment: Experiment, tags: Collection[str]) -> dict[str, frozenset[str]]:
     """Return which of the tags the items had at the version of the dataset that was run."""
     if not tags or experiment.dataset is None:
         return {}
@@ -180,23 +170,16 @@ def _tagged(experiment: Experiment, tags: Collection[str]) -> dict[str, frozense
     for tag in tags:
         named |= contains(F("payload_json"), Value(canonical.dump(tag)))
     rows = Revision.objects.of_version(experiment.dataset, experiment.dataset_version).filter(named)
-    found = {}
+    tags_by_item = {}
     for item_id, payload in rows.values_list("item_id", "payload_json"):
-        found[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
+        tags_by_item[str(item_id)] = frozenset(tags).intersection(item_tags(json.loads(payload)))
     purged = Cell.objects.filter(experiment=experiment).exclude(item_tags="")
     for item_id, kept in purged.values_list("item_id", "item_tags"):
-        found[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
-    return found
+        tags_by_item[str(item_id)] = frozenset(tags).intersection(kept.split("\n"))
+    return tags_by_item
 
 
-def _texts(run: Run, ids: Collection[str]) -> dict[str, Hashable]:
-    """Return what some items were, by their revisions."""
-    revisions = [str(run.contents[item_id]) for item_id in ids if item_id in run.contents]
-    rows = Revision.objects.filter(pk__in=revisions).values_list("item_id", "payload_json")
-    return {str(item_id): _asked(json.loads(payload)) for item_id, payload in rows} if revisions else {}
-
-
-def _sent(experiment: Experiment) -> dict[str, Hashable]:
+def _sent_contents(experiment: Experiment) -> dict[str, Hashable]:
     """Return what items were where an application sent that with its results."""
     if experiment.target_type:
         return {}
@@ -204,15 +187,17 @@ def _sent(experiment: Experiment) -> dict[str, Hashable]:
     for member in _MEMBERS:
         sent |= contains(F("detail_json"), Value(f'"{member}"'))
     rows = Cell.objects.filter(sent, experiment=experiment).with_revisions()
-    return {str(cell.item_id): _asked({member: cell.member(member) for member in _MEMBERS}) for cell in rows}
+    return {
+        str(cell.item_id): _content({member: cell.member(member) for member in _MEMBERS}) for cell in rows
+    }
 
 
-def _asked(payload: Mapping[str, Any]) -> Hashable:
+def _content(payload: Mapping[str, Any]) -> Hashable:
     return canonical.comparable({member: payload.get(member) for member in _MEMBERS})
 
 
 def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, *, by: Who) -> Q:
-    """Return the condition for results with one of `OUTCOMES`; raises as `comparison_of` does."""
+    """Return the condition for results with one of `OUTCOMES`; raises as `compare_with_baseline` does."""
     if outcome == _ERROR:
         failed = Score.objects.filter(cell__experiment=experiment).exclude(error_code="")
         return Q(state=State.ERROR) | Q(pk__in=failed.values("cell"))
@@ -221,5 +206,90 @@ def with_outcome(experiment: Experiment, outcome: str, baseline_id: str | None, 
         scores = run.scores.get(run.primary or "", {})
         return Q(item_id__in=[item_id for item_id, score in scores.items() if score.is_flaky])
     dataset_id = None if experiment.dataset_id is None else str(experiment.dataset_id)
-    comparison = comparison_of(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
+    comparison = compare_with_baseline(experiment.pk, baseline_id, dataset_id=dataset_id, by=by)
     return Q(item_id__in=[item.item_id for item in comparison.items if item.outcome == outcome])
+
+
+class PairedResult(NamedTuple):
+    """What an experiment says of an item."""
+
+    output: Any
+    """Of the first attempt that has one."""
+    scores: Mapping[str, float | None]
+    """By scorer, the mean over the attempts; None if it could not score any."""
+
+
+class PairedItem(NamedTuple):
+    """An item with its results by experiment; None where there is none."""
+
+    item_id: str
+    input: Any
+    ground_truth: Any
+    results: Mapping[str, PairedResult | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideBySide:
+    """Two experiments, item by item; the items are read when they are asked for."""
+
+    baseline_id: str
+    other_id: str
+    version_mismatch: bool
+    """Whether they are over different versions of the dataset."""
+    item_ids: Sequence[UUID]
+
+    def sizes(self) -> list[int]:
+        """Return how large each item is, about, in bytes."""
+        sizes = dict.fromkeys(self.item_ids, 0)
+        weight = ByteLength("output_json") + ByteLength("revision__payload_json")
+        for item_id, size in self._cells().annotate(size=weight).values_list("item_id", "size"):
+            sizes[item_id] += size or 0
+        return list(sizes.values())
+
+    def items(self) -> list[PairedItem]:
+        """Return the items."""
+        both = (self.baseline_id, self.other_id)
+        means: dict[tuple[str, UUID], dict[str, float | None]] = {}
+        of_cell = ("cell__experiment", "cell__item_id", "scorer_id")
+        scores = Score.objects.filter(cell__in=self._cells().order_by().values("pk")).order_by()
+        rows = scores.values(*of_cell).annotate(mean=Avg("value")).values_list(*of_cell, "mean")
+        for experiment_id, item_id, scorer_id, mean in rows:
+            means.setdefault((experiment_id, item_id), {})[scorer_id] = mean
+        cells: dict[UUID, dict[str, Cell]] = {}
+        for cell in self._cells().with_revisions().order_by("-attempt"):
+            own = cells.setdefault(cell.item_id, {})
+            if cell.state == State.DONE or own.get(cell.experiment_id) is None:
+                own[cell.experiment_id] = cell  # the last one is the first attempt with an output
+        paired = []
+        for item_id in self.item_ids:
+            own = cells[item_id]
+            cell = own.get(self.baseline_id) or own[self.other_id]
+            results = {
+                public_id(key): PairedResult(own[key].output, means.get((key, item_id), {}))
+                if key in own
+                else None
+                for key in both
+            }
+            paired.append(PairedItem(str(item_id), cell.member("input"), cell.member("groundTruth"), results))
+        return paired
+
+    def _cells(self) -> Any:
+        both = Cell.objects.over().filter(experiment__in=[self.baseline_id, self.other_id])
+        return both.filter(item_id__in=self.item_ids)
+
+
+def side_by_side(
+    baseline_id: str, other_id: str, *, dataset_id: str, page: slice, by: Who = APPLICATION
+) -> SideBySide:
+    """Return two experiments over a dataset side by side, with the items of a page in the order of their ids.
+
+    Raises `NotFound` for an experiment that the caller may not read, and for one of another dataset.
+    """
+    baseline, other = (find_experiment(key, dataset_id=dataset_id, by=by) for key in (baseline_id, other_id))
+    items = Cell.objects.over().filter(experiment__in=[baseline, other]).order_by("item_id")
+    return SideBySide(
+        baseline_id=baseline.pk,
+        other_id=other.pk,
+        version_mismatch=baseline.dataset_version != other.dataset_version,
+        item_ids=list(items.values_list("item_id", flat=True).distinct()[page]),
+    )

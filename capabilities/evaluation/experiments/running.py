@@ -9,38 +9,247 @@ from __future__ import annotations
 import datetime
 import json
 import logging
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
+from dataclasses import replace
+from decimal import Decimal
 from threading import Lock
 from typing import Any, Final
 
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
+from editor_client.shared import canonical
+from editor_client.shared.agents import messages_of
 
-from capabilities.evaluation.experiments import scoring_cells
-from capabilities.evaluation.experiments.asking import ITEM_SECONDS, TryAgain, ask, caller_of
-from capabilities.evaluation.experiments.counting import Before, count
-from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Outcome, State
-from capabilities.evaluation.experiments.pacing import MAX_WAIT, PACING
-from capabilities.evaluation.experiments.recording import (
-    Answer,
-    finish,
-    json_of,
-    put_answer,
-    put_scores,
-    result_of,
+from capabilities.evaluation.experiments import results
+from capabilities.evaluation.experiments.models import (
+    DENY,
+    MAX_WAIT,
+    PACING,
+    Cell,
+    Experiment,
+    ExperimentScorer,
+    Outcome,
+    Score,
+    State,
+    TargetType,
 )
-from capabilities.evaluation.experiments.scoring_cells import NewScore
-from capabilities.evaluation.experiments.stopping import stop_for
-from capabilities.evaluation.scoring.outcomes import Problem
-from versioning.domain.errors import VersioningError
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, find_passing, score
+from versioning.conf import get_framework
+from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
+from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.domain.provider_catalog import in_billionths
-from versioning.models import events
+from versioning.models import ApiKey, caller_of_author, events
 from versioning.models.connections import give_back
 from versioning.models.due_work import LeaseLost
-from versioning.runtime.calls import Stop, stoppable
+from versioning.runtime import RequestContext
+from versioning.runtime.calls import LIVE, Conduct, Stop, stoppable
 from versioning.runtime.observing import prices_of
+from versioning.worker.jobs import Periodic, Queue
+
+
+class ToolNotMocked(VersioningError):
+    """A tool was called that no mock of the item answers."""
+
+    code = "tool_not_mocked"
+
+
+class Mocks:
+    """The mocks of one item, and which of them were served."""
+
+    def __init__(self, mocks: Sequence[Mapping[str, Any]], policy: str) -> None:
+        self._mocks, self._policy = mocks, policy
+        self._served: list[dict[str, Any]] = []
+        self._live: list[dict[str, Any]] = []
+        self._failure: dict[str, Any] | None = None
+        self._lock = Lock()
+
+    def answer(self, tool: str, args: Mapping[str, Any]) -> Any:
+        """Return the output of the first unused mock that fits, or `LIVE`; raises `ToolNotMocked`."""
+        with self._lock:
+            called = {"toolName": tool, "args": dict(args)}
+            own = [index for index, mock in enumerate(self._mocks) if mock["toolName"] == tool]
+            fitting = [
+                index
+                for index in own
+                if self._mocks[index].get("matchArgs") == "ignore"
+                or canonical.same(self._mocks[index]["args"], dict(args))
+            ]
+            used = {call["mockIndex"] for call in self._served}
+            index = next((index for index in fitting if index not in used), None)
+            if index is not None:
+                self._served.append({"mockIndex": index, **called})
+                return self._mocks[index]["output"]
+            if not own and self._policy != DENY:
+                self._live.append(called)
+                return LIVE
+            reason = "EXHAUSTED" if fitting else "MISMATCH" if own else "NOT_DECLARED"
+            self._failure = self._failure or {"code": f"TOOL_MOCK_{reason}", **called}
+            raise ToolNotMocked(f"The tool {tool!r} was called, and no mock of the item answers it.")
+
+    def report(self) -> dict[str, Any] | None:
+        """Return which mocks were served; None without mocks and without calls."""
+        if not (self._mocks or self._live or self._failure):
+            return None
+        used = {call["mockIndex"] for call in self._served}
+        unconsumed = [
+            {"mockIndex": index, "toolName": mock["toolName"], "args": mock["args"]}
+            for index, mock in enumerate(self._mocks)
+            if index not in used
+        ]
+        report = {"served": self._served, "unconsumed": unconsumed, "liveCalls": self._live}
+        return report if self._failure is None else {**report, "failure": self._failure}
+
+
+ARM: Final = "evaluation"
+"""The arm under which runs of experiments count in usage."""
+ITEM_SECONDS: Final = 120
+Passing = Any
+
+
+class TryAgain(Exception):
+    """The provider failed in a way that may be over soon; the argument is what came of this try."""
+
+    def __init__(self, answer: results.Answer, passing: Passing) -> None:
+        super().__init__(answer.error)
+        self.answer, self.passing = answer, passing
+
+
+def ask(
+    experiment: Experiment, cell: Cell, by: Caller, stop: Stop, *, context: Mapping[str, Any] | None = None
+) -> results.Answer:
+    """Return what the target answers to the item of a cell, or why it failed.
+
+    `context` takes precedence over the request context of the experiment, and that of the item over both.
+    Raises `TryAgain`, and `CancelledError` if the stop ends it.
+    """
+    began, started = time.monotonic(), timezone.now()
+    if cell.revision is not None and cell.revision.is_purged:
+        return _add_times(
+            results.Answer(error=Problem("purged", "The content of this item was purged.")), started, began
+        )
+    beside = {**experiment.request_context, **(context or {})}
+    conditions: dict[str, Any] = {
+        "context_digest": context_digest(beside),
+        "tool_policy": _tool_policy(experiment, cell),
+    }
+    with stoppable(stop):
+        try:
+            if experiment.target_type == TargetType.AGENT:
+                answer = _agent(experiment, cell, by, beside)
+            else:
+                answer = _scorer(experiment, cell)
+        except VersioningError as error:
+            answer = results.Answer(error=Problem(error.code, str(error.message)))
+            passing = find_passing(error)
+            if passing is not None:
+                answer = replace(answer, **conditions)
+                raise TryAgain(_add_times(answer, started, began), passing) from None
+        except TimeoutError:
+            answer = results.Answer(error=Problem("timed_out", "The target did not answer in time."))
+    return _add_times(replace(answer, **conditions), started, began)
+
+
+def context_digest(context: Mapping[str, Any]) -> str:
+    """Return the digest of a request context; empty of an empty one."""
+    return canonical.digest(context) if context else ""
+
+
+def _tool_policy(experiment: Experiment, cell: Cell) -> str:
+    """Return what happens to calls of tools that no mock answers: as the item says, else the experiment."""
+    return str(cell.member("unmockedToolPolicy") or experiment.tool_policy)
+
+
+def _add_times(answer: results.Answer, started: Any, began: float) -> results.Answer:
+    milliseconds = round((time.monotonic() - began) * 1000)
+    return replace(answer, started_at=started, ended_at=timezone.now(), milliseconds=milliseconds)
+
+
+def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, Any]) -> results.Answer:
+    mocks = Mocks(cell.member("toolMocks") or (), _tool_policy(experiment, cell))
+    context = {**beside, **(cell.member("requestContext") or {})}
+    try:
+        result = get_framework().generate(
+            experiment.target_id,
+            messages_of(cell.member("input")),
+            request_context=RequestContext.of(context, experiment.pinned, by=by),
+            conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
+        )
+    except VersioningError as error:
+        if find_passing(error) is not None:
+            raise
+        detail = _without_nothing(toolMockReport=mocks.report())
+        return results.Answer(error=Problem(error.code, str(error.message)), detail=detail)
+    calls = [
+        {"toolName": tool_call["toolName"], "args": tool_call["args"]} for tool_call in result.tool_calls
+    ]
+    return results.Answer(
+        output=result.text,
+        detail={
+            "toolCalls": calls,
+            **_without_nothing(
+                toolMockReport=mocks.report(),
+                models=list(result.models),
+                warnings=[warning.message for warning in result.warnings],
+            ),
+        },
+        input_tokens=result.usage["inputTokens"],
+        output_tokens=result.usage["outputTokens"],
+        cost=Decimal(result.usage["cost"]["amount"]) if result.usage["cost"] is not None else None,
+        run_id=result.run_id,
+    )
+
+
+def _without_nothing(**members: Any) -> dict[str, Any]:
+    return {name: value for name, value in members.items() if value}
+
+
+def _scorer(experiment: Experiment, cell: Cell) -> results.Answer:
+    """Return what the scorer says of the answer in the input of an item, as its `try` does."""
+    given = cell.member("input")
+    if not isinstance(given, Mapping) or "output" not in given:
+        message = "The input of an item for a scorer is an object with an output, and if you like an input."
+        return results.Answer(error=Problem("invalid_input", message))
+    attempt = Attempt(
+        input=given.get("input"),
+        output=given["output"],
+        ground_truth=given.get("groundTruth", MISSING),
+        metadata=cell.member("metadata") or {},
+        tool_calls=given.get("toolCalls"),
+    )
+    give_back()
+    said = score(
+        experiment.pinned["config"], attempt, get_framework().scorers, experiment.pinned["instructions"]
+    )
+    answer = results.Answer(input_tokens=said.input_tokens, output_tokens=said.output_tokens, cost=said.cost)
+    if said.error is not None:
+        answer = replace(answer, error=said.error)
+        if said.passing is not None:
+            raise TryAgain(answer, said.passing)
+        return answer
+    unscored = None if said.not_scorable is None else {"reason": said.not_scorable.reason}
+    output = {"score": said.score, "passed": said.passed, "label": said.label, "reason": said.reason}
+    return replace(answer, output={**output, "notScorable": unscored})
+
+
+def caller_of_experiment(experiment: Experiment) -> Caller:
+    """Return who started an experiment; raises `Forbidden` if they may not start it any more."""
+    if experiment.key_prefix:
+        key = ApiKey.objects.select_related("owner").filter(prefix=experiment.key_prefix).first()
+        if key is None or not key.usable:
+            raise Forbidden(Message("The API key that started it cannot be used any more."))
+        caller = key.caller()
+        caller.require_action(Action.RUN)
+    elif not experiment.author_name:
+        caller = APPLICATION
+    else:
+        caller = caller_of_author(experiment.author, experiment.author_name, Via.API)
+    caller.require(Right.SAVE, experiment.workspace_id)
+    return caller
+
 
 TRIES: Final = 4
 """How often a provider is asked that cannot be reached, is busy or fails."""
@@ -88,9 +297,13 @@ def _run(cell: Cell, stop: Stop) -> None:
     if experiment.started_at is None:
         experiment.started_at = timezone.now()
         Experiment.objects.filter(pk=experiment.pk, started_at=None).update(started_at=experiment.started_at)
-    outcome = exceeded(experiment, timezone.now())
+    outcome = find_exceeded_limit(experiment, timezone.now())
     if outcome:
-        stop_for(cell, outcome)
+        with events.transaction():  # what runs may still end
+            locked = Experiment.objects.locked().filter(pk=cell.experiment_id, outcome="").first()
+            if locked is not None:
+                cell.release()
+                results.stop(locked, outcome, APPLICATION, waits=True)
         return
     try:
         perform(experiment, cell, stop)
@@ -102,8 +315,10 @@ def _run(cell: Cell, stop: Stop) -> None:
         if cell.attempts - cell.tries < TRIES:
             raise  # the worker logs it, and tries again later
         logger.exception("a cell fails each time", extra={"row": str(cell.pk)})
-        failed = Answer(error=Problem("internal_error", "The item could not be run; the log says why."))
-        put_answer(cell, failed)
+        failed = results.Answer(
+            error=Problem("internal_error", "The item could not be run; the log says why.")
+        )
+        results.put_answer(cell, failed)
         record(experiment.pk, cell, failed, [])
 
 
@@ -111,25 +326,25 @@ def perform(experiment: Experiment, cell: Cell, stop: Stop) -> None:
     """Ask and score a cell, and record the result; raises `TryAgain` while there are tries left."""
     answer = stored_answer(cell)
     if answer is not None and cell.is_cut:
-        record(experiment.pk, cell, answer, scoring_cells.cut(missing_scorers(experiment, cell)))
+        record(experiment.pk, cell, answer, results.refuse_cut_output(missing_scorers(experiment, cell)))
         return
     if answer is None:
-        answer = _asked(experiment, cell, stop)
-        put_answer(cell, answer)
+        answer = _ask_once(experiment, cell, stop)
+        results.put_answer(cell, answer)
     else:
-        cell.output_json, cell.output_digest, cell.is_cut = json_of(answer.output)
-    scores = _scored(experiment, cell, answer, stop)
+        cell.output_json, cell.output_digest, cell.is_cut = results.stored_json(answer.output)
+    scores = _score_or_postpone(experiment, cell, answer, stop)
     if scores is not None:
         record(experiment.pk, cell, answer, scores)
 
 
-def _asked(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
+def _ask_once(experiment: Experiment, cell: Cell, stop: Stop) -> results.Answer:
     stop.within(experiment.settings.get("limits", {}).get("itemSeconds", ITEM_SECONDS))
     try:
-        answer = ask(experiment, cell, caller_of(experiment), stop)
+        answer = ask(experiment, cell, caller_of_experiment(experiment), stop)
         PACING.answered(experiment.provider)
     except VersioningError as error:  # of the rights
-        answer = Answer(error=Problem(error.code, str(error.message)))
+        answer = results.Answer(error=Problem(error.code, str(error.message)))
     except TryAgain as again:
         if cell.tries < TRIES - 1:
             raise
@@ -139,11 +354,11 @@ def _asked(experiment: Experiment, cell: Cell, stop: Stop) -> Answer:
     return answer
 
 
-def stored_answer(cell: Cell) -> Answer | None:
+def stored_answer(cell: Cell) -> results.Answer | None:
     """Return the answer of a cell that is only to be scored, or None."""
     if not cell.output_json:
         return None
-    return Answer(
+    return results.Answer(
         output=json.loads(cell.output_json),
         detail=cell.detail,
         milliseconds=cell.milliseconds,
@@ -160,21 +375,26 @@ def missing_scorers(experiment: Experiment, cell: Cell) -> list[ExperimentScorer
     return [scorer for scorer in experiment.scorers.all() if scorer.scorer_id not in known]
 
 
-def _scored(experiment: Experiment, cell: Cell, answer: Answer, stop: Stop) -> list[NewScore] | None:
+def _score_or_postpone(
+    experiment: Experiment, cell: Cell, answer: results.Answer, stop: Stop
+) -> list[results.NewScore] | None:
     """Return what the scorers say; None if a judge is asked again later, for which the answer is kept."""
     if answer.error is not None:
         return []
     missing = missing_scorers(experiment, cell)
     give_back()
     with stoppable(stop):
-        scores = list(scoring_cells.scored(cell, answer.output, missing))
-    passing = next((one.passing for _, _, one, _ in scores if one.passing is not None), None)
+        scores = list(results.score_cell(cell, answer.output, missing))
+    passing = next((outcome.passing for _, _, outcome, _ in scores if outcome.passing is not None), None)
     if passing is None or cell.tries >= TRIES - 1:
         return scores
-    put_answer(cell, answer, whole=True)
+    results.put_answer(cell, answer, whole=True)
     with events.transaction():
-        _postpone(cell, passing, {name: value for name, value in result_of(cell).items() if name != "state"})
-        spend(experiment.pk, answer, scores)
+        columns = results.result_columns(cell)
+        del columns["state"]
+        _postpone(cell, passing, columns)
+        spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
+        Experiment.objects.filter(pk=experiment.pk).update(**spent, prices_of=prices_of())
     return None
 
 
@@ -193,26 +413,28 @@ def wait_for(passing: Any, tries: int) -> float:
     return 2.0**tries if passing.retry_after is None else min(float(passing.retry_after), MAX_WAIT)
 
 
-def record(experiment_id: str, cell: Cell, answer: Answer, scores: Iterable[NewScore]) -> None:
+def record(
+    experiment_id: str, cell: Cell, answer: results.Answer, scores: Iterable[results.NewScore]
+) -> None:
     """Record the result of a leased cell with its scores; raises `LeaseLost`."""
     scores = list(scores)
     with events.transaction():
         experiment = Experiment.objects.locked().filter(pk=experiment_id).first()
         if experiment is None:
             raise LeaseLost
-        before = Before.of(cell)
+        before = results.counted_as(cell)
         cell.state = State.ERROR if answer.error else State.DONE
-        cell.finish(**result_of(cell))
-        put_scores(experiment, cell, scores)
-        count(experiment, cell, before, spent=spent_on(answer, scores))
+        cell.finish(**results.result_columns(cell))
+        results.put_scores(experiment, cell, scores)
+        results.count(experiment, cell, before, spent=spent_on(answer, scores))
         is_ours_to_end = experiment.is_started or experiment.stopped  # else the application ends it
         if is_ours_to_end and not experiment.queued_count and not experiment.outcome:
-            finish(experiment, experiment.stopped or Outcome.COMPLETE)
+            results.finish(experiment, experiment.stopped or Outcome.COMPLETE)
 
 
-def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
+def spent_on(answer: results.Answer, scores: Iterable[results.NewScore]) -> dict[str, int]:
     """Return what an answer and its scores used, by the columns of the experiment."""
-    outcomes = [one for _, _, one, _ in scores]
+    outcomes = [outcome for _, _, outcome, _ in scores]
     costs = [answer.cost, *(outcome.cost for outcome in outcomes)]
     return {
         "input_tokens": answer.input_tokens + sum(outcome.input_tokens for outcome in outcomes),
@@ -223,13 +445,7 @@ def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
     }
 
 
-def spend(experiment_id: str, answer: Answer, scores: Iterable[NewScore]) -> None:
-    """Count what was used for a cell that is not done yet."""
-    spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
-    Experiment.objects.filter(pk=experiment_id).update(**spent, prices_of=prices_of())
-
-
-def exceeded(experiment: Experiment, now: datetime.datetime) -> str:
+def find_exceeded_limit(experiment: Experiment, now: datetime.datetime) -> str:
     """Return the outcome of an experiment that has reached one of its limits; empty for others."""
     limits = experiment.settings.get("limits", {})
     tokens, seconds = limits.get("tokens"), limits.get("seconds")
@@ -243,3 +459,46 @@ def exceeded(experiment: Experiment, now: datetime.datetime) -> str:
     if over >= FEW and faults > over * limits.get("errorShare", ERROR_SHARE):
         return Outcome.TOO_MANY_ERRORS
     return ""
+
+
+HOUR: Final = 3600.0
+AT_ONCE: Final = 1000
+THREADS: Final = 2 * max(int(settings.EDITOR_EVALUATION_CONCURRENCY), 2)
+"""A workspace takes at most half of them."""
+EMPTY: Final = {
+    "output_json": "",
+    "is_cut": True,
+    "detail_json": "",
+    "error_message": "",
+    "review_comment": "",
+}
+
+
+def remove_old() -> None:
+    """Remove outputs that are older than `EDITOR_KEEP_RESULTS` days, in batches; 0 keeps all of them.
+
+    The results stay, with their scores and without what was said. Those of experiments that are needed are
+    left as they are.
+    """
+    if not settings.EDITOR_KEEP_RESULTS:
+        return
+    before = timezone.now() - datetime.timedelta(days=settings.EDITOR_KEEP_RESULTS)
+    old = Cell.objects.over().filter(ended_at__lt=before).exclude(output_json="")
+    old = old.exclude(experiment__in=results.needed_experiments())
+    while some := list(old.order_by("ended_at").values_list("pk", flat=True)[:AT_ONCE]):
+        Score.objects.filter(cell__in=some).update(reason="", more_json="")
+        Cell.objects.filter(pk__in=some).update(**EMPTY)
+        results.count_change(Q(pk__in=Cell.objects.filter(pk__in=some).values("experiment")))
+
+
+JOBS: Final = (
+    Queue(
+        name="experiments",
+        model="evaluation.Cell",
+        run=run,
+        threads=THREADS,
+        at_once=1,  # so that a slow answer delays only its own item
+    ),
+    Periodic(name="cancelled experiments", run=stop_cancelled, every=1.0, in_each_worker=True),
+    Periodic(name="old results", run=remove_old, every=HOUR),
+)

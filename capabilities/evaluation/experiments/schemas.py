@@ -1,14 +1,17 @@
-"""The JSON objects of experiments; see also `result_schemas` and `score_schemas`."""
+"""The JSON objects of experiments, their results and scores, and of comparisons."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field, RootModel
+from editor_client.shared.pairing import ItemOutcome
+from editor_client.shared.statistics import Verdict
+from pydantic import Field, RootModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from capabilities.evaluation.datasets.schemas import Pagination
-from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_NAME, public_id
+from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_ID, MAX_NAME, public_id
 from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
+from versioning.api.schemas.common import NotEmpty
 from versioning.api.schemas.runs import CostOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 from versioning.domain.provider_catalog import cost_dict
@@ -125,30 +128,27 @@ class ExperimentScore(RequestSchema):
     scorer_ids: Annotated[list[NotBlank | PinnedScorerNamed], Field(min_length=1)]
 
 
-def _row(attribute: str) -> Source:
-    return Source(f"row.{attribute}")
-
-
-def _row_or_null(attribute: str) -> Source:
-    return Source(lambda shown: getattr(shown.row, attribute) or None)
+def or_null(attribute: str) -> Source:
+    """Return where a member comes from that is null rather than empty."""
+    return Source(lambda one: getattr(one, attribute) or None)
 
 
 def _setting(member: str) -> Source:
-    return Source(lambda shown: shown.row.settings.get(member))
+    return Source(lambda experiment: experiment.settings.get(member))
 
 
 def _items(name: str) -> Source:
-    return Source(lambda shown: shown.items[name])
+    return Source(lambda experiment: experiment.item_counts[name])
 
 
 class ExperimentCounts(ResponseSchema):
     """The cells of an experiment by state; running ones are queued."""
 
-    cells: Annotated[int, _row("cells_count")]
-    done: Annotated[int, _row("done_count")]
-    errors: Annotated[int, _row("error_count")]
-    skipped: Annotated[int, _row("skipped_count")]
-    queued: Annotated[int, _row("queued_count")]
+    cells: Annotated[int, Source("cells_count")]
+    done: Annotated[int, Source("done_count")]
+    errors: Annotated[int, Source("error_count")]
+    skipped: Annotated[int, Source("skipped_count")]
+    queued: Annotated[int, Source("queued_count")]
     not_scorable: int
 
 
@@ -192,63 +192,58 @@ class ScorerSummary(ResponseSchema):
 class ExperimentAnswer(ResponseSchema):
     """An experiment."""
 
-    id: Annotated[str, _row("public_id")]
-    workspace_id: Annotated[str, _row("workspace_id")]
-    dataset_id: Annotated[
-        UuidOrNull, Source(lambda shown: str(shown.row.dataset_id) if shown.row.dataset_id else None)
-    ]
-    dataset_version: Annotated[int, _row("dataset_version")]
-    dataset_digest: Annotated[str, _row("dataset_digest")]
-    agent_version: Annotated[str | None, _row_or_null("version_id")]
-    target_type: Annotated[str | None, _row_or_null("target_type")]
-    target_id: Annotated[str | None, _row_or_null("target_id")]
-    scorer_ids: Annotated[list[str], Source(lambda shown: [scorer.scorer_id for scorer in shown.scorers])]
-    name: Annotated[str | None, _row_or_null("name")]
+    id: Annotated[str, Source("public_id")]
+    workspace_id: str
+    dataset_id: Annotated[UuidOrNull, Source(lambda row: str(row.dataset_id) if row.dataset_id else None)]
+    dataset_version: int
+    dataset_digest: str
+    agent_version: Annotated[str | None, or_null("version_id")]
+    target_type: Annotated[str | None, or_null("target_type")]
+    target_id: Annotated[str | None, or_null("target_id")]
+    scorer_ids: Annotated[list[str], Source(lambda row: [scorer.scorer_id for scorer in row.pinned_scorers])]
+    name: Annotated[str | None, or_null("name")]
     description: Annotated[str | None, _setting("description")]
     metadata: Annotated[JsonObject | None, _setting("metadata")]
     provenance: Annotated[JsonObject | None, _setting("provenance")]
     runner_attestation: Annotated[JsonObject | None, _setting("runnerAttestation")]
-    experiment_set_id: Annotated[str | None, _row_or_null("experiment_set_id")]
-    comparison_id: Annotated[str | None, _row_or_null("comparison_id")]
-    variant_id: Annotated[str | None, _row_or_null("variant_id")]
-    trial_index: Annotated[int | None, _row("trial_index")]
-    status: Annotated[Literal["pending", "running", "completed", "failed"], _row("status")]
+    experiment_set_id: Annotated[str | None, or_null("experiment_set_id")]
+    comparison_id: Annotated[str | None, or_null("comparison_id")]
+    variant_id: Annotated[str | None, or_null("variant_id")]
+    trial_index: int | None
+    status: Literal["pending", "running", "completed", "failed"]
     outcome: Annotated[
-        Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None,
-        _row_or_null("outcome"),
+        Literal["complete", "cancelled", "tooManyErrors", "overBudget", "expired"] | None, or_null("outcome")
     ]
-    counts: Annotated[ExperimentCounts, Source(lambda shown: shown)]
-    spent: Annotated[ExperimentSpent, Source("row")]
-    lock: Annotated[JsonObject | None, _row("lock")]
-    lock_digest: Annotated[str | None, _row_or_null("lock_digest")]
-    attempts: Annotated[int, _row("attempts")]
-    pair_of: Annotated[
-        str | None, Source(lambda shown: public_id(shown.row.pair_of_id) if shown.row.pair_of_id else None)
-    ]
-    scorers: list[PinnedScorerAnswer]
+    counts: Annotated[ExperimentCounts, Source(lambda row: row)]
+    spent: Annotated[ExperimentSpent, Source(lambda row: row)]
+    lock: JsonObject | None
+    lock_digest: Annotated[str | None, or_null("lock_digest")]
+    attempts: int
+    pair_of: Annotated[str | None, Source(lambda row: public_id(row.pair_of_id) if row.pair_of_id else None)]
+    scorers: Annotated[list[PinnedScorerAnswer], Source("pinned_scorers")]
     summary: list[ScorerSummary]
     limits: Annotated[JsonObject | None, _setting("limits")]
-    unmocked_tool_policy: Annotated[str, _row("tool_policy")]
+    unmocked_tool_policy: Annotated[str, Source("tool_policy")]
     request_context: Annotated[
         JsonObject | None,
-        Source(lambda shown: shown.row.request_context or None),
+        or_null("request_context"),
         Field(description="In which its items ran, beside their own; null without one."),
     ]
-    started_by: Annotated[str | None, _row_or_null("author_name")]
-    total_items: Annotated[int, _row("items_count")]
+    started_by: Annotated[str | None, or_null("author_name")]
+    total_items: Annotated[int, Source("items_count")]
     succeeded_count: Annotated[int, _items("succeeded")]
     failed_count: Annotated[int, _items("failed")]
     skipped_count: Annotated[int, _items("skipped")]
-    started_at: Annotated[TimeOrNull, _row("started_at")]
-    completed_at: Annotated[TimeOrNull, _row("ended_at")]
-    created_at: Annotated[Time, _row("created_at")]
-    updated_at: Annotated[Time, _row("updated_at")]
+    started_at: TimeOrNull
+    completed_at: Annotated[TimeOrNull, Source("ended_at")]
+    created_at: Time
+    updated_at: Time
 
 
 class ExperimentStarted(ExperimentAnswer):
     """A new experiment; `results` is empty, because they come later."""
 
-    experiment_id: Annotated[str, _row("public_id")]
+    experiment_id: Annotated[str, Source("public_id")]
     results: Annotated[list[JsonObject], Source(lambda _shown: [])]
 
 
@@ -304,3 +299,433 @@ class ReviewSummary(ResponseSchema):
     """The results that people look at, by experiment."""
 
     counts: Annotated[list[ReviewCount], Source(lambda counts: counts)]
+
+
+Id = Annotated[NotBlank, Field(max_length=MAX_ID)]
+MAX_ENTITY_TYPE: Final = 32
+
+
+def error_dict(one: Any) -> dict[str, str] | None:
+    """Return the error of a score or a cell, or None."""
+    return {"code": one.error_code, "message": one.error_message} if one.error_code else None
+
+
+class ProblemOfScore(ResponseSchema):
+    """Why a scorer failed."""
+
+    code: Annotated[str, Source(lambda one: one["code"])]
+    message: Annotated[str, Source(lambda one: one["message"])]
+
+
+class ReasonNotScorable(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    reason: Annotated[str, Source(str)]
+
+
+class ScoreSent(RequestSchema):
+    """A score of an application's own run, or of an item of an experiment."""
+
+    scorer_id: Id
+    run_id: Id
+    entity_id: Id
+    entity_type: Annotated[NotBlank, Field(max_length=MAX_ENTITY_TYPE)] = UNCHANGED
+    score: Annotated[float, Field(allow_inf_nan=False)]
+    scorer: JsonObject = UNCHANGED
+    source: Literal["LIVE", "TEST"] = UNCHANGED
+    entity: JsonObject = UNCHANGED
+    input: Any = None
+    output: Any = None
+    reason: str | None = None
+    additional_context: JsonObject | None = None
+    request_context: JsonObject | None = None
+    metadata: JsonObject | None = None
+    structured_output: bool | None = None
+    trace_id: str | None = None
+    span_id: str | None = None
+    resource_id: str | None = None
+    thread_id: str | None = None
+    organization_id: str | None = None
+    project_id: str | None = None
+    batch_id: str | None = None
+    dataset_id: str | None = None
+    dataset_item_id: str | None = None
+    preprocess_step_result: Any = None
+    preprocess_prompt: str | None = None
+    analyze_step_result: Any = None
+    analyze_prompt: str | None = None
+    generate_score_prompt: str | None = None
+    generate_reason_prompt: str | None = None
+    reason_prompt: str | None = None
+    extract_step_result: Any = None
+    extract_prompt: str | None = None
+
+
+class ScoreCreate(RequestSchema):
+    """A score to store."""
+
+    score: ScoreSent
+    workspace_id: NotBlank = UNCHANGED
+
+
+def _more(name: str) -> Source:
+    return Source(lambda score: score.more.get(name))
+
+
+class ScoreAnswer(ResponseSchema):
+    """A score."""
+
+    id: Annotated[str, Source(lambda score: str(score.pk))]
+    scorer_id: str
+    scorer_version_id: Annotated[str | None, or_null("version_id")]
+    run_id: Annotated[
+        str, Source(lambda score: score.run_id if score.cell_id is None else public_id(score.run_id))
+    ]
+    entity_id: str
+    entity_type: Annotated[str | None, or_null("entity_type")]
+    source: str
+    score: Annotated[float | None, Source("value")]
+    passed: bool | None
+    label: Annotated[str | None, or_null("label")]
+    reason: Annotated[str | None, or_null("reason")]
+    error: Annotated[ProblemOfScore | None, Source(error_dict)]
+    not_scorable: Annotated[ReasonNotScorable | None, or_null("not_scorable")]
+    scorer: Annotated[JsonObject, Source(lambda score: score.more.get("scorer") or {"id": score.scorer_id})]
+    entity: Annotated[JsonObject, Source(lambda score: score.more.get("entity") or {"id": score.entity_id})]
+    input: Annotated[Any, _more("input")]
+    output: Annotated[Any, _more("output")]
+    metadata: Annotated[JsonObject | None, _more("metadata")]
+    additional_context: Annotated[JsonObject | None, _more("additionalContext")]
+    request_context: Annotated[JsonObject | None, _more("requestContext")]
+    trace_id: Annotated[str | None, _more("traceId")]
+    structured_output: Annotated[bool | None, _more("structuredOutput")] = None
+    span_id: Annotated[str | None, _more("spanId")] = None
+    resource_id: Annotated[str | None, _more("resourceId")] = None
+    thread_id: Annotated[str | None, _more("threadId")] = None
+    organization_id: Annotated[str | None, _more("organizationId")] = None
+    project_id: Annotated[str | None, _more("projectId")] = None
+    batch_id: Annotated[str | None, _more("batchId")] = None
+    dataset_id: Annotated[str | None, _more("datasetId")] = None
+    dataset_item_id: Annotated[str | None, _more("datasetItemId")] = None
+    preprocess_prompt: Annotated[str | None, _more("preprocessPrompt")] = None
+    analyze_prompt: Annotated[str | None, _more("analyzePrompt")] = None
+    generate_score_prompt: Annotated[str | None, _more("generateScorePrompt")] = None
+    generate_reason_prompt: Annotated[str | None, _more("generateReasonPrompt")] = None
+    reason_prompt: Annotated[str | None, _more("reasonPrompt")] = None
+    extract_prompt: Annotated[str | None, _more("extractPrompt")] = None
+    preprocess_step_result: Annotated[Any, _more("preprocessStepResult")] = None
+    analyze_step_result: Annotated[Any, _more("analyzeStepResult")] = None
+    extract_step_result: Annotated[Any, _more("extractStepResult")] = None
+    created_at: Time
+    updated_at: TimeOrNull
+
+
+class ScoreStored(ResponseSchema):
+    """The score that was stored."""
+
+    score: Annotated[ScoreAnswer, Source(lambda score: score)]
+
+
+class ScorePage(ResponseSchema):
+    """A page of scores, newest first."""
+
+    scores: Annotated[list[ScoreAnswer], Source("items")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+class ResultLabelCreate(RequestSchema):
+    """What a person says of a result."""
+
+    experiment_id: NotBlank
+    item_id: NotBlank
+    attempt: Attempt = UNCHANGED
+    name: Annotated[NotBlank, Field(max_length=MAX_NAME)]
+    value: StrictBool | StrictInt | StrictFloat | StrictStr
+    comment: str | None = None
+
+
+class ResultLabelAnswer(ResponseSchema):
+    """What a person said of a result."""
+
+    id: Annotated[str, Source(lambda label: str(label.pk))]
+    experiment_id: Annotated[str, Source(lambda label: public_id(label.experiment_id))]
+    item_id: Annotated[str, Source(lambda label: str(label.item_id))]
+    attempt: int
+    name: str
+    value: bool | int | float | str
+    comment: Annotated[str | None, or_null("comment")]
+    author: Annotated[str | None, Source(lambda label: label.author.get_username() if label.author else None)]
+    created_at: Time
+    updated_at: Time
+
+
+class ResultLabelPage(ResponseSchema):
+    """A page of labels, newest first."""
+
+    labels: Annotated[list[ResultLabelAnswer], Source("items")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+Tag = Annotated[NotBlank, Field(pattern=r"^[^\n]*$")]
+"""Tags are stored between line feeds."""
+
+
+class ResultError(RequestSchema):
+    """Why an item failed."""
+
+    message: NotEmpty
+    code: str | None = None
+    stack: str | None = None
+
+
+class SentScore(RequestSchema):
+    """A score that is sent with a result."""
+
+    scorer_id: Id
+    scorer_name: str = UNCHANGED
+    score: Annotated[float, Field(allow_inf_nan=False)]
+    reason: str | None = None
+    metadata: JsonObject | None = None
+
+
+class ResultCreate(RequestSchema):
+    """The result of an item and an attempt."""
+
+    item_id: NotBlank
+    attempt: Attempt = UNCHANGED
+    input: Any = None
+    output: Any = None
+    ground_truth: Any = None
+    error: ResultError | None = None
+    started_at: NotBlank | None = None
+    completed_at: NotBlank | None = None
+    trace_id: Annotated[str, Field(max_length=MAX_ID)] | None = None
+    scores: list[SentScore] = UNCHANGED
+
+
+class ItemRun(RequestSchema):
+    """An item that is run now."""
+
+    attempt: Attempt = UNCHANGED
+    request_context: Annotated[JsonObject, Field(description="The item's own takes precedence.")] = UNCHANGED
+
+
+class ResultUpdate(RequestSchema):
+    """What people say of a result; an absent member is unchanged, null clears one."""
+
+    status: Literal["needs-review", "reviewed", "complete"] | None = None
+    tags: list[Tag] | None = None
+    comment: str | None = None
+
+
+class ResultScore(ResponseSchema):
+    """What a scorer says of a result."""
+
+    scorer_id: str
+    scorer_version_id: Annotated[str | None, or_null("version_id")]
+    scorer_name: Annotated[str, Source(lambda one: one.more.get("scorerName") or one.scorer_id)]
+    score: Annotated[float | None, Source("value")]
+    passed: bool | None
+    label: Annotated[str | None, or_null("label")]
+    reason: Annotated[str | None, or_null("reason")]
+    error: Annotated[ProblemOfScore | None, Source(error_dict)]
+    not_scorable: Annotated[ReasonNotScorable | None, or_null("not_scorable")]
+
+
+class ResultProblem(ProblemOfScore):
+    """Why an item failed."""
+
+    stack: Annotated[str | None, Source(lambda one: one.get("stack"))]
+
+
+def _member(name: str) -> Source:
+    return Source(lambda cell: cell.member(name))
+
+
+def _detail(name: str) -> Source:
+    return Source(lambda cell: cell.detail.get(name))
+
+
+class ResultAnswer(ResponseSchema):
+    """The result of an item and an attempt."""
+
+    id: Annotated[str, Source(lambda cell: str(cell.pk))]
+    experiment_id: Annotated[str, Source(lambda cell: public_id(cell.experiment_id))]
+    item_id: Annotated[str, Source(lambda cell: str(cell.item_id))]
+    item_dataset_version: Annotated[
+        int | None, Source(lambda cell: cell.revision.version if cell.revision else None)
+    ]
+    input: Annotated[Any, _member("input")]
+    output: Any
+    output_digest: Annotated[
+        str | None, Field(description="SHA-256 of the whole output as JSON."), or_null("output_digest")
+    ]
+    output_cut: Annotated[
+        bool, Field(description="Whether only the first 32 KiB are kept."), Source("is_cut")
+    ]
+    ground_truth: Annotated[Any, _member("groundTruth")]
+    metadata: Annotated[JsonObject | None, _member("metadata")]
+    expected_trajectory: Annotated[JsonObject | None, _member("expectedTrajectory")]
+    error: Annotated[
+        ResultProblem | None,
+        Source(
+            lambda cell: (
+                {**(error_dict(cell) or {}), "stack": cell.detail.get("stack")} if cell.error_code else None
+            )
+        ),
+    ]
+    scores: Annotated[list[ResultScore], Source(lambda cell: list(cell.scores.all()))]
+    input_tokens: int
+    output_tokens: int
+    milliseconds: int
+    started_at: Time
+    completed_at: Annotated[Time, Source("ended_at")]
+    retry_count: Annotated[int, Source("tries")]
+    attempt: int
+    trace_id: Annotated[str | None, or_null("run_id")]
+    status: Annotated[Literal["needs-review", "reviewed", "complete"] | None, or_null("review_status")]
+    tags: Annotated[list[str] | None, or_null("tags")]
+    comment: Annotated[str | None, or_null("review_comment")]
+    tool_calls: Annotated[list[JsonObject] | None, _detail("toolCalls")]
+    tool_mock_report: Annotated[JsonObject | None, _detail("toolMockReport")]
+    created_at: Time
+
+
+class ScoreNotPossible(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    step: Annotated[str, Source(lambda _reason: "scorer")]
+    reason: Annotated[str, Source(str)]
+
+
+def _of_score(name: str) -> Source:
+    return Source(lambda pair: getattr(pair[0], name))
+
+
+def _text_of_score(name: str) -> Source:
+    return Source(lambda pair: getattr(pair[0], name) or None)
+
+
+class ItemRunScore(ResponseSchema):
+    """What a scorer says of an item that was run."""
+
+    scorer_id: Annotated[str, _of_score("scorer_id")]
+    scorer_name: Annotated[str, Source(lambda pair: pair[1])]
+    score: Annotated[float | None, _of_score("value")]
+    passed: Annotated[bool | None, _of_score("passed")]
+    label: Annotated[str | None, _text_of_score("label")]
+    reason: Annotated[str | None, _text_of_score("reason")]
+    error: Annotated[str | None, _text_of_score("error_message")]
+    not_scorable: Annotated[ScoreNotPossible | None, _text_of_score("not_scorable")] = None
+
+
+class ItemRunAnswer(ResponseSchema):
+    """The result of an item that was run, and what the scorers say of it."""
+
+    result: Annotated[ResultAnswer, Source(lambda both: both[0])]
+    scores: Annotated[list[ItemRunScore], Source(lambda both: both[1])]
+
+
+class ResultPage(ResponseSchema):
+    """A page of results."""
+
+    results: Annotated[list[ResultAnswer], Source("items")]
+    pagination: Annotated[Pagination, Source(lambda page: page)]
+
+
+_OUTCOMES = [outcome.value for outcome in ItemOutcome]
+_VERDICTS = [verdict.value for verdict in Verdict]
+
+
+class LeftOutAnswer(ResponseSchema):
+    """How many items are in no pair of the primary scorer, by the reason."""
+
+    only_here: int
+    only_baseline: int
+    changed_items: int
+    errors: int
+    not_scorable: int
+
+
+class ComparedScorerAnswer(ResponseSchema):
+    """What the pairs say together, by one scorer."""
+
+    scorer_id: str
+    primary: bool
+    wins: int
+    losses: int
+    ties: int
+    difference: Annotated[float, Field(description="The mean over the pairs; positive is better here.")]
+    interval: Annotated[
+        list[float] | None,
+        Field(min_length=2, max_length=2, description="At 95 %; null where it cannot be given."),
+    ]
+    p: float
+    verdict: Annotated[str, Field(json_schema_extra={"enum": _VERDICTS})]
+    detectable: Annotated[
+        int | None,
+        Field(description="The least drop in whole points that so many pairs would show 4 times in 5."),
+    ]
+
+
+class ComparedItemAnswer(ResponseSchema):
+    """An item that both runs scored, by the primary scorer."""
+
+    item_id: str
+    outcome: Annotated[str, Field(json_schema_extra={"enum": _OUTCOMES})]
+    difference: float
+    here: float
+    baseline: float
+
+
+class ComparisonAnswer(ResponseSchema):
+    """What an experiment says compared with its baseline."""
+
+    pairs: Annotated[int, Source(lambda pair: pair[0].pairs)]
+    left_out: Annotated[LeftOutAnswer, Source(lambda pair: pair[0].left_out)]
+    not_contemporary: Annotated[
+        bool,
+        Source(lambda pair: pair[0].not_contemporary),
+        Field(description="Whether a day lies between them, or the provider reported another model."),
+    ]
+    scorers: Annotated[list[ComparedScorerAnswer], Source(lambda pair: pair[0].scorers)]
+    items: Annotated[
+        list[ComparedItemAnswer], Source(lambda pair: pair[1].items), Field(description="Worst first.")
+    ]
+    pagination: Annotated[Pagination, Source(lambda pair: pair[1])]
+
+
+class ExperimentsBeside(RequestSchema):
+    """Two experiments over the dataset."""
+
+    experiment_id_a: Annotated[NotBlank, Field(alias="experimentIdA", description="The baseline.")]
+    experiment_id_b: Annotated[NotBlank, Field(alias="experimentIdB")]
+
+
+class ResultBesideAnswer(ResponseSchema):
+    """What an experiment says of an item."""
+
+    output: Annotated[Any, Field(description="Of the first attempt that has one.")]
+    scores: Annotated[
+        dict[str, float | None],
+        Field(description="By scorer, the mean over the attempts; null where it could score none."),
+    ]
+
+
+class ItemBesideAnswer(ResponseSchema):
+    """An item with its results, by experiment."""
+
+    item_id: str
+    input: Any
+    ground_truth: Any
+    results: dict[str, ResultBesideAnswer | None]
+
+
+class SideBySideAnswer(ResponseSchema):
+    """The outputs and scores of two experiments, item by item."""
+
+    baseline_id: Annotated[str, Source(lambda found: public_id(found.baseline_id))]
+    version_mismatch: Annotated[
+        bool, Field(description="Whether they are over different versions of the dataset.")
+    ]
+    items: Annotated[list[ItemBesideAnswer], Source(lambda found: found.items())]

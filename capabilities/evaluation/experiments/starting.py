@@ -1,43 +1,276 @@
-"""Start experiments: pin everything, and make the cells."""
+"""Starting experiments, with everything pinned, and estimating what they would use."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import datetime
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any, Final
 from uuid import uuid4
 
-from django.db import IntegrityError
+from django.conf import settings
+from django.db import IntegrityError, connection, models
+from django.db.models import Avg
 from django.utils import timezone
 from editor_client.shared import canonical, ids
+from editor_client.shared.configurations import keys
+from editor_client.shared.gates import target_digest
 
-from capabilities.evaluation.datasets import editing
 from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Revision
-from capabilities.evaluation.experiments import cells
+from capabilities.evaluation.datasets.verbs import find_dataset
 from capabilities.evaluation.experiments.models import (
     MAX_CHOSEN_ID,
+    Cell,
     Experiment,
     ExperimentScorer,
+    State,
     TargetType,
     key_in,
 )
-from capabilities.evaluation.experiments.pinning import Target, pinned_scorers, pinned_target
+from capabilities.evaluation.experiments.results import JUDGE, attempt_at, names_others
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.scoring import cannot_score, find_problem, to_text
+from capabilities.evaluation.scoring.verbs import judge_instructions
+from versioning.conf import get_editor, get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.domain.errors import Conflict, Invalid, Message, NotFound
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
+from versioning.domain.locks import OWN_MEMBERS, SentLock
+from versioning.domain.provider_catalog import plus
+from versioning.domain.selectors import PUBLISHED, Selector
+from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
+from versioning.runtime.observing import PricedModel, Prices
 from versioning.verbs import Verbs
 
+MAX_WORK: Final = 50_000
+"""The maximum of items times attempts times (1 + scorers)."""
+_NAMED: Final = ("experiment_id", "item_id", "revision_id", "attempt", "due_at", "created_at")
+
+
+def add_cells(
+    experiments: Sequence[Experiment], attempts: range, *, now: datetime.datetime, is_due: bool
+) -> None:
+    """Add a cell for each item and attempt; experiments of the same items run theirs one after the other.
+
+    The items of an attempt are shuffled by the id of the first experiment, so that neither the order of the
+    dataset nor the hour plays a part. Copying within the database takes a second for 50,000 cells.
+    """
+    first = experiments[0]
+    stored = connection.ops.adapt_datetimefield_value(now)
+    blank = Cell()
+    constants = {
+        str(field.column): field.get_db_prep_save(getattr(blank, field.attname), connection)
+        for field in Cell._meta.concrete_fields
+        if field.attname not in _NAMED and not isinstance(field, models.AutoField)
+    }
+    names = ", ".join(map(connection.ops.quote_name, [*_NAMED, *constants]))
+    cells, revisions, all_experiments = (
+        connection.ops.quote_name(model._meta.db_table) for model in (Cell, Revision, Experiment)
+    )
+    marks = ", ".join(["%s"] * len(constants))
+    ids = ", ".join(["%s"] * len(experiments))
+    # Only names of tables and columns are inserted into the text.
+    statement = (
+        f"INSERT INTO {cells} ({names})"  # noqa: S608
+        f" SELECT e.id, r.item_id, r.id, CAST(%s AS integer), {_cast('due_at')}, {_cast('created_at')},"
+        f" {marks}"
+        f" FROM {revisions} r CROSS JOIN {all_experiments} e"
+        f" WHERE e.id IN ({ids}) AND r.dataset_id = %s AND NOT r.is_deleted AND r.version <= %s"
+        " AND (r.until IS NULL OR r.until > %s)"
+        " ORDER BY MD5(%s || CAST(r.item_id AS text)), e.id <> %s"
+    )
+    dataset = Revision._meta.get_field("dataset").get_db_prep_value(first.dataset_id, connection)
+    with connection.cursor() as cursor:
+        for attempt in attempts:
+            cursor.execute(
+                statement,
+                [
+                    *[attempt, stored if is_due else None, stored],
+                    *constants.values(),
+                    *[experiment.pk for experiment in experiments],
+                    *[dataset, first.dataset_version, first.dataset_version],
+                    *[f"{first.pk}\n{attempt}\n", first.pk],
+                ],
+            )
+
+
+def _cast(name: str) -> str:
+    field: Any = Cell._meta.get_field(name)
+    return f"CAST(%s AS {field.db_type(connection)})" if connection.vendor == "postgresql" else "%s"
+
+
+SELECTING: Final = ("selector", "lock", "release", "agentVersion", "versions")
+"""The members that select the version of the target, of which a request has one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A target in one version, and the scorers that its agent names."""
+
+    type: TargetType
+    id: str = ""
+    version_id: str = ""
+    lock: Mapping[str, Any] | None = None
+    provider: str = ""
+    model: Mapping[str, Any] | None = None
+    scorer_ids: Sequence[str] = ()
+    config: Mapping[str, Any] | None = None
+    instructions: str | None = None
+    """The text of the prompt block that a judge names, or that of an agent as it is without a context."""
+
+
+def pin_target(editor: Editor, given: Mapping[str, Any], by: Caller) -> Target:
+    """Return the target that the members of a request name, in the version that they select.
+
+    Raises `Invalid` for a target that is half given and for a version selected twice, `NotFound` and
+    `Forbidden` for what the caller may not run.
+    """
+    target_type, target_id = given.get("targetType"), given.get("targetId")
+    if (target_type is None) != (target_id is None):
+        name = "targetId" if target_id is None else "targetType"
+        raise Invalid.field(name, Message("is required: a target has a type and an id"))
+    if target_type is None:
+        extra = [name for name in SELECTING if name in given]
+        if extra:
+            raise Invalid([Issue(name, Message("is of use only with a target")) for name in extra])
+        return Target(type=TargetType.NONE)
+    selected = select_version(given, str(target_id))
+    if target_type == TargetType.SCORER:
+        return _scorer(editor, str(target_id), selected, by)
+    return _agent(editor, str(target_id), selected, by)
+
+
+def select_version(given: Mapping[str, Any], target_id: str) -> Selector | Mapping[str, Any]:
+    """Return what a request selects of its target: by default what is published; or a lock."""
+    named = [name for name in SELECTING if given.get(name)]
+    if len(named) > 1:
+        raise Invalid([Issue(name, Message("the version is selected more than once")) for name in named])
+    if not named:
+        return PUBLISHED
+    [name] = named
+    if name == "lock":
+        lock: Mapping[str, Any] = given["lock"]
+        return lock
+    if name == "agentVersion":
+        return Selector(version_id=given[name])
+    if name == "release":
+        return Selector.read({"release": given[name]}, "release")
+    if name == "versions":
+        agents = given[name].get("agents", {})
+        if given[name].keys() - {"agents"} or agents.keys() - {target_id}:
+            message = Message("only the target's own version can be selected here: send a lock for others")
+            raise Invalid.field("versions", message)
+        return Selector.read(agents[target_id], f"versions.agents.{target_id}") if agents else PUBLISHED
+    return Selector.read(given[name], "selector")
+
+
+def _agent(editor: Editor, agent_id: str, selected: Selector | Mapping[str, Any], by: Caller) -> Target:
+    if isinstance(selected, Selector):
+        lock: Mapping[str, Any] = editor.lock([agent_id], selector=selected, by=by)
+    else:
+        lock = selected
+        if not lock.keys() >= OWN_MEMBERS:
+            raise Invalid.field("lock", Message("is not a lock"))
+        if agent_id not in editor.opened(SentLock.parse(lock, "lock")).agents:
+            raise Invalid.field("lock", Message("does not hold the agent {id!r}", id=agent_id))
+    sent = SentLock.parse(lock, "lock")
+    opened = editor.opened(sent)
+    served = editor.serve_locked(agent_id, opened, context={}, by=by, as_part=False, is_called=True)
+    version_id = opened.agents[agent_id].version_id or ""
+    scorer_ids: Sequence[str] = ()
+    if version_id:
+        version = editor.collection(AGENT).version(agent_id, version_id, by=by).version
+        scorer_ids = [key for _, key in keys(version.config, "scorers")]
+    return Target(
+        type=TargetType.AGENT,
+        id=agent_id,
+        version_id=version_id,
+        lock=lock,
+        provider=str((served.model or {}).get("provider", "")),
+        model=served.model,
+        scorer_ids=scorer_ids,
+        instructions=served.instructions,
+    )
+
+
+def _scorer(editor: Editor, scorer_id: str, selected: Selector | Mapping[str, Any], by: Caller) -> Target:
+    if not isinstance(selected, Selector):
+        raise Invalid.field("lock", Message("is for agents"))
+    version = editor.collection(SCORER).get(scorer_id, selected, by=by).version
+    config: Mapping[str, Any] = version.config
+    model = config.get("model") or {}
+    return Target(
+        type=TargetType.SCORER,
+        id=scorer_id,
+        version_id=version.version_id,
+        provider=str(model.get("provider", "")),
+        model=model,
+        config=config,
+        instructions=judge_instructions(editor, config, by=by),
+    )
+
+
+def pin_scorers(
+    editor: Editor, given: Mapping[str, Any], dataset: Dataset, target: Target, by: Caller
+) -> list[ExperimentScorer]:
+    """Return the scorers of a new experiment, in the versions that are published now.
+
+    They are those of the request, or those of the dataset, or those of the agent. Raises `Invalid` naming
+    what does not exist for the caller.
+    """
+    if "scorerIds" in given and given["scorerIds"] is not None:
+        named = given["scorerIds"]
+        if named and target.type == TargetType.NONE:
+            raise Invalid.field("scorerIds", Message("is of use only with a target"))
+    else:
+        named = dataset.settings.get("scorerIds")
+        if named is None:
+            readable = editor.collection(SCORER).list(by=by)
+            named = [key for key in target.scorer_ids if readable.filter(pk=key).exists()]
+    scorers = pin_named_scorers(editor, named, "scorerIds", by)
+    ids = [scorer.scorer_id for scorer in scorers]
+    primary = given.get("primaryScorer") or (ids[0] if ids else None)
+    if primary is not None and primary not in ids:
+        raise Invalid.field("primaryScorer", Message("is none of the scorers of this experiment"))
+    for position, scorer in enumerate(scorers):
+        scorer.position, scorer.is_primary = position, scorer.scorer_id == primary
+    return scorers
+
+
+def pin_named_scorers(editor: Editor, named: Sequence[Any], place: str, by: Caller) -> list[ExperimentScorer]:
+    """Return scorers by their ids, or by ids with versions; raises `Invalid` below this place."""
+    scorers: list[ExperimentScorer] = []
+    for index, name in enumerate(named):
+        scorer_id, version_id = (name, None) if isinstance(name, str) else (name["id"], name.get("versionId"))
+        selector = PUBLISHED if version_id is None else Selector(version_id=version_id)
+        try:
+            version = editor.collection(SCORER).get(scorer_id, selector, by=by).version
+        except NotFound:
+            message = Message("does not exist, or you may not read it")
+            raise Invalid.field(f"{place}.{index}", message) from None
+        scorers.append(
+            ExperimentScorer(
+                scorer_id=scorer_id,
+                version_id=version.version_id,
+                config_json=canonical.dump(version.config),
+                instructions=judge_instructions(editor, version.config, by=by),
+            )
+        )
+    ids = [scorer.scorer_id for scorer in scorers]
+    for index, scorer_id in enumerate(ids):
+        if scorer_id in ids[:index]:
+            raise Invalid.field(f"{place}.{index}", Message("is named more than once"))
+    return scorers
+
+
 SETTINGS: Final = (
-    "description",
-    "metadata",
-    "provenance",
-    "runnerAttestation",
-    "requestContext",
-    "limits",
-    "unmockedToolPolicy",
-    "maxConcurrency",
+    *("description", "metadata", "provenance", "runnerAttestation"),
+    *("requestContext", "limits", "unmockedToolPolicy", "maxConcurrency"),
 )
 """The members that are kept as they were sent."""
 PUBLISHED_BASELINE: Final = "published"
@@ -74,35 +307,37 @@ def start(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: 
     """
     caller = caller_of(by)
     try:
-        return _started(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, given, caller)
     except IntegrityError:  # another request has taken the id meanwhile
-        return _started(experiments, dataset_id, given, caller)
+        return _start_once(experiments, dataset_id, given, caller)
 
 
-def _started(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
+def _start_once(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], caller: Caller) -> Started:
     known = known_by_id(dataset_id, given, caller)
     if known is not None:
         return Started(experiment=known, is_new=False)
-    plan = planned(experiments, dataset_id, given, by=caller)
+    plan = plan_experiment(experiments, dataset_id, given, by=caller)
     with events.transaction():
-        made = _stored(plan, given, caller)
+        made = _store_experiment(plan, given, caller)
         made.record("started", caller, datasetId=str(plan.dataset.pk), cells=made.cells_count)
     return Started(experiment=made)
 
 
-def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION) -> Plan:
+def plan_experiment(
+    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+) -> Plan:
     """Check a request for an experiment, and pin everything; raises as `start` does."""
     caller, editor = caller_of(by), experiments.editor
-    dataset = editing.find(dataset_id, by=caller, right=Right.SAVE)
+    dataset = find_dataset(dataset_id, by=caller, right=Right.SAVE)
     version = dataset_version(dataset, given.get("version"))
     items = Revision.objects.of_version(dataset, version.version).count()
     if not items:
         raise Invalid.field("datasetId", Message("has no items in this version"), code="no_items")
-    target = pinned_target(editor, given, caller)
+    target = pin_target(editor, given, caller)
     if target.type == TargetType.NONE and given.get("start", True):
         message = Message("is required; without a target, send start: false and the results")
         raise Invalid.field("targetType", message)
-    scorers = pinned_scorers(editor, given, dataset, target, caller)
+    scorers = pin_scorers(editor, given, dataset, target, caller)
     refuse_too_much(items, given.get("attempts", 1), len(scorers))
     baseline = _baseline(experiments, given, dataset, target, caller)
     return Plan(
@@ -112,9 +347,9 @@ def planned(experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by
 
 def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
     """Raise `Invalid` for more work than an experiment may be."""
-    if items * attempts * (1 + scorers) > cells.MAX_WORK:
+    if items * attempts * (1 + scorers) > MAX_WORK:
         message = Message(
-            "is too much: items times attempts times (1 + scorers) is at most {limit}", limit=cells.MAX_WORK
+            "is too much: items times attempts times (1 + scorers) is at most {limit}", limit=MAX_WORK
         )
         raise Invalid.field("attempts", message, code="too_many_cells")
 
@@ -122,11 +357,11 @@ def refuse_too_much(items: int, attempts: int, scorers: int) -> None:
 def dataset_version(dataset: Dataset, number: int | None) -> DatasetVersion:
     """Return a version of a dataset, by default the present one; raises `Invalid`."""
     wanted = dataset.version if number is None else number
-    found = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
-    if found is None:
+    version = DatasetVersion.objects.filter(dataset=dataset, version=wanted).first()
+    if version is None:
         message = Message("the dataset has no items yet") if number is None else Message("does not exist")
         raise Invalid.field("datasetId" if number is None else "version", message, code="no_items")
-    return found
+    return version
 
 
 def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experiment | None:
@@ -145,19 +380,19 @@ def known_by_id(dataset_id: str, given: Mapping[str, Any], by: Caller) -> Experi
         problem = Message("must have 1 to {limit} bytes once percent-encoded", limit=MAX_CHOSEN_ID)
     if problem is not None:
         raise Invalid.field("id", problem)
-    dataset = editing.find(dataset_id, by=by, right=Right.SAVE)
-    found = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
-    if found is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
+    dataset = find_dataset(dataset_id, by=by, right=Right.SAVE)
+    experiment = Experiment.objects.in_dataset(dataset.pk, given["id"]).first()
+    if experiment is None and not Experiment.objects.readable_by(by).keys_of(given["id"]):
         return None  # what the caller may not read does not count
     same = (
-        found is not None
-        and Experiment.objects.readable_by(by).filter(pk=found.pk).exists()
-        and found.target_type == given.get("targetType", "")
-        and found.target_id == given.get("targetId", "")
+        experiment is not None
+        and Experiment.objects.readable_by(by).filter(pk=experiment.pk).exists()
+        and experiment.target_type == given.get("targetType", "")
+        and experiment.target_id == given.get("targetId", "")
     )
     if not same:
         raise Conflict(Message("There is another experiment with this id."), code="id_taken")
-    return found
+    return experiment
 
 
 def _baseline(
@@ -166,23 +401,22 @@ def _baseline(
     wanted = given.get("baseline")
     if wanted is None:
         return None
-    found = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
-    if found is not None:
-        return found
+    experiment = Experiment.objects.readable_by(by).in_dataset(dataset.pk, wanted).first()
+    if experiment is not None:
+        return experiment
     if target.type == TargetType.NONE:
         raise Invalid.field("baseline", Message("must be an experiment of this dataset"))
     named = {name: given[name] for name in ("targetType", "targetId")}
     if wanted != PUBLISHED_BASELINE:
         named["selector"] = {"versionId": wanted}
     try:
-        return pinned_target(experiments.editor, named, by)
+        return pin_target(experiments.editor, named, by)
     except NotFound:
         message = Message("must be 'published', a version of the target, or an experiment of this dataset")
         raise Invalid.field("baseline", message) from None
 
 
-def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
-    """Store an experiment, its baseline if that is new, and their cells."""
+def _store_experiment(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
     candidate = _row(plan, given, plan.target, by)
     candidate.pk = given.get("id") or str(uuid4())
     taken = Experiment.objects.filter(pk=candidate.pk).only("dataset").first()
@@ -201,24 +435,24 @@ def _stored(plan: Plan, given: Mapping[str, Any], by: Caller) -> Experiment:
         candidate.pair_of = baseline
         made.append(baseline)
     candidate.save(force_insert=True)
-    for one in made:
-        ExperimentScorer.objects.bulk_create(_copies(plan.scorers, one))
-    cells.add_cells(made, range(candidate.attempts), now=candidate.created_at, is_due=candidate.is_started)
-    return candidate
-
-
-def _copies(scorers: Sequence[ExperimentScorer], experiment: Experiment) -> list[ExperimentScorer]:
     names = ("scorer_id", "version_id", "config_json", "instructions", "is_primary", "position")
-    return [
-        ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
-        for scorer in scorers
-    ]
+    for experiment in made:
+        ExperimentScorer.objects.bulk_create(
+            ExperimentScorer(experiment=experiment, **{name: getattr(scorer, name) for name in names})
+            for scorer in plan.scorers
+        )
+    add_cells(made, range(candidate.attempts), now=candidate.created_at, is_due=candidate.is_started)
+    return candidate
 
 
 def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Experiment:
     grouping, attempts = given.get("grouping", {}), given.get("attempts", 1)
     now = timezone.now()
-    made = Experiment(
+    row = Experiment(
+        target_type=target.type,
+        target_id=target.id,
+        version_id=target.version_id,
+        provider=target.provider,
         workspace_id=plan.dataset.workspace_id,
         dataset=plan.dataset,
         dataset_version=plan.version.version,
@@ -240,5 +474,153 @@ def _row(plan: Plan, given: Mapping[str, Any], target: Target, by: Caller) -> Ex
         updated_at=now,
         started_at=None if given.get("start", True) else now,
     )
-    target.put_into(made)
-    return made
+    if target.lock is not None:
+        row.lock_json, row.lock_digest = canonical.dump(target.lock), target.lock["digest"]
+        row.target_digest = target_digest(target.lock)
+    if target.type == TargetType.SCORER:
+        row.lock_json = canonical.dump({"config": target.config, "instructions": target.instructions})
+    return row
+
+
+CHARACTERS: Final = 4
+"""How many characters a token has, about."""
+VERDICT_TOKENS: Final = 60
+"""How long the answer of a judge is, about: a reason and a label."""
+_AT_ONCE: Final = 50
+_RUNS: Final = 5
+"""How many of the newest experiments say how long answers usually are, and take."""
+
+
+@dataclass(frozen=True)
+class PlanProblem:
+    """Something that does not prevent an experiment, and that it suffers from."""
+
+    code: str
+    message: str
+    scorer_id: str | None = None
+
+
+@dataclass(kw_only=True)
+class Estimate:
+    """What an experiment would be; its new baseline is counted too."""
+
+    cells: int
+    not_scorable: dict[str, int]
+    """The items that a scorer cannot score for any answer, by scorer."""
+    problems: Sequence[PlanProblem]
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: float | None = None
+    """How long one worker needs; None where the target has not answered an item of the dataset yet."""
+    cost: Decimal | None = Decimal(0)
+    """In US dollars; None where the price of a model is unknown."""
+
+
+def estimate(
+    experiments: Verbs, dataset_id: str, given: Mapping[str, Any], *, by: Who = APPLICATION
+) -> Estimate:
+    """Return what an experiment of these members would be; raises as starting it would.
+
+    Tokens are guessed from the length of the texts, and those of answers from earlier ones of the target to
+    items of the dataset; without any, from the ground truths.
+    """
+    known_by_id(dataset_id, given, caller_of(by))
+    return estimate_plan(plan_experiment(experiments, dataset_id, given, by=by), given.get("attempts", 1))
+
+
+def estimate_plan(plan: Plan, attempts: int, *, sample: int | None = None) -> Estimate:
+    """Return what an experiment that is planned would be.
+
+    With a `sample` only so many items are read: their tokens stand for those of the others, which
+    `not_scorable` leaves out.
+    """
+    runs = 1 if plan.baseline is None or isinstance(plan.baseline, Experiment) else 2
+    cells = plan.items * attempts * runs
+    problems = []
+    for scorer in plan.scorers:
+        problem = find_problem(scorer.config, get_framework().scorers, scorer.instructions)
+        judge, judged = scorer.config.get("model") or {}, plan.target.model
+        if problem is not None:
+            problems.append(PlanProblem(problem.code, problem.message, scorer.scorer_id))
+        elif (
+            scorer.config["type"] == JUDGE
+            and judged
+            and all(judge.get(name) == judged.get(name) for name in ("provider", "name"))
+        ):
+            message = "The judge is the model that it judges."
+            problems.append(PlanProblem("self_judge", message, scorer.scorer_id))
+    found = Estimate(
+        cells=cells,
+        not_scorable=dict.fromkeys((scorer.scorer_id for scorer in plan.scorers), 0),
+        problems=problems,
+    )
+    # How long answers of the target were so far, and took, as means; None without any.
+    runs_before = Experiment.objects.filter(
+        dataset=plan.dataset, target_type=plan.target.type, target_id=plan.target.id
+    ).order_by("-created_at", "pk")
+    newest = list(runs_before.values_list("pk", flat=True)[:_RUNS])
+    answers = Cell.objects.filter(experiment__in=newest, state=State.DONE, output_tokens__gt=0)
+    usual = answers.aggregate(tokens=Avg("output_tokens"), milliseconds=Avg("milliseconds"))
+    characters: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    read = plan.items if sample is None else min(sample, plan.items)
+    rows = Revision.objects.of_version(plan.dataset, plan.version.version).order_by("pk")
+    for revision in rows[:read].iterator(chunk_size=_AT_ONCE):
+        cell = Cell(revision=revision)
+        judges = [scorer for scorer in _able(plan.scorers, cell, found) if scorer.config["type"] == JUDGE]
+        if plan.target.type != TargetType.NONE:
+            _add_characters(characters, plan, cell, judges, usual["tokens"])
+    editor = get_editor()
+    catalog, known = editor.providers(), Prices(editor.prices())
+    for (provider, name), asked in characters.items():
+        tokens = [round(number * cells / read / CHARACTERS) for number in asked]
+        found.input_tokens += tokens[0]
+        found.output_tokens += tokens[1]
+        model = PricedModel.of({"provider": provider, "name": name}, catalog)
+        found.cost = plus(found.cost, known.of_tokens(model, *tokens))
+    if usual["milliseconds"] is not None:
+        found.seconds = usual["milliseconds"] * cells / settings.EDITOR_EVALUATION_CONCURRENCY / 1000
+    return found
+
+
+def _able(scorers: Sequence[ExperimentScorer], cell: Cell, found: Estimate) -> Iterator[ExperimentScorer]:
+    """Yield the scorers that can score some answer to an item, and count it for the others."""
+    attempt = replace(attempt_at(cell, ""), tool_calls=(), tokens=0)
+    for scorer in scorers:
+        if names_others(cell, scorer) or cannot_score(scorer.config, attempt):
+            found.not_scorable[scorer.scorer_id] += 1
+        else:
+            yield scorer
+
+
+def _add_characters(
+    found: Mapping[tuple[str, str], list[int]],
+    plan: Plan,
+    cell: Cell,
+    judges: Sequence[ExperimentScorer],
+    usual: float | None,
+) -> None:
+    """Add the characters of an item in one attempt, by provider and model: asked, and answered."""
+    asked, truth = len(to_text(cell.member("input"))), cell.member("groundTruth")
+    expected = 0 if truth is None else len(to_text(truth))
+    answered = round(expected if usual is None else usual * CHARACTERS)
+    is_agent, config = plan.target.type == TargetType.AGENT, plan.target.config or {}
+    if is_agent or config.get("type") == JUDGE:
+        _add(
+            found,
+            plan.target.model if is_agent else config.get("model"),
+            len(plan.target.instructions or "") + asked,
+            answered,
+        )
+    for judge in judges:
+        rubric = judge.config.get("instructions", "") if judge.instructions is None else judge.instructions
+        sent = len(rubric) + asked + answered + expected
+        _add(found, judge.config.get("model"), sent, VERDICT_TOKENS * CHARACTERS)
+
+
+def _add(
+    found: Mapping[tuple[str, str], list[int]], model: Mapping[str, Any] | None, sent: int, answered: int
+) -> None:
+    named = model or {}
+    numbers = found[str(named.get("provider", "")), str(named.get("name", ""))]
+    numbers[0] += sent
+    numbers[1] += answered

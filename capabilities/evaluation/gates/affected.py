@@ -1,25 +1,27 @@
-"""Which agents a change affects, in whatever workspace, and what exactly would be live of them after it."""
+"""The agents that a change affects, in whatever workspace: what would be live of them, and what was."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 from typing import Any, Final
 from uuid import UUID
 
 from django.db import transaction
 from editor_client.shared.gates import target_digest
 
-from capabilities.evaluation.gates.history import configs_in_code, last_live, were_live_together
-from capabilities.evaluation.gates.models import AgentReference
+from capabilities.evaluation.gates.models import AgentIdentity
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.agents import AGENT, Registry
+from versioning.domain.config import Config
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.overrides import IN_CODE
+from versioning.domain.overrides import IN_CODE, code_config, merged_config
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.uuids import is_uuid
@@ -30,13 +32,216 @@ from versioning.editor.publish_requests import (
     TakeDownRequest,
     VisibilityRequest,
 )
-from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
+from versioning.models import (
+    Agent,
+    AgentLabel,
+    AgentVersion,
+    BlockReference,
+    Event,
+    PromptBlock,
+    VersionedResource,
+    Visibility,
+)
 from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
 from versioning.models.versioned import model_of
 from versioning.serving import choice
 from versioning.serving.grants import Grants, ids_named, store_grants, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
+
+"""The slug of a kind, and the id of a resource."""
+Spans = list[tuple[float, float]]
+"""From which positions of the log, and until which, without overlaps and in order."""
+_MODELS: Final[Mapping[str, Any]] = {AGENT.slug: Agent, PROMPT_BLOCK.slug: PromptBlock}
+_MEMBERS: Final = {AGENT.slug: "agents", PROMPT_BLOCK.slug: "promptBlocks"}
+"""The members of a lock with the pins of a kind."""
+_TYPES: Final = [f"{slug}.{what}" for slug in _MEMBERS for what in ("published", "unpublished", "deleted")]
+_BEFORE: Final = -1.0
+"""Before every position of the log."""
+
+
+def last_live(agent_id: str, identity: UUID) -> str | None:
+    """Return the version that was live when an agent was unpublished; None if the log no longer knows."""
+    rows = Event.objects.filter(
+        resource_id=agent_id, resource_uuid=identity, type=f"{AGENT.slug}.unpublished", hidden_from=""
+    )
+    return rows.order_by("-position").values_list("previous_version_id", flat=True).first() or None
+
+
+def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: str) -> bool:
+    """Return whether all configurations in a lock were live at one time, of the very same resources.
+
+    What they name and the lock does not hold must not have been live then, because it was not shown. What the
+    log no longer knows was not live. Content of files and of commits, which people who deploy decide about,
+    counts as having been live. Agents outside the workspace count only if they have always been public: of
+    others the log does not tell which agents were granted them. An agent was live with blocks of other
+    workspaces only since its version was granted them. Takes at most seven queries, however much the lock
+    holds, and one more for each agent with such blocks.
+    """
+    pins = {
+        (slug, key): pin for slug, member in _MEMBERS.items() for key, pin in lock.get(member, {}).items()
+    }
+    stored = {key: pin for key, pin in pins.items() if is_uuid(pin["versionId"] or "")}
+    # What the agents of the lock name, in any context.
+    versions = [pin["versionId"] for (slug, _), pin in stored.items() if slug == AGENT.slug]
+    own = {key for slug, key in pins if slug == AGENT.slug and key in code.agents}
+    configs = configs_in_code(code) if own else {}
+    absent: set[Key] = set()
+    absent_in_code: set[Key] = set()
+    for references in AgentVersion.reference_models:
+        slug = references.target.kind.slug
+        if slug not in _MEMBERS:
+            continue
+        absent_in_code |= {
+            (slug, key) for agent_id in own for key in ids_named(references, configs[agent_id])
+        }
+        if versions:
+            manager: Any = references._default_manager
+            rows = manager.filter(version_id__in=versions).order_by().values_list("target_id", flat=True)
+            absent |= {(slug, key) for key in rows}
+    absent -= pins.keys()
+    absent_in_code -= pins.keys()
+    if not _were_always_public([key for slug, key in stored if slug == AGENT.slug], workspace_id):
+        return False
+    history = _History({*stored, *absent, *absent_in_code}, code)
+    if any(map(history.any_live, absent_in_code)):
+        return False  # since when the file is what it is, nobody knows
+    shared: Spans = [(_BEFORE, inf)]
+    blocks = [key for slug, key in stored if slug == PROMPT_BLOCK.slug]
+    for key, pin in stored.items():
+        shared = _common(shared, history.live(key, pin, blocks))
+    for key in absent:
+        edges = [_BEFORE, *(edge for span in history.any_live(key) for edge in span), inf]
+        shared = _common(shared, list(zip(edges[::2], edges[1::2], strict=True)))
+    return bool(shared)
+
+
+def _were_always_public(agent_ids: Collection[str], home: str) -> bool:
+    """Return whether everyone could always run those of the agents that are outside a workspace."""
+    outside = Agent.objects.filter(pk__in=agent_ids).exclude(workspace=home).order_by()
+    visibilities = dict(outside.values_list("uuid", "visibility"))
+    changes = Event.objects.filter(resource_id__in=agent_ids, type=f"{AGENT.slug}.updated").order_by()
+    changed = changes.filter(resource_uuid__in=visibilities).values_list("detail", flat=True)
+    return all(visibility == Visibility.PUBLIC for visibility in visibilities.values()) and not any(
+        "visibility" in detail["fields"] for detail in (changed if visibilities else ())
+    )
+
+
+def configs_in_code(code: Registry) -> Mapping[str, Config]:
+    """Return the configurations of code-defined agents, by id; with files that override them, if there are.
+
+    Overrides in rows are found by what these refer to.
+    """
+    editor = get_editor()
+    configs = {agent.id: code_config(agent) for agent in code.agents.values()}
+    if editor.source != "code":
+        return configs
+    for agent in code.agents.values():
+        with suppress(VersioningError):
+            override = editor.agent.get(agent.id)
+            if override.is_live:
+                configs[agent.id] = merged_config(agent, override.version.config)
+    return configs
+
+
+class _History:
+    """When the versions of some resources were live."""
+
+    def __init__(self, keys: Collection[Key], code: Registry) -> None:
+        self._identities: dict[Key, UUID] = {}
+        self._workspaces: dict[Key, str] = {}
+        self._spans: dict[Key, list[tuple[UUID, str, float, float]]] = defaultdict(list)
+        known = self._read_log(keys)
+        for slug, model in _MODELS.items():
+            ids = [key for own, key in keys if own == slug]
+            rows = model.objects.filter(pk__in=ids).order_by()
+            columns = rows.values_list("pk", "uuid", "active_version_id", "workspace_id")
+            for key, uuid, active, workspace_id in columns if ids else ():
+                identity = IN_CODE if slug == AGENT.slug and key in code.agents else uuid
+                self._identities[slug, key], self._workspaces[slug, key] = identity, workspace_id
+                if active is not None and ((slug, key), identity) not in known:
+                    self._spans[slug, key].append((identity, str(active), _BEFORE, inf))
+
+    def _read_log(self, keys: Collection[Key]) -> set[tuple[Key, UUID]]:
+        ids = {key for _, key in keys}
+        events = Event.objects.filter(resource_id__in=ids, type__in=_TYPES, hidden_from="")
+        about_version = ("type", "version_id", "previous_version_id", "position")
+        rows = events.order_by("position", "ordinal").values_list(
+            "resource_kind", "resource_id", "resource_uuid", *about_version
+        )
+        since: dict[tuple[Key, UUID], tuple[str, float]] = {}
+        known: set[tuple[Key, UUID]] = set()
+        for slug, key, identity, kind, version, previous, position in rows:
+            about = (slug, key), identity
+            before = since.pop(about, None)
+            if before is None and previous and about not in known:
+                before = previous, _BEFORE
+            known.add(about)
+            if before is not None:
+                self._spans[slug, key].append((identity, *before, float(position)))
+            if kind.endswith(".published"):
+                since[about] = version, float(position)
+        for (own, identity), (version, start) in since.items():
+            self._spans[own].append((identity, version, start, inf))
+        return known
+
+    def live(self, key: Key, pin: Mapping[str, Any], blocks: Sequence[str]) -> Spans:
+        """Return when a resource was live in a configuration, and showed these blocks if it names them."""
+        slug, resource_id = key
+        identity = self._identities.get(key)
+        own = [(version, start, end) for owner, version, start, end in self._spans[key] if owner == identity]
+        ids = {version for version, _, _ in own if is_uuid(version)}
+        versions = _MODELS[slug].version_model.objects.filter(
+            pk__in=ids, resource=resource_id, digest=pin["digest"]
+        )
+        fitting = {str(pk) for pk in versions.order_by().values_list("pk", flat=True)} if ids else set()
+        spans = [span for span in own if span[0] in fitting]
+        strangers = [
+            block
+            for block in blocks
+            if self._workspaces.get((PROMPT_BLOCK.slug, block)) != self._workspaces[key]
+        ]
+        if slug == AGENT.slug and strangers:
+            spans = self._filter_granted(spans, strangers)
+        return _merge_spans((start, end) for _, start, end in spans)
+
+    def _filter_granted(
+        self, spans: Sequence[tuple[str, float, float]], blocks: Sequence[str]
+    ) -> list[tuple[str, float, float]]:
+        """Return when versions of an agent showed blocks of other workspaces, as far as they name them.
+
+        A version keeps the grants with which it was published last; what it was granted before is not known.
+        """
+        last = {version: (version, start, end) for version, start, end in spans}
+        rows = BlockReference.objects.filter(version_id__in=[*last], target_id__in=blocks).order_by()
+        naming: set[str] = set()
+        for version_id, block, identity in rows.values_list("version_id", "target_id", "target_uuid"):
+            naming.add(str(version_id))
+            if identity != self._identities[PROMPT_BLOCK.slug, block]:
+                last.pop(str(version_id), None)
+        return [span for span in spans if span[0] not in naming or last.get(span[0]) == span]
+
+    def any_live(self, key: Key) -> Spans:
+        """Return when any resource with an id was live."""
+        return _merge_spans((start, end) for _, _, start, end in self._spans[key])
+
+
+def _merge_spans(spans: Iterable[tuple[float, float]]) -> Spans:
+    merged: Spans = []
+    for start, end in sorted(spans):
+        if start >= end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _common(spans: Spans, others: Spans) -> Spans:
+    overlaps = ((max(a, c), min(b, d)) for a, b in spans for c, d in others)
+    return [(start, end) for start, end in overlaps if start < end]
+
 
 Lock = Mapping[str, Any]
 Key = tuple[str, str]
@@ -84,11 +289,11 @@ class Move:
     @cached_property
     def arms(self) -> Mapping[Key, Sequence[str]]:
         """The versions that rollouts give to some requests, by the resources that have them."""
-        found: dict[Key, list[str]] = {}
+        arms: dict[Key, list[str]] = {}
         for kind in (AGENT, PROMPT_BLOCK):
             for version_id, resource_id in choice.arms_of(kind).items():
-                found.setdefault((kind.slug, resource_id), []).append(version_id)
-        return found
+                arms.setdefault((kind.slug, resource_id), []).append(version_id)
+        return arms
 
     @property
     def agent_id(self) -> str | None:
@@ -120,34 +325,23 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Concerned:
+class Concerned(AgentIdentity):
     """An agent of which something else may be live after a change."""
 
-    id: str
-    identity: UUID
-    workspace_id: str
     versions: frozenset[str]
     """Those that show or run the resource, and that applications can get; `_ACTIVE` for the active one."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Affected:
+class Affected(AgentIdentity):
     """An agent of which something else would be live, or for which nothing would change."""
 
-    id: str
-    identity: UUID
-    workspace_id: str
     after: Lock | None
     """What would be live after the change; None if that cannot be found out."""
     is_live: bool
     """Whether it is live, or was before it was unpublished."""
     live: Lock | None
     """What was live last; None if nothing ever was, or if that cannot be found out."""
-
-    @property
-    def about(self) -> AgentReference:
-        """The reference to the agent."""
-        return AgentReference(AGENT.slug, self.id)
 
     @property
     def after_digest(self) -> str | None:
@@ -175,20 +369,16 @@ def concerned_by(move: Move) -> list[Concerned]:
     That a prompt block is released under a label affects those that show it, because a request can name the
     label.
     """
-    code, found = get_editor().code, []
+    code, concerned = get_editor().code, []
     if move.agent_id is not None:
         target = target_of(move.resource, code)
-        found.append(
-            Concerned(
-                id=target.id,
-                identity=target.identity,
-                workspace_id=target.workspace_id,
-                versions=frozenset(),
-            )
+        identity, workspace_id = target.identity, target.workspace_id
+        concerned.append(
+            Concerned(id=target.id, identity=identity, workspace_id=workspace_id, versions=frozenset())
         )
     if move.resource.kind.slug == AGENT.slug or move.resource.kind.is_shown:
-        found += _showing(move, code)
-    return found
+        concerned += _showing(move, code)
+    return concerned
 
 
 def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
@@ -197,19 +387,25 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
     Where rollouts of what it shows and runs give arms, those are all combinations of these arms, too. If
     there are too many, what would be live cannot be found out.
     """
-    caller = _reader(move.caller, concerned.workspace_id)
+    # It is read as by those who start its experiments; what a key reaches decides nothing.
+    caller = (
+        replace(move.caller, id_prefix="", actions=None)
+        if move.caller.may(Right.READ_DRAFTS, concerned.workspace_id)
+        else Caller(username=move.caller.username, roles={concerned.workspace_id: Role.ADMIN})
+    )
     is_itself = concerned.id == move.agent_id and not concerned.versions
     known: set[str | None] = set()
     if is_itself:
-        itself = _itself(move, concerned)
+        itself = _make_affected(move, concerned, _lock_of_itself(move, caller), caller)
         known.add(itself.after_digest)
         yield itself
         versions = [_ACTIVE] if move.arms else []
     else:
         versions = sorted(concerned.versions)
+    moved = move.versions.get((AGENT.slug, concerned.id))
+    if moved is not None and moved.identity == concerned.identity and moved.version_id is None:
+        versions = [version_id for version_id in versions if version_id != _ACTIVE]  # all are taken down
     for version_id in versions:
-        if version_id == _ACTIVE and _is_taken_down(move, concerned):
-            continue
         named: Versions = ALONE
         if version_id != _ACTIVE:
             own = OverlaidVersion(identity=concerned.identity, version_id=version_id, has_grants=True)
@@ -227,7 +423,7 @@ def affected_by(move: Move, concerned: Concerned) -> Iterator[Affected]:
                 if digest == _digest(before):
                     continue
             known.add(digest)
-            yield _affected(move, concerned, after, caller)
+            yield _make_affected(move, concerned, after, caller)
 
 
 def _combinations(
@@ -237,18 +433,14 @@ def _combinations(
     itself = AGENT.slug, agent_id
     offered = {key: arms for key, arms in move.arms.items() if key not in versions and key != itself}
     identities = _identities(offered)
-    left, found = [(ALONE, frozenset[Key]())], 0
+    left, count = [(ALONE, frozenset[Key]())], 0
     while left:
         arms, decided = left.pop()
         lock = _overlaid_lock({**versions, **arms}, agent_id, caller)
-        reached = {
-            (kind.slug, one)
-            for kind, member in ((AGENT, "agents"), (PROMPT_BLOCK, "promptBlocks"))
-            for one in (lock or {}).get(member, ())
-        }
+        reached = {(slug, key) for slug, member in _MEMBERS.items() for key in (lock or {}).get(member, ())}
         undecided = sorted((offered.keys() & reached) - decided)
         if not undecided:
-            found += 1
+            count += 1
             yield arms, lock
             continue
         key = undecided[0]
@@ -256,38 +448,31 @@ def _combinations(
         for version_id in sorted(offered[key]):
             arm = OverlaidVersion(identity=identities[key], version_id=version_id, has_grants=True)
             left.append(({**arms, key: arm}, decided | {key}))
-        if found + len(left) > MAX_COMBINATIONS:
+        if count + len(left) > MAX_COMBINATIONS:
             yield {key: arm}, None
             return
 
 
 def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
-    found = dict.fromkeys(keys, IN_CODE)
+    identities = dict.fromkeys(keys, IN_CODE)
     for kind in (AGENT, PROMPT_BLOCK):
-        ids = [one for slug, one in keys if slug == kind.slug]
+        ids = [key for slug, key in keys if slug == kind.slug]
         rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
-        found |= {(kind.slug, row.pk): row.uuid for row in rows}
-    return found
+        identities |= {(kind.slug, row.pk): row.uuid for row in rows}
+    return identities
 
 
-def _is_taken_down(move: Move, concerned: Concerned) -> bool:
-    """Return whether nothing will be active of the agent either, because both are taken down together."""
-    own = move.versions.get((AGENT.slug, concerned.id))
-    return own is not None and own.identity == concerned.identity and own.version_id is None
-
-
-def _itself(move: Move, concerned: Concerned) -> Affected:
-    request, caller = move.publishes, _reader(move.caller, concerned.workspace_id)
+def _lock_of_itself(move: Move, caller: Caller) -> Lock | None:
+    request = move.publishes
     assert request is not None  # noqa: S101  else it does not go live
     with move.with_its_rights():
         if len(move.versions) == 1 or request.resource.pointers is not None:
-            after = _lock(concerned.id, Selector(version_id=request.version.version_id), caller)
-        else:
-            after = _overlaid_lock(move.versions, concerned.id, caller)
-    return _affected(move, concerned, after, caller)
+            selector = Selector(version_id=request.version.version_id)
+            return _lock(request.resource.pk, selector, caller)
+        return _overlaid_lock(move.versions, request.resource.pk, caller)
 
 
-def _affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
+def _make_affected(move: Move, concerned: Concerned, after: Lock | None, caller: Caller) -> Affected:
     is_live, live = _live(move, concerned, caller)
     return Affected(
         id=concerned.id,
@@ -316,13 +501,6 @@ def _live(move: Move, concerned: Concerned, caller: Caller) -> tuple[bool, Lock 
     return True, _overlaid_lock({**move.before, (AGENT.slug, concerned.id): own}, concerned.id, caller)
 
 
-def _reader(caller: Caller, workspace_id: str) -> Caller:
-    """Return who reads an agent as those do who start its experiments; what a key reaches decides nothing."""
-    if caller.may(Right.READ_DRAFTS, workspace_id):
-        return replace(caller, id_prefix="", actions=None)
-    return Caller(username=caller.username, roles={workspace_id: Role.ADMIN})
-
-
 def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
     try:
         return get_editor().lock([agent_id], selector=selector, by=by)
@@ -333,16 +511,8 @@ def _lock(agent_id: str, selector: Selector, by: Caller) -> Lock | None:
 def _overlaid_lock(versions: Versions, agent_id: str, by: Caller) -> Lock | None:
     if not versions:
         return _lock(agent_id, PUBLISHED, by)
-    with overlaid(versions) as selector:
-        return _lock(agent_id, selector, by)
-
-
-@contextmanager
-def overlaid(versions: Versions) -> Iterator[Selector]:
-    """Give a selector of what would be served if these versions were live, within the block."""
-    overlay = Overlay(selector="versionId", versions=versions)
-    with counted_as_live(overlay) as name:
-        yield Selector(overlay=name)
+    with counted_as_live(Overlay(selector="versionId", versions=versions)) as name:
+        return _lock(agent_id, Selector(overlay=name), by)
 
 
 def _showing(move: Move, code: Registry) -> list[Concerned]:
@@ -359,7 +529,7 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
         for (slug, agent_id), version in move.versions.items()
         if slug == AGENT.slug and version.version_id is not None
     }
-    found: dict[str, set[str]] = {}
+    showing: dict[str, set[str]] = {}
     frontier: set[Key] = {(move.resource.kind.slug, move.resource.pk)}
     while frontier:
         naming: dict[str, set[str]] = {}
@@ -386,39 +556,27 @@ def _showing(move: Move, code: Registry) -> list[Concerned]:
                     naming.setdefault(agent_id, set()).add(_ACTIVE)
         naming.pop(move.agent_id or "", None)
         new = {
-            agent_id for agent_id, versions in naming.items() if not versions <= found.get(agent_id, set())
+            agent_id for agent_id, versions in naming.items() if not versions <= showing.get(agent_id, set())
         }
         for agent_id in new:
-            found.setdefault(agent_id, set()).update(naming[agent_id])
+            showing.setdefault(agent_id, set()).update(naming[agent_id])
         frontier = {(AGENT.slug, agent_id) for agent_id in new}
-    return _rows_of(found, code)
-
-
-def _rows_of(found: Mapping[str, set[str]], code: Registry) -> list[Concerned]:
-    """Return agents by id, in the order of their ids."""
-    rows = Agent.objects.filter(pk__in=found).order_by().values_list("pk", "uuid", "workspace_id")
-    of_agents: dict[str, tuple[UUID, str]] = (
-        {pk: (uuid, workspace) for pk, uuid, workspace in rows} if found else {}
-    )
-    of_agents |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in found if agent_id in code.agents}
+    rows = Agent.objects.filter(pk__in=showing).order_by().values_list("pk", "uuid", "workspace_id")
+    owners = {pk: (uuid, workspace_id) for pk, uuid, workspace_id in rows} if showing else {}
+    owners |= {agent_id: (IN_CODE, code.workspace_id) for agent_id in showing if agent_id in code.agents}
     return [
-        Concerned(
-            id=agent_id,
-            identity=of_agents[agent_id][0],
-            workspace_id=of_agents[agent_id][1],
-            versions=frozenset(found[agent_id]),
-        )
-        for agent_id in sorted(of_agents)
+        Concerned(id=pk, identity=identity, workspace_id=workspace_id, versions=frozenset(showing[pk]))
+        for pk, (identity, workspace_id) in sorted(owners.items())
     ]
 
 
-def requests_of(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
+def iter_requests(versions: Versions, by: Caller) -> Iterator[PublishRequest | TakeDownRequest]:
     """Yield what publishing these versions together would ask the gate."""
     editor = get_editor()
-    for (slug, resource_id), one in versions.items():
+    for (slug, resource_id), version in versions.items():
         collection = editor.collection(KINDS_BY_SLUG[slug])
-        if one.version_id is not None:
-            found = collection.version(resource_id, one.version_id, by=by)
+        if version.version_id is not None:
+            found = collection.version(resource_id, version.version_id, by=by)
             yield PublishRequest(resource=found.resource, version=found.version, caller=by, together=versions)
         else:
             resource = collection.find(resource_id, by=by)

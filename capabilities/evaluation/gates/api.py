@@ -2,31 +2,220 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
+from editor_client.shared.gates import State
+from pydantic import Field, StrictInt
 from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
+from typing_extensions import TypeAliasType
 
-from capabilities.evaluation.gates import schemas
-from capabilities.evaluation.gates.checking import Change
-from capabilities.evaluation.gates.verbs import Gates
+from capabilities.evaluation.experiments.models import public_id
+from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
+from capabilities.evaluation.gates.verbs import Change, Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time, Uuid
+from versioning.api.schemas.common import Nothing, PageOf, ReferencedResource, Success
+from versioning.api.schemas.events import ResourceReference
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, Shape
 from versioning.domain.errors import Invalid, Message
 
-ORDERS: Final = {"createdAt": "created_at"}
+MAX_SCORERS = 20
+MAX_RULES = 20
+MAX_DAYS = 365
+_STATES = tuple(state.value for state in State)
+GateState = TypeAliasType("GateState", Literal[_STATES])  # type: ignore[valid-type]
 
 
-class Started(NamedTuple):
+class AllPass(Shape):
+    """Every item passes in every attempt, or every one with the tag."""
+
+    rule: Literal["allPass"]
+    scorerId: Annotated[NotBlank, Field(description="By default the primary scorer.")] = UNCHANGED  # noqa: N815
+    tag: NotBlank = UNCHANGED
+
+
+class PassRate(Shape):
+    """At least this share of the items passes, by the primary scorer."""
+
+    rule: Literal["passRate"]
+    min: Annotated[float, Field(ge=0, le=1)]
+
+
+class NotWorse(Shape):
+    """The version is not found to be worse than what is live."""
+
+    rule: Literal["notWorse"]
+
+
+class NonInferior(Shape):
+    """The version is shown to be at most the margin worse than what is live."""
+
+    rule: Literal["nonInferior"]
+    margin: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class NoNewFailures(Shape):
+    """Nothing that passes every attempt live fails most of them now."""
+
+    rule: Literal["noNewFailures"]
+
+
+class MaxTokens(Shape):
+    """An item takes at most so many times the tokens that it takes live, as the mean."""
+
+    rule: Literal["maxTokens"]
+    ratio: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+GateRule = TypeAliasType(
+    "GateRule",
+    Annotated[
+        AllPass | PassRate | NotWorse | NonInferior | NoNewFailures | MaxTokens, Field(discriminator="rule")
+    ],
+)
+_SCORERS = Annotated[list[NotBlank], Field(min_length=1, max_length=MAX_SCORERS)]
+_RULES = Annotated[list[GateRule], Field(min_length=1, max_length=MAX_RULES)]
+_ATTEMPTS = Annotated[StrictInt, Field(ge=1, le=MAX_ATTEMPTS)]
+_DAYS = Annotated[StrictInt, Field(ge=1, le=MAX_DAYS, description="How many days evidence is good for.")]
+_CONTEXT = Annotated[
+    JsonObject | None,
+    Field(description="The request context in which items have to run; that of an item takes precedence."),
+]
+_TOOLS = Annotated[
+    Literal["deny", "allow"], Field(description="What has to happen to calls of tools that no mock answers.")
+]
+_DATASET = Annotated[
+    Annotated[StrictInt, Field(ge=1)] | Literal["latest"],
+    Field(
+        description="The version of the dataset that evidence is about, or `latest`: then those who may "
+        "publish change it."
+    ),
+]
+_TOO_FEW = Annotated[
+    Literal["refuse", "allow"],
+    Field(description="What it says where too few items cannot show the difference that a rule asks for."),
+]
+_BYPASS = Annotated[Literal["admin", "nobody"], Field(description="Who may publish without evidence.")]
+
+
+class GateUpdate(RequestSchema):
+    """An edit of a gate; an absent member is unchanged."""
+
+    dataset_id: NotBlank = UNCHANGED
+    scorer_ids: _SCORERS = UNCHANGED
+    primary_scorer: NotBlank = UNCHANGED
+    attempts: _ATTEMPTS = UNCHANGED
+    rules: _RULES = UNCHANGED
+    evidence_days: _DAYS = UNCHANGED
+    request_context: _CONTEXT = UNCHANGED
+    tool_policy: _TOOLS = UNCHANGED
+    dataset_policy: _DATASET = UNCHANGED
+    too_few: _TOO_FEW = UNCHANGED
+    bypass: _BYPASS = UNCHANGED
+    enabled: bool = UNCHANGED
+
+
+class GateCreate(GateUpdate):
+    """A new gate."""
+
+    workspace_id: NotBlank = UNCHANGED
+    resource: Annotated[
+        ReferencedResource | None, Field(description="An agent; null for every agent of the workspace.")
+    ] = None
+    dataset_id: NotBlank
+    scorer_ids: _SCORERS
+    rules: _RULES
+
+
+class GateAnswer(ResponseSchema):
+    """What is asked of the versions of an agent, or of every agent of a workspace."""
+
+    id: Annotated[Uuid, Source(lambda gate: str(gate.pk))]
+    workspace_id: str
+    resource: Annotated[ResourceReference | None, Source("about")]
+    dataset_id: Annotated[Uuid, Source(lambda gate: str(gate.dataset_id))]
+    scorer_ids: list[str]
+    primary_scorer: str
+    attempts: int
+    rules: list[GateRule]
+    evidence_days: int
+    request_context: JsonObject
+    tool_policy: _TOOLS
+    dataset_policy: _DATASET
+    too_few: _TOO_FEW
+    bypass: _BYPASS
+    enabled: bool
+    created_at: Time
+    updated_at: Time
+
+
+class GatePage(PageOf):
+    """Gates, oldest first."""
+
+    gates: Annotated[list[GateAnswer], Source("items")]
+
+
+class GateJudgement(ResponseSchema):
+    """What a gate says that is not satisfied."""
+
+    gate_id: Annotated[Uuid, Source(lambda one: str(one.gate.pk))]
+    resource: Annotated[ResourceReference, Source("affected.about")]
+    state: Annotated[GateState | None, Field(description="Null if it is satisfied.")]
+    rule: Annotated[
+        JsonObject | None, Field(description="The rule that does not hold; null before one was asked.")
+    ]
+    experiment_id: Annotated[
+        str | None,
+        Source(lambda one: one.experiment_id and public_id(one.experiment_id)),
+        Field(description="The evidence, or what comes closest to it."),
+    ]
+
+
+class GateCheckedJudgement(GateJudgement):
+    """What a gate says of an agent."""
+
+    ok: bool
+
+
+class GateCheck(ResponseSchema):
+    """Whether every gate is satisfied."""
+
+    ok: bool
+    gates: list[GateCheckedJudgement]
+    hidden_gates: Annotated[
+        int,
+        Field(description="How many others, about agents that the caller may not read, are not satisfied."),
+    ]
+
+
+class GateRun(RequestSchema):
+    """What is to be evaluated: a version of a resource, or a release."""
+
+    resource: ReferencedResource = UNCHANGED
+    version_id: Annotated[NotBlank, Field(description="By default the latest version.")] = UNCHANGED
+    release_id: NotBlank = UNCHANGED
+
+
+class GateRunAnswer(ResponseSchema):
     """The experiments that were started."""
 
-    experiments: list[str]
+    experiments: Annotated[list[str], Source(list)]
+
+
+class EvaluationErrorMembers(ResponseSchema):
+    """The additional members of errors about gates."""
+
+    evaluation: list[GateJudgement] | None = None
+    hidden_gates: int | None = None
+
+
+ORDERS: Final = {"createdAt": "created_at"}
 
 
 class GateViewSet(EditorViewSet):
@@ -47,33 +236,28 @@ class GateViewSet(EditorViewSet):
             parameters.query("release", "The id of a release, in place of a resource."),
         ),
     }
-    requests = {
-        "create": schemas.GateCreate,
-        "update": schemas.GateUpdate,
-        "destroy": Nothing,
-        "run": schemas.GateRun,
-    }
+    requests = {"create": GateCreate, "update": GateUpdate, "destroy": Nothing, "run": GateRun}
     responses = {
-        "list": schemas.GatePage,
-        "create": schemas.GateAnswer,
-        "retrieve": schemas.GateAnswer,
-        "update": schemas.GateAnswer,
+        "list": GatePage,
+        "create": GateAnswer,
+        "retrieve": GateAnswer,
+        "update": GateAnswer,
         "destroy": Success,
-        "check": schemas.GateCheck,
-        "run": schemas.GateRunAnswer,
+        "check": GateCheck,
+        "run": GateRunAnswer,
     }
     paths = {"id": (parameters.UUID, "The id of the gate.")}
 
     def list(self, request: Request) -> Response:
         """List the gates, oldest first; with `id` those about that agent."""
         given = request.query_params
-        found = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
+        gates = Gates.list(workspace=given.get("workspaceId"), agent_id=given.get("id"), by=self.caller)
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found)
+        return self.page_of(page, gates)
 
     def create(self, request: Request) -> Response:
         """Ask for evidence before versions of an agent go live, or of every agent of a workspace."""
-        given = schemas.GateCreate.read(request)
+        given = GateCreate.read(request)
         resource, workspace = given.pop("resource", None), given.pop("workspaceId", None)
         if resource is not None and resource["kind"] != AGENT.slug:
             raise Invalid.field("resource.kind", Message("must be an agent"))
@@ -87,7 +271,7 @@ class GateViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change a gate."""
-        changes = _fields(schemas.GateUpdate.read(request))
+        changes = _fields(GateUpdate.read(request))
         return Response(self.dump(Gates.current().change(id, changes, by=self.caller)))
 
     def destroy(self, request: Request, id: str) -> Response:
@@ -104,7 +288,7 @@ class GateViewSet(EditorViewSet):
 
     def run(self, request: Request) -> Response:
         """Start the experiments whose results the gates lack, those of what is live included."""
-        given = schemas.GateRun.read(request)
+        given = GateRun.read(request)
         resource = given.get("resource", {})
         change = Change(
             resource.get("kind"),
@@ -113,9 +297,8 @@ class GateViewSet(EditorViewSet):
             given.get("releaseId"),
             member="releaseId",
         )
-        return Response(self.dump(Started(Gates.current().run(change, by=self.caller))), status=202)
+        return Response(self.dump(Gates.current().run(change, by=self.caller)), status=202)
 
 
 def _fields(given: Json) -> dict[str, Any]:
-    """Return the members of a body by the names of the fields."""
     return {to_snake(name): value for name, value in given.items()}

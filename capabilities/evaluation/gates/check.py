@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from functools import partial
+from operator import itemgetter
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from editor_client.shared.gates import Rule, State
 from pydantic import Field
 
 from capabilities.evaluation.experiments.models import public_id
-from capabilities.evaluation.gates.judging import Judgement, judged, known_to
+from capabilities.evaluation.gates.evidence import Judgement, judge_request, known_to
 from capabilities.evaluation.gates.models import Bypass, Gate
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
@@ -44,23 +45,21 @@ class EvaluationRequired(Forbidden):
     def details(self) -> dict[str, Any]:
         """Return what each gate says that is not satisfied."""
         return {
-            "evaluation": [as_json(judgement) for judgement in self.judgements],
+            "evaluation": [
+                {
+                    "gateId": str(judgement.gate.pk),
+                    "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
+                    "state": judgement.state,
+                    "rule": judgement.rule,
+                    "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
+                }
+                for judgement in self.judgements
+            ],
             "hiddenGates": self.hidden_gates,
         }
 
 
 _HIDDEN: Final = Message("An agent that uses this block lacks the evidence that a gate requires.")
-
-
-def as_json(judgement: Judgement) -> dict[str, Any]:
-    """Return what a gate says as a JSON object."""
-    return {
-        "gateId": str(judgement.gate.pk),
-        "resource": {"kind": AGENT.slug, "id": judgement.affected.id},
-        "state": judgement.state,
-        "rule": judgement.rule,
-        "experimentId": judgement.experiment_id and public_id(judgement.experiment_id),
-    }
 
 
 def sentence(judgement: Judgement) -> str:
@@ -143,18 +142,19 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
             member=_MEMBER,
             refusal=Message("Only admins of the workspace may publish without evidence."),
         )
-    failing = [one for one in judged(request) if not one.ok] if enabled else []
+    failing = [judgement for judgement in judge_request(request) if not judgement.ok] if enabled else []
     if failing and _OPTION not in request.options:
-        visible = [one for one in failing if known_to(request.caller, one)]
-        hidden = {one.gate.pk for one in failing if not known_to(request.caller, one)}
+        visible = [judgement for judgement in failing if known_to(request.caller, judgement)]
+        hidden = {judgement.gate.pk for judgement in failing if judgement not in visible}
         raise EvaluationRequired(visible, len(hidden))
-    if any(one.gate.bypass == Bypass.NOBODY for one in failing):
+    if any(judgement.gate.bypass == Bypass.NOBODY for judgement in failing):
         raise gate.OptionRefused("One of the gates lets no one publish without evidence.")
-    if not all(request.caller.may(Right.ADMINISTER, one.gate.workspace_id) for one in failing):
+    workspaces = {judgement.gate.workspace_id for judgement in failing}
+    if not all(request.caller.may(Right.ADMINISTER, workspace_id) for workspace_id in workspaces):
         raise gate.OptionRefused(
             "One of the gates belongs to a workspace of which you are no admin: it is not bypassed from here."
         )
-    return partial(_pass, request, {one.pk for one in enabled}, failing)
+    return partial(_pass, request, {gate.pk for gate in enabled}, failing)
 
 
 def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
@@ -162,7 +162,7 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
     events.at_commit(partial(_refuse_new_gates, request, known))
     target = target_of(request.resource, get_editor().code)
     publishes = request if isinstance(request, PublishRequest) else None
-    for one in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
+    for bypassed in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
         events.record(
             "gate.bypassed",
             by=request.caller,
@@ -170,8 +170,8 @@ def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judge
             resource=target,
             version=None if publishes is None else publishes.version,
             label=None if publishes is None else publishes.label,
-            gateId=str(one.pk),
-            dataset=one.dataset.name,
+            gateId=str(bypassed.pk),
+            dataset=bypassed.dataset.name,
             reason=gate.reason_of(request, _OPTION),
         )
 
@@ -187,10 +187,6 @@ def _refuse_new_gates(request: GateRequest, known: Collection[UUID], rights_posi
         raise RightsChanged(request.caller)
 
 
-def _reason(member: Any) -> object:
-    return member["reason"]
-
-
 EVIDENCE: Final = gate.Check(
     decide=decide,
     decide_take_down=decide,
@@ -201,7 +197,7 @@ EVIDENCE: Final = gate.Check(
         _OPTION: gate.Option(
             member=_MEMBER,
             schema=BypassEvaluation,
-            from_body=_reason,
+            from_body=itemgetter("reason"),
             reason_against=EvaluationRequired.code,
             metavar="REASON",
             help="change what is live without evidence, for this reason, which the log records",

@@ -1,22 +1,22 @@
-"""Find the experiments that are evidence for a version; by rows alone."""
+"""The experiments that are evidence for a version, by rows alone; and what each gate says of it."""
 
 from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
-from editor_client.shared.gates import Evidence, gathered_evidence
+from editor_client.shared import gates
+from editor_client.shared.gates import Evidence, State, gathered_evidence
 from editor_client.shared.pairing import Run, Yardstick
 
-from capabilities.evaluation.datasets.editing import Use
 from capabilities.evaluation.datasets.models import Revision
-from capabilities.evaluation.experiments.asking import context_digest
+from capabilities.evaluation.datasets.verbs import Use
 from capabilities.evaluation.experiments.comparing import read_run
 from capabilities.evaluation.experiments.models import (
     Cell,
@@ -26,19 +26,23 @@ from capabilities.evaluation.experiments.models import (
     Score,
     TargetType,
 )
-from capabilities.evaluation.experiments.scoring_cells import EXTERNAL
-from capabilities.evaluation.gates.models import Gate, ToolPolicy
+from capabilities.evaluation.experiments.results import EXTERNAL
+from capabilities.evaluation.experiments.running import context_digest
+from capabilities.evaluation.gates.affected import Affected, Move, affected_by, concerned_by
+from capabilities.evaluation.gates.models import Gate, Rule, TooFew, ToolPolicy
 from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.scoring.verbs import judge_instructions
 from versioning.conf import get_editor
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.editor.publish_requests import GateRequest
 from versioning.models import AgentVersion, PromptBlock
 
 
 def counting_experiments() -> set[str]:
     """Return the ids of the experiments that count as evidence for a gate that is not off."""
     gates = Gate.objects.filter(enabled=True).select_related("dataset")
-    return {one.pk for gate in gates for of_one in Present(gate).counting().values() for one in of_one}
+    groups = (experiments for gate in gates for experiments in Present(gate).counting().values())
+    return {experiment.pk for experiments in groups for experiment in experiments}
 
 
 def scorers_that_decide(experiment: Experiment) -> set[str]:
@@ -76,10 +80,10 @@ class Present:
         """The scorers that the gate was made with, as far as they are there."""
         ids, pins = self.gate.scorer_ids, self.gate.scorer_pins
         rows = Scorer.objects.filter(pk__in=ids).select_related("active_version").order_by()
-        found: Sequence[Scorer] = self._remembered(("scorers", *ids), lambda: list(rows))
-        return {one.pk: one for one in found if one.pk in pins and str(one.uuid) == pins[one.pk].identity}
+        scorers: Sequence[Scorer] = self._remember(("scorers", *ids), lambda: list(rows))
+        return {row.pk: row for row in scorers if row.pk in pins and str(row.uuid) == pins[row.pk].identity}
 
-    def _remembered(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
+    def _remember(self, key: tuple[Any, ...], read: Callable[[], Any]) -> Any:
         if key not in self._memory:
             self._memory[key] = read()
         return self._memory[key]
@@ -100,33 +104,17 @@ class Present:
             for scorer in self._scorers.values()
         )
 
-    @cached_property
-    def _published(self) -> Mapping[str, str]:
-        """The published versions of the scorers that have one."""
-        return {
-            pk: str(scorer.active_version_id)
-            for pk, scorer in self._scorers.items()
-            if scorer.active_version_id
-        }
-
-    @cached_property
-    def _is_purged(self) -> bool:
-        """Whether the content of an item was purged, so that nobody can run it any more."""
-        dataset, version = self.gate.dataset, self.gate.present_version
-        items = Revision.objects.of_version(dataset, version).purged()
-        return bool(self._remembered(("purged", dataset.pk, version), items.exists))
-
     def evidence(self, agent_id: str, digest: str) -> Evidence[Experiment]:
         """Return the evidence for the configuration of an agent, or what is instead of it."""
-        return self._gathered(self._experiments(target_id=agent_id, target_digest=digest))
+        return self._gather_evidence(self._experiments(target_id=agent_id, target_digest=digest))
 
     def counting(self) -> Mapping[tuple[str, str], Sequence[Experiment]]:
         """Return the experiments that are evidence, by the agent and the digest of its configuration."""
         of_agent = {"target_id": self.gate.agent_id} if self.gate.agent_id else {}
-        found: dict[tuple[str, str], list[Experiment]] = {}
+        groups: dict[tuple[str, str], list[Experiment]] = {}
         for experiment in self._experiments(created_at__gte=self._oldest, **of_agent):
-            found.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
-        return {key: self._gathered(of_one).counting for key, of_one in found.items()}
+            groups.setdefault((experiment.target_id, experiment.target_digest), []).append(experiment)
+        return {key: self._gather_evidence(experiments).counting for key, experiments in groups.items()}
 
     def decides(self, experiment: Experiment) -> bool:
         """Return whether an experiment is evidence, newer than what is, or would count beside other evidence.
@@ -135,40 +123,38 @@ class Present:
         with another version of a scorer as soon as that version is published again. So what has failed by a
         scorer of the gate is not deleted in order to run it again.
         """
-        found = self._experiments(target_id=experiment.target_id, target_digest=experiment.target_digest)
-        if experiment not in found:
+        experiments = self._experiments(
+            target_id=experiment.target_id, target_digest=experiment.target_digest
+        )
+        if experiment not in experiments:
             return False
-        counting = self._gathered(found).counting
-        if any(one.created_at <= experiment.created_at for one in counting):
+        counting = self._gather_evidence(experiments).counting
+        if any(evidence.created_at <= experiment.created_at for evidence in counting):
             return True
         is_of_present = (
             experiment.dataset_version == self.gate.present_version and experiment.created_at >= self._oldest
         )
         scores = Score.objects.filter(cell__experiment=experiment, scorer_id__in=self.gate.scorer_ids)
-        return is_of_present and (self._is_started(experiment) or scores.exists())
+        is_on_its_way = experiment.is_started and not experiment.outcome
+        return bool(is_of_present and (is_on_its_way or scores.exists()))
 
-    @staticmethod
-    def _is_started(experiment: Experiment) -> bool:
-        """Return whether workers run it, so that its results are on their way."""
-        return bool(experiment.is_started and not experiment.outcome)
-
-    def _gathered(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
+    def _gather_evidence(self, experiments: Sequence[Experiment]) -> Evidence[Experiment]:
         """Return the evidence among experiments; what else ran as the gate wants it counts beside it.
 
         An experiment some of whose items ran otherwise is none, but what it has failed is not forgotten.
         """
-        found = gathered_evidence(
-            [one for one in experiments if not self._is_mixed(one)],
+        evidence = gathered_evidence(
+            [experiment for experiment in experiments if not self._is_mixed(experiment)],
             is_present=self._is_present,
             is_whole=self._is_whole,
             is_running=lambda experiment: not experiment.outcome,
             attempts=lambda experiment: experiment.attempts,
             wanted=self.gate.attempts,
         )
-        mixed = [one for one in experiments if self._is_mixed(one) and self._is_present(one)]
-        if found.lacks is not None or not mixed:
-            return found
-        return replace(found, counting=[*found.counting, *mixed])
+        mixed = [row for row in experiments if self._is_mixed(row) and self._is_present(row)]
+        if evidence.lacks is not None or not mixed:
+            return evidence
+        return replace(evidence, counting=[*evidence.counting, *mixed])
 
     @staticmethod
     def _is_mixed(experiment: Experiment) -> bool:
@@ -201,7 +187,7 @@ class Present:
             return [row for row in rows if (context_digest(row.request_context), row.tool_policy) == wanted]
 
         key = ("experiments", dataset_id, *wanted, *sorted(narrowed.items()))
-        remembered: Sequence[Experiment] = self._remembered(key, read)
+        remembered: Sequence[Experiment] = self._remember(key, read)
         return remembered
 
     def run(self, experiment: Experiment) -> Run:
@@ -210,7 +196,7 @@ class Present:
         is_mixed = self._is_mixed(experiment)
         cells = self._wanted_cells if is_mixed else {}
         key = ("run", experiment.pk, tags, *((self._context, self.gate.tool_policy) if is_mixed else ()))
-        run: Run = self._remembered(key, lambda: read_run(experiment, tags=tags, cells=cells))
+        run: Run = self._remember(key, lambda: read_run(experiment, tags=tags, cells=cells))
         own: dict[str, Yardstick] = {
             scorer_id: replace(run.yardsticks[scorer_id], is_primary=scorer_id == self.gate.primary_scorer)
             for scorer_id in self.gate.scorer_ids
@@ -223,33 +209,37 @@ class Present:
         return (
             experiment.dataset_version == self.gate.present_version
             and experiment.created_at >= self._oldest
-            and not self._is_purged
-            and not any(self._outdated(experiment))
+            and not self._has_purged_items()
+            and not self._is_outdated(experiment)
             and not self._is_tailored(experiment)
         )
 
-    def _outdated(self, experiment: Experiment) -> Iterator[str]:
-        """Yield the scorers of the gate that the experiment had in another version.
+    def _has_purged_items(self) -> bool:
+        """Return whether the content of an item was purged, so that nobody can run it any more."""
+        dataset, version = self.gate.dataset, self.gate.present_version
+        items = Revision.objects.of_version(dataset, version).purged()
+        return bool(self._remember(("purged", dataset.pk, version), items.exists))
+
+    def _is_outdated(self, experiment: Experiment) -> bool:
+        """Return whether the experiment had a scorer of the gate in another version.
 
         Scores that an application sends count only where the scorer was such a one when the gate was made.
         """
-        pinned = {one.scorer_id: one for one in experiment.scorers.all()}
+        pinned = {scorer.scorer_id: scorer for scorer in experiment.scorers.all()}
         for scorer_id in self.gate.scorer_ids:
-            scorer, published = pinned.get(scorer_id), self._published.get(scorer_id)
-            if published is None:
-                yield scorer_id
-            elif scorer is None:
+            scorer, present = pinned.get(scorer_id), self._scorers.get(scorer_id)
+            if present is None or present.active_version_id is None:
+                return True
+            if scorer is None:
                 continue
-            elif scorer.version_id != published or self._is_from_outside(scorer):
-                yield scorer_id
-            elif scorer.instructions is not None:
+            is_from_outside = _is_sent(scorer) and not self.gate.scorer_pins[scorer_id].is_external
+            if scorer.version_id != str(present.active_version_id) or is_from_outside:
+                return True
+            if scorer.instructions is not None:
                 rubric = judge_instructions(get_editor(), scorer.config, by=APPLICATION)
                 if rubric != scorer.instructions:
-                    yield scorer_id
-
-    def _is_from_outside(self, scorer: ExperimentScorer) -> bool:
-        """Return whether scores were sent that the gate was not made for."""
-        return _is_sent(scorer) and not self.gate.scorer_pins[scorer.scorer_id].is_external
+                    return True
+        return False
 
     def _is_tailored(self, experiment: Experiment) -> bool:
         """Return whether the author of the version changed a scorer of the gate after the run.
@@ -282,14 +272,114 @@ class Present:
             and experiment.done_count == experiment.cells_count
             and not experiment.unscored_count
             and pinned.keys() >= set(self.gate.scorer_ids)
-            and all(self._has_come(experiment, one) for one in external)
+            and all(
+                Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
+                == experiment.cells_count
+                for scorer_id in external
+            )
         )
-
-    def _has_come(self, experiment: Experiment, scorer_id: str) -> bool:
-        """Return whether an application has sent the scores of all cells."""
-        sent = Score.objects.filter(cell__experiment=experiment, scorer_id=scorer_id).count()
-        return bool(sent == experiment.cells_count)
 
 
 def _is_sent(scorer: ExperimentScorer) -> bool:
     return bool(scorer.config["type"] == EXTERNAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """What a gate says of an agent."""
+
+    gate: Gate
+    affected: Affected
+    state: State | None = None
+    """Why it is not satisfied; None if it is."""
+    rule: Rule | None = None
+    """The rule that does not hold, or for which there is no evidence; None before one was asked."""
+    experiment_id: str | None = None
+    lacks_here: State | None = None
+    """Why there is no evidence for what would be live; None if there is."""
+    lacks_live: State | None = None
+    """Why there is no evidence for what is live; None if there is, or no rule speaks of that."""
+    live_id: str | None = None
+    """The experiment about what is live, which a rule speaks of."""
+    is_allowed: bool = False
+    """Whether the gate lets the version go live although too few items cannot decide."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the gate is satisfied."""
+        return self.state is None or self.is_allowed
+
+
+def judge_request(request: GateRequest) -> Iterator[Judgement]:
+    """Yield what each gate says of each agent that a request affects, in whatever workspace that is.
+
+    Of a configuration that was live before, no gate says that it may not be live again. The gates are locked
+    with their datasets if the change is made now.
+    """
+    move = Move.of(request)
+    concerned = concerned_by(move)
+    gates = Gate.objects.asking(concerned).select_related("dataset")
+    if request.for_update:
+        gates = gates.locked()
+    memory: dict[Any, Any] = {}
+    present = {gate.pk: Present(gate, memory) for gate in gates}
+    for agent in concerned:
+        asking = [gate for gate in gates if gate.asks_about(agent)]
+        if not asking:
+            continue
+        for affected in affected_by(move, agent):
+            for gate in asking:
+                judgement = _judge(present[gate.pk], affected)
+                if judgement.ok or not _is_free(move, affected):
+                    yield judgement
+
+
+def _is_free(move: Move, affected: Affected) -> bool:
+    """Return whether the agent was live before just as it would be; a file or a commit is what it is.
+
+    What is live already is judged only if it would reach something that it does not reach now.
+    """
+    request = move.publishes
+    if request is not None and affected.id == move.agent_id:
+        if request.version.read_only:
+            return True
+        if request.is_live_already:
+            return False
+    return affected.was_live
+
+
+def known_to(caller: Caller, judgement: Judgement) -> bool:
+    """Return whether a caller may know of the agent: others are counted, and not named."""
+    affected = judgement.affected
+    return caller.covers(affected.id) and caller.may(Right.READ_DRAFTS, affected.workspace_id)
+
+
+def _judge(present: Present, affected: Affected) -> Judgement:
+    gate, rules = present.gate, present.gate.rules
+    if present.has_gone:
+        return Judgement(gate=gate, affected=affected, state=State.SCORER_GONE)
+
+    @cache
+    def evidence(digest: str | None) -> Evidence[Experiment]:
+        return Evidence() if digest is None else present.evidence(affected.id, digest)
+
+    here = evidence(affected.after_digest)
+    live = (lambda: evidence(affected.live_digest)) if affected.is_live else None
+    allows = gate.too_few == TooFew.ALLOW
+    answer = gates.judged(rules, here, live, present.run, allows_too_few=allows)
+    judgement = Judgement(
+        gate=gate,
+        affected=affected,
+        state=answer.state,
+        rule=answer.rule,
+        experiment_id=answer.experiment.pk if answer.experiment else None,
+        is_allowed=answer.is_allowed,
+    )
+    if answer.state in {None, State.FAILED, State.TOO_FEW}:
+        return judgement
+    judgement = replace(judgement, lacks_here=here.lacks)
+    if live is None or not any(map(gates.speaks_of_live, rules)):
+        return judgement
+    compared = live()
+    live_id = compared.experiment.pk if compared.experiment else None
+    return replace(judgement, lacks_live=compared.lacks, live_id=live_id)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 from django.conf import settings
@@ -33,20 +34,19 @@ class AgentReference(NamedTuple):
     resource_id: str
 
 
-class AgentLike(Protocol):
+@dataclass(frozen=True, kw_only=True)
+class AgentIdentity:
     """What identifies an agent."""
 
-    @property
-    def id(self) -> str:
-        """Its id."""
+    id: str
+    identity: UUID
+    """Distinguishes it from a later one with the same id."""
+    workspace_id: str
 
     @property
-    def identity(self) -> UUID:
-        """Distinguishes it from a later one with the same id."""
-
-    @property
-    def workspace_id(self) -> str:
-        """Its workspace."""
+    def about(self) -> AgentReference:
+        """The reference to the agent."""
+        return AgentReference(AGENT.slug, self.id)
 
 
 class Bypass(models.TextChoices):
@@ -92,14 +92,14 @@ class GateQuerySet(models.QuerySet["Gate"]):
 
         For a key that is limited to some ids, those of agents with other ids and of every agent are missing.
         """
-        found = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
-        return found.filter(covered_by(caller, "agent_id"))
+        rows = self.filter(within("workspace_id", caller.scope(Right.READ_DRAFTS)))
+        return rows.filter(covered_by(caller, "agent_id"))
 
     def enabled(self) -> Self:
         """Filter by the gates that are not off."""
         return self.filter(enabled=True)
 
-    def asking(self, agents: Sequence[AgentLike]) -> Self:
+    def asking(self, agents: Sequence[AgentIdentity]) -> Self:
         """Filter by the gates that are not off and may be about one of these agents."""
         workspaces = {agent.workspace_id for agent in agents}
         own = Q(agent_id__in=[agent.id for agent in agents]) | Q(agent_id="")
@@ -173,7 +173,7 @@ class Gate(models.Model):
     @property
     def scorer_ids(self) -> Sequence[str]:
         """The ids of the scorers, in their order."""
-        return [one for one in self.scorer_keys.split("\n") if one]
+        return [key for key in self.scorer_keys.split("\n") if key]
 
     @property
     def about(self) -> AgentReference | None:
@@ -183,23 +183,23 @@ class Gate(models.Model):
     @cached_property
     def rules(self) -> Sequence[Rule]:
         """The rules, all of which have to hold; not to be changed."""
-        found: Sequence[Rule] = json.loads(self.rules_json)
-        return found
+        rules: Sequence[Rule] = json.loads(self.rules_json)
+        return rules
 
     @cached_property
     def scorer_pins(self) -> Mapping[str, ScorerPin]:
         """The scorers that it was made with, by their ids."""
-        found = json.loads(self.scorer_pins_json)
+        pins = json.loads(self.scorer_pins_json)
         return {
             scorer_id: ScorerPin(identity, is_external, None if block is None else tuple(block))
-            for scorer_id, (identity, is_external, block) in found.items()
+            for scorer_id, (identity, is_external, block) in pins.items()
         }
 
     @cached_property
     def request_context(self) -> Mapping[str, Any]:
         """The request context in which items have to run; not to be changed."""
-        found: Mapping[str, Any] = json.loads(self.request_context_json)
-        return found
+        context: Mapping[str, Any] = json.loads(self.request_context_json)
+        return context
 
     @property
     def dataset_policy(self) -> int | str:
@@ -211,7 +211,7 @@ class Gate(models.Model):
         """The version of its dataset that evidence is about."""
         return self.dataset.version if self.dataset_version is None else self.dataset_version
 
-    def asks_about(self, agent: AgentLike) -> bool:
+    def asks_about(self, agent: AgentIdentity) -> bool:
         """Return whether it asks for evidence about an agent."""
         if self.workspace_id != agent.workspace_id:
             return False

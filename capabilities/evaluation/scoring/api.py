@@ -2,40 +2,154 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from capabilities.evaluation.scoring.naming import Dependent, naming
-from capabilities.evaluation.scoring.outcomes import MISSING, Attempt
-from capabilities.evaluation.scoring.schemas import (
-    AgreementAnswer,
-    RegisteredAnswer,
-    RegisteredById,
-    ScorerDependents,
-    ScorerOutcome,
-    ScorerTry,
-)
-from capabilities.evaluation.scoring.verbs import Scoring
+from capabilities.evaluation.scoring.scoring import MISSING, Attempt
+from capabilities.evaluation.scoring.verbs import Dependent, Scoring, iter_dependents
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.run_queue import waits_for_models
-from versioning.api.schemas.base import Json
+from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 from versioning.domain.selectors import Status
 
+JUDGE = "llm-judge"
+
+
+class TriedToolCall(RequestSchema):
+    """A call of a tool, as `generate` answers it."""
+
+    tool_name: NotBlank
+    args: JsonObject = UNCHANGED
+    tool_call_id: str | None = None
+
+
+class TriedUsage(RequestSchema):
+    """The tokens of a run, as `generate` answers them."""
+
+    input_tokens: Annotated[int, Field(ge=0)]
+    output_tokens: Annotated[int, Field(ge=0)]
+    total_tokens: Annotated[int, Field(ge=0)] = UNCHANGED
+    cost: JsonObject | None = None
+
+
+class ScorerTry(RequestSchema):
+    """An input with the answer to it, to be scored."""
+
+    input: Any
+    output: Any
+    ground_truth: Annotated[Any, Field(description="What a good answer is; absent where it is unknown.")] = (
+        None
+    )
+    metadata: JsonObject = UNCHANGED
+    tool_calls: list[TriedToolCall] = UNCHANGED
+    usage: TriedUsage = UNCHANGED
+    milliseconds: Annotated[float, Field(ge=0)] = UNCHANGED
+    version_id: Annotated[NotBlank, Field(description="By default the latest version.")] = UNCHANGED
+
+
+class ScorerDependent(ResponseSchema):
+    """What names a scorer."""
+
+    id: str
+    name: str
+    kind: Annotated[str, Field(json_schema_extra={"enum": ["agent", "dataset", "gate"]})]
+
+
+class ScorerDependents(ResponseSchema):
+    """What names a scorer: agents in their versions, and what scores with it."""
+
+    dependents: Annotated[list[ScorerDependent], Source(lambda both: both[0])]
+    hidden_count: Annotated[int, Source(lambda both: both[1])]
+
+
+class ScorerProblem(ResponseSchema):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorableAnswer(ResponseSchema):
+    """Why an answer cannot be scored."""
+
+    reason: str
+
+
+class ScorerOutcome(ResponseSchema):
+    """What a scorer says: a score, or an error, or that the answer cannot be scored."""
+
+    score: float | None
+    passed: bool | None
+    label: str | None
+    reason: str | None
+    error: ScorerProblem | None
+    not_scorable: NotScorableAnswer | None
+
+
+class AgreementAnswer(ResponseSchema):
+    """How far a scorer agrees with people."""
+
+    n: int
+    agree: float | None
+    kappa: float | None
+    majority: float | None
+
+
+def _config(name: str) -> Source:
+    return Source(lambda one: one.config.get(name))
+
+
+class ScorerJudge(ResponseSchema):
+    """The model that judges."""
+
+    model: Annotated[JsonObject | None, _config("model")]
+    instructions: Annotated[str | None, _config("instructions")]
+
+
+class RegisteredConfig(ResponseSchema):
+    """What a scorer is."""
+
+    id: str
+    name: Annotated[str, _config("name")]
+    description: Annotated[str | None, _config("description")] = None
+    type: Annotated[str, _config("type")]
+    judge: Annotated[ScorerJudge | None, Source(lambda one: one if one.config["type"] == JUDGE else None)] = (
+        None
+    )
+
+
+class RegisteredScorer(ResponseSchema):
+    """A scorer as other runtimes know it."""
+
+    config: Annotated[RegisteredConfig, Source(lambda one: one)]
+
+
+class RegisteredAnswer(ResponseSchema):
+    """A scorer, with the published agents that name it."""
+
+    scorer: Annotated[RegisteredScorer, Source(lambda one: one)]
+    sampling: Annotated[JsonObject | None, _config("defaultSampling")] = None
+    agent_ids: Annotated[list[str], Source(lambda one: [agent_id for agent_id, _ in one.agents])]
+    agent_names: Annotated[list[str], Source(lambda one: [name for _, name in one.agents])]
+    workflow_ids: Annotated[list[str], Source(lambda _one: [])]
+    is_registered: Annotated[bool, Field(description="Whether it can be run here."), Source("is_run_here")]
+    source: Annotated[Literal["stored"], Source(lambda _one: "stored")]
+
+
+class RegisteredById(RootModel[dict[str, RegisteredAnswer]]):
+    """Scorers, by id."""
+
+
 _COUNTED: Final = ("inputTokens", "outputTokens")
-
-
-class Named(NamedTuple):
-    """Those that the caller may read, and the number of others."""
-
-    dependents: list[Dependent]
-    hidden_count: int
 
 
 class ScorerViews(ResourceViewSet):
@@ -52,7 +166,7 @@ class ScorerViews(ResourceViewSet):
         self._depends_on(id, (AGENT.slug, None))
         agents = self.collection.dependents(id, status=status, by=self.caller)
         named = [Dependent(agent_id, name, AGENT.slug) for agent_id, name in agents.readable]
-        return Response(self.dump(Named([*named, *naming(id, self.caller)], agents.hidden_count)))
+        return Response(self.dump(([*named, *iter_dependents(id, self.caller)], agents.hidden_count)))
 
     def agreement(self, request: Request, id: str) -> Response:
         """Compare what it says with the labels of people under its id."""
@@ -61,10 +175,9 @@ class ScorerViews(ResourceViewSet):
     @waits_for_models
     def try_out(self, request: Request, id: str) -> Response:
         """Score an answer with a version of this scorer; nothing is stored."""
-        given = ScorerTry.read(request)
-        outcome = Scoring.current().try_out(
-            id, attempt_of(given), version_id=given.get("versionId"), by=self.caller
-        )
+        body = ScorerTry.read(request)
+        version_id = body.get("versionId")
+        outcome = Scoring.current().try_out(id, parse_attempt(body), version_id=version_id, by=self.caller)
         return Response(self.dump(outcome))
 
 
@@ -78,15 +191,15 @@ class RegisteredViewSet(EditorViewSet):
 
     def list(self, _request: Request) -> Response:
         """Return every scorer that the caller may read, by id."""
-        found = Scoring.current().registered(by=self.caller)
-        return Response({one.id: RegisteredAnswer.dump(one) for one in found})
+        scorers = Scoring.current().registered(by=self.caller)
+        return Response({scorer.id: RegisteredAnswer.dump(scorer) for scorer in scorers})
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Return a scorer, with the agents that name it."""
         return with_etag(request, self.dump(Scoring.current().registered_one(id, by=self.caller)))
 
 
-def attempt_of(given: Json) -> Attempt:
+def parse_attempt(given: Json) -> Attempt:
     """Return the attempt that the body of a request describes."""
     usage = given.get("usage")
     return Attempt(

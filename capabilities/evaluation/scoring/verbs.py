@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from django.db.models import F
 
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.scoring.outcomes import Attempt, Outcome
-from capabilities.evaluation.scoring.registered import registered, registered_one
-from capabilities.evaluation.scoring.scoring import score
+from capabilities.evaluation.scoring.models import ScorerReference
+from capabilities.evaluation.scoring.scoring import Attempt, ScoreOutcome, find_problem, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.registering import require_callable
 from versioning.domain.selectors import PUBLISHED
 from versioning.editor import Editor
 from versioning.editor.resources import Who, caller_of
@@ -20,9 +22,54 @@ from versioning.models.connections import give_back
 from versioning.verbs import Verbs
 
 
+class Registered(NamedTuple):
+    """A scorer as it is published, or as its latest draft is where nothing is published."""
+
+    id: str
+    config: Mapping[str, Any]
+    agents: Sequence[tuple[str, str]]
+    """The (id, name) of the published agents that name it, as far as the caller may read them."""
+
+    @property
+    def is_run_here(self) -> bool:
+        """Whether scorers of its type are run here, and nothing that it needs is missing."""
+        block = self.config.get("config", {}).get("promptBlock")
+        return find_problem(self.config, get_framework().scorers, block) is None
+
+
+def list_registered(scoring: Verbs, *, by: Who = APPLICATION) -> list[Registered]:
+    """Return all scorers that the caller may read."""
+    caller = caller_of(by)
+    rows = scoring.editor.collection(SCORER).list(by=caller).order_by("pk")
+    agents = _agents(scoring.editor, {}, caller)
+    shown = ((row.pk, row.active or row.latest) for row in rows)
+    return [Registered(pk, version.config, agents.get(pk, ())) for pk, version in shown]
+
+
+def find_registered(scoring: Verbs, scorer_id: str, *, by: Who = APPLICATION) -> Registered:
+    """Return a scorer; raises `NotFound` if the caller may not read it."""
+    caller = caller_of(by)
+    config = scoring.editor.collection(SCORER).get(scorer_id, by=caller).version.config
+    agents = _agents(scoring.editor, {"target_id": scorer_id}, caller)
+    return Registered(scorer_id, config, agents.get(scorer_id, ()))
+
+
+def _agents(editor: Editor, wanted: Mapping[str, str], by: Caller) -> Mapping[str, Sequence[tuple[str, str]]]:
+    """Return the published agents by the scorers that they name; what overrides name plays no part."""
+    readable = editor.agent.list(by=by).exclude(pk__in=editor.code.agents).order_by()
+    rows = ScorerReference.objects.filter(**wanted, version__in=readable.values("active_version"))
+    names = rows.order_by("version__resource_id").values_list(
+        "target_id", "version__resource_id", F("version__name")
+    )
+    agents: dict[str, list[tuple[str, str]]] = {}
+    for scorer_id, agent_id, name in names:
+        agents.setdefault(scorer_id, []).append((agent_id, name))
+    return agents
+
+
 def try_out(
     scoring: Verbs, scorer_id: str, attempt: Attempt, *, version_id: str | None = None, by: Who = APPLICATION
-) -> Outcome:
+) -> ScoreOutcome:
     """Return what a version of a scorer says of an attempt; by default its latest one. Nothing is stored.
 
     Raises `NotFound`, and `Forbidden` without the right to save drafts.
@@ -58,5 +105,30 @@ class Scoring(Verbs):
     """Scoring answers, and the scorers there are."""
 
     try_out = try_out
-    registered = registered
-    registered_one = registered_one
+    registered = list_registered
+    registered_one = find_registered
+
+
+class Dependent(NamedTuple):
+    """What names a scorer."""
+
+    id: str
+    name: str
+    kind: str
+
+
+Naming = Callable[[str, Caller], Iterable[Dependent]]
+"""Returns what names the scorer of this id, as far as the caller may read it."""
+_registered: Final[list[Naming]] = []
+
+
+def register_naming(naming: Naming) -> None:
+    """Add a function that is asked for what names a scorer."""
+    require_callable(naming, by="capabilities.evaluation.scoring.verbs.register_naming()")
+    _registered.append(naming)
+
+
+def iter_dependents(scorer_id: str, by: Caller) -> Iterator[Dependent]:
+    """Yield what names a scorer besides agents."""
+    for naming in _registered:
+        yield from naming(scorer_id, by)

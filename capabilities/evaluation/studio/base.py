@@ -1,35 +1,129 @@
-"""The base class of the pages about a dataset."""
+"""What several pages share: a base class, the choices of forms, names, and what comes next."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, Self
+from urllib.parse import urlencode
 
+from django import forms
 from django.contrib.admin.utils import quote
+from django.db.models import Prefetch, prefetch_related_objects
+from django.http import HttpRequest, JsonResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from editor_client.shared import canonical
+from editor_client.shared.text_keys import collation_key
 
-from capabilities.evaluation.datasets.editing import right_to_change
 from capabilities.evaluation.datasets.models import Dataset
-from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.models import Experiment, public_id
-from capabilities.evaluation.studio.choices import Choices, scorer_choices
+from capabilities.evaluation.datasets.verbs import Datasets, right_to_change
+from capabilities.evaluation.experiments.models import Experiment, Outcome
+from capabilities.evaluation.experiments.verbs import Experiments
+from capabilities.evaluation.gates.models import Gate
+from capabilities.evaluation.scoring.kind import SCORER
+from studio.editing.choices import MAX_CHOICES, Choice
+from studio.kinds import KINDS_BY_SLUG
+from studio.named import names_of
 from studio.navigation import Link, Row
 from studio.workspaces.views import WorkspacePage, address
-from versioning.domain.access import Right
-from versioning.domain.errors import NotFound
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.agents import AGENT
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.uuids import is_uuid
+from versioning.editor.catalog import suggestions
+from versioning.models import AgentVersion
+
+Choices = list[tuple[str, str]]
+MOST_LISTED: Final = 50
+"""How many agents a form lists; of more one searches."""
+
+
+def agent_choices(workspace_id: str, by: Caller) -> Choices:
+    """Return the agents of a workspace, stored or defined in code, that the caller may read: id and name."""
+    editor = get_editor()
+    rows = editor.collection(AGENT).list(by=by).filter(workspace=workspace_id)
+    ids = set(rows.values_list("pk", flat=True))
+    if workspace_id == editor.code.workspace_id:
+        ids |= editor.code.readable_by(by).keys()
+    return sorted(agent_names(ids, by).items(), key=lambda choice: collation_key(choice[1]))
+
+
+def offer_agents(form: forms.Form, workspace_id: str, by: Caller, *first: tuple[str, Any]) -> None:
+    """Set what the field `agent` offers: a list of a few, or else a field that searches while one types."""
+    field = form.fields["agent"]
+    rows = get_editor().collection(AGENT).list(by=by).filter(workspace=workspace_id)
+    if rows[: MOST_LISTED + 1].count() <= MOST_LISTED:
+        offer(form, agent=[*first, *agent_choices(workspace_id, by)])
+        return
+    help_text = _("Enter part of the name or id.")
+    if first:
+        help_text += " " + _("Leave empty for every agent.")
+    form.fields["agent"] = forms.CharField(
+        label=field.label,
+        required=field.required,
+        help_text=help_text,
+        widget=forms.TextInput(attrs={"pick": "agent"}),
+    )
+
+
+class AgentChoicesPage(WorkspacePage):
+    """Agents of a workspace while a person types: `?q=refund`, as JSON."""
+
+    right = Right.READ_DRAFTS
+
+    def get(self, request: HttpRequest, workspace: str) -> JsonResponse:
+        """Return the first agents that have the text in their id or name."""
+        text = request.GET.get("q", "").replace("\x00", "").strip()
+        kind = KINDS_BY_SLUG[AGENT.slug]
+        agents = suggestions(kind.catalog(self.caller), text, MAX_CHOICES, workspace_id=self.workspace.pk)
+        return JsonResponse({"choices": [asdict(Choice.of(kind, row)) for row in agents]})
+
+
+def agent_names(ids: Iterable[str], by: Caller) -> Mapping[str, str]:
+    """Return the names of those agents, stored or defined in code, that the caller may read, by their ids."""
+    return {
+        pk: name for (_slug, pk), name in names_of(((AGENT.slug, agent_id) for agent_id in ids), by).items()
+    }
+
+
+def scorer_choices(workspace_id: str, by: Caller, *, held: Iterable[str] = ()) -> Choices:
+    """Return the scorers of a workspace that the caller may read: id and name.
+
+    Those that are `held` are there in any case.
+    """
+    rows = get_editor().collection(SCORER).list(by=by).filter(workspace=workspace_id)
+    named = {row.pk: str(row.latest.config["name"]) for row in rows.select_related("latest_version")}
+    offered = {**{scorer_id: scorer_id for scorer_id in held}, **named}
+    return sorted(offered.items(), key=lambda choice: collation_key(choice[1]))
+
+
+def offer(form: forms.Form, **choices: Sequence[tuple[str, Any]]) -> None:
+    """Set what fields of a form offer."""
+    for name, offered in choices.items():
+        form.fields[name].choices = offered  # type: ignore[attr-defined]
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """Return the JSON object in a field of a form; None for an empty one; raises `ValidationError`."""
+    if not text.strip():
+        return None
+    try:
+        value = canonical.parse(text)
+    except Invalid as error:
+        raise forms.ValidationError(str(error.issues[0].message)) from None
+    if not isinstance(value, dict):
+        raise forms.ValidationError(_("must be a JSON object"))
+    return value
 
 
 def address_of_experiment(experiment: Experiment) -> str:
     """Return the address of the page about an experiment whose dataset exists."""
     dataset_id, public = str(experiment.dataset_id), quote(experiment.public_id)
     return address("experiment", experiment.workspace_id, dataset_id, public)
-
-
-def held_by(dataset: Dataset) -> list[str]:
-    """Return the scorers that score the items of a dataset unless an experiment names others."""
-    return list(dataset.settings.get("scorerIds") or ())
 
 
 class DatasetPage(WorkspacePage):
@@ -42,35 +136,25 @@ class DatasetPage(WorkspacePage):
     @cached_property
     def dataset(self) -> Dataset:
         """The dataset; raises `NotFound` if it belongs to another workspace."""
-        found = Datasets.find(self.kwargs["dataset"], right=self.right, by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        dataset = Datasets.find(self.kwargs["dataset"], right=self.right, by=self.caller)
+        if dataset.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return dataset
 
     @property
     def dataset_id(self) -> str:
         """Its id, once access is checked."""
         return str(self.dataset.pk)
 
-    @property
-    def held(self) -> list[str]:
-        """The scorers that score its items unless an experiment names others."""
-        return held_by(self.dataset)
-
     def scorer_choices(self) -> Choices:
         """Return the scorers that forms offer: id and name."""
-        return scorer_choices(self.workspace.pk, self.caller, held=self.held)
+        return scorer_choices(self.workspace.pk, self.caller, held=self.dataset.scorer_ids)
 
     def own_address(self, page: str = "dataset", *rest: str) -> str:
         """Return the address of another page about this dataset."""
         return self.address(page, self.kwargs["dataset"], *rest)
 
-    def experiment_address(self, experiment_id: str, *rest: str) -> str:
-        """Return the address of the page about an experiment over this dataset."""
-        return self.own_address("experiment", quote(public_id(experiment_id)), *rest)
-
     def _tabs_of_dataset(self) -> Row:
-        """Return the tabs of the dataset that the caller may open."""
         may_change = self.may(right_to_change(self.dataset))
         offered = {
             "dataset": (_("Items"), True),
@@ -106,3 +190,109 @@ class DatasetPage(WorkspacePage):
             "delete_address": self.own_address("dataset_delete"),
         }
         return super().page(template, title=title, status=status, **{**own, **context})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentNames:
+    """What pages call some experiments."""
+
+    agents: Mapping[str, str]
+    """The names of agents that the caller may read, by their ids."""
+    numbers: Mapping[str, int]
+    """The numbers of versions of these agents, by their ids."""
+    baselines: frozenset[str]
+    """The experiments that are the baseline of another."""
+
+    @classmethod
+    def of(cls, rows: Iterable[Experiment], by: Caller, *, agent_id: str = "") -> Self:
+        """Look up the names; the number of queries does not depend on the number of experiments."""
+        experiments = list(rows)
+        prefetch_related_objects(
+            experiments,
+            Prefetch("pair_of", queryset=Experiment.objects.only("pk", "target_id", "version_id")),
+            Prefetch("candidates", queryset=Experiment.objects.only("pk", "pair_of_id").order_by()),
+        )
+        tried = [row for row in experiments if row.target_id]
+        agents = agent_names({agent_id, *(row.target_id for row in tried)} - {""}, by)
+        both = [run for row in tried if row.target_id in agents for run in (row, row.pair_of) if run]
+        versions = AgentVersion.objects.filter(
+            pk__in={run.version_id for run in both if is_uuid(run.version_id)}
+        )
+        numbers = versions.order_by().values_list("pk", "number") if both else ()
+        return cls(
+            agents=agents,
+            numbers={str(pk): number for pk, number in numbers},
+            baselines=frozenset(row.pk for row in experiments if row.candidates.all()),
+        )
+
+    def version(self, experiment: Experiment) -> str:
+        """Return the version that was tried, as `version 7`; empty if there is none with a number."""
+        number = self.numbers.get(experiment.version_id)
+        return "" if number is None else _("version %(number)d") % {"number": number}
+
+    def title(self, experiment: Experiment) -> str:
+        """Return the name of an experiment; of one without a name, what it tries and compares."""
+        if experiment.name or not experiment.target_id:
+            return experiment.name or experiment.public_id
+        target = self.agents.get(experiment.target_id, experiment.target_id)
+        version = self.version(experiment)
+        baseline = self.version(experiment.pair_of) if experiment.pair_of else ""
+        words = {"target": target, "version": version, "baseline": baseline}
+        if version and baseline:
+            return _("%(target)s, %(version)s vs. %(baseline)s") % words
+        return _("%(target)s, %(version)s") % words if version else target
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What comes next."""
+
+    number: int
+    title: str
+    sentence: str
+    address: str
+    link: str
+    steps = 4
+
+
+def next_step(page: DatasetPage) -> Step | None:
+    """Return what comes next for people who may save, up to the gate; None once there is one."""
+    dataset = page.dataset
+    if not page.may(Right.SAVE):
+        return None
+    if not dataset.items_count:
+        return Step(
+            number=1,
+            title=_("Questions with good answers"),
+            sentence=_("Paste them from a spreadsheet, or type them into the table."),
+            address=page.own_address("dataset_import"),
+            link=_("Import or paste"),
+        )
+    if not dataset.scorer_ids:
+        return Step(
+            number=2,
+            title=_("Choose a scorer"),
+            sentence=_("A scorer compares each answer with the good one, or lets a model judge it."),
+            address=page.own_address("dataset_scorers"),
+            link=_("Choose a scorer"),
+        )
+    newest = Experiments.list(dataset_id=page.dataset_id, by=page.caller).order_by("-created_at").first()
+    if newest is None:
+        return Step(
+            number=3,
+            title=_("Run a first experiment"),
+            sentence=_("An experiment runs an agent on every item and counts the good answers."),
+            address=page.own_address("start_experiment"),
+            link=_("New experiment"),
+        )
+    wants_gate = newest.outcome == Outcome.COMPLETE and page.may(Right.PUBLISH)
+    if not wants_gate or Gate.objects.filter(dataset=dataset).exists():
+        return None
+    given = {"dataset": page.dataset_id, "agent": newest.target_id, "scorer": dataset.scorer_ids}
+    return Step(
+        number=4,
+        title=_("Add a gate"),
+        sentence=_("A gate requires an experiment like this one before a version of the agent goes live."),
+        address=f"{page.address('new_gate')}?{urlencode(given, doseq=True)}",
+        link=_("New gate"),
+    )

@@ -1,26 +1,56 @@
-"""A new dataset; its settings, its versions, and deleting it."""
+"""The pages about datasets: the list, the table, items, scorers and settings."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from secrets import token_hex
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from django import forms
-from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
-from editor_client.shared import canonical
+from django.utils.translation import gettext_lazy, ngettext
+from editor_client.shared import canonical, tags
 
-from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion
-from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.studio.base import DatasetPage
-from capabilities.evaluation.studio.choices import json_object, offer
-from studio.workspaces.views import WorkspacePage, add_errors
-from versioning.domain.access import Right
-from versioning.domain.errors import Conflict, Invalid
+from capabilities.evaluation.datasets.formats import MEMBERS
+from capabilities.evaluation.datasets.models import MAX_NAME, DatasetVersion, Revision
+from capabilities.evaluation.datasets.schemas import ItemUpdate
+from capabilities.evaluation.datasets.verbs import (
+    DatasetChanged,
+    Datasets,
+    ItemConflict,
+    ItemTooLarge,
+    item_ids_in,
+    right_to_change,
+)
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.studio.base import DatasetPage, json_object, next_step, offer, scorer_choices
+from capabilities.evaluation.studio.files import TITLES
+from studio.extensions import Action
+from studio.kinds import KINDS_BY_SLUG
+from studio.marks import as_text
+from studio.translation import translated
+from studio.views import StudioPage
+from studio.workspaces.names import workspace_choices
+from studio.workspaces.views import ListingPage, WorkspacePage, add_errors, address
+from versioning.domain import texts
+from versioning.domain.access import Caller, Right
+from versioning.domain.config import Config, raise_for_issues
+from versioning.domain.errors import Conflict, IdTaken, Invalid, NotFound, VersioningError
+from versioning.domain.texts import clipped
+from versioning.domain.uuids import is_key, uuid_of
+from versioning.editor.catalog import LongList
+from versioning.models.search import MAX_LENGTH
 
 PER_PAGE: Final = 50
-_NAMES: Final = {
+_SETTINGS_FIELDS: Final = {
     "inputSchema": "input_schema",
     "groundTruthSchema": "ground_truth_schema",
     "scorerIds": "scorers",
@@ -108,11 +138,11 @@ class SettingsPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
         """Show the form."""
         held = self.dataset.settings
-        schemas = {_NAMES[name]: held.get(name) for name in ("inputSchema", "groundTruthSchema")}
+        schemas = {_SETTINGS_FIELDS[name]: held.get(name) for name in ("inputSchema", "groundTruthSchema")}
         initial = {
             "name": self.dataset.name,
             "description": held.get("description", ""),
-            "scorers": self.held,
+            "scorers": self.dataset.scorer_ids,
             **{name: canonical.file_text(schema) if schema else "" for name, schema in schemas.items()},
         }
         return self.show(self._form(initial=initial))
@@ -136,7 +166,7 @@ class SettingsPage(DatasetPage):
             form.add_error("name", error.message)
             return self.show(form, status=400)
         except Invalid as error:
-            add_errors(form, error, **_NAMES)
+            add_errors(form, error, **_SETTINGS_FIELDS)
             return self.show(form, status=400)
         return self.go(self.own_address(), _("Settings saved."))
 
@@ -195,3 +225,532 @@ class VersionsPage(DatasetPage):
             title=_("Versions of %(name)s") % {"name": self.dataset.name},
             page=page,
         )
+
+
+class DatasetsPage(ListingPage):
+    """The datasets, newest first; the page updates itself."""
+
+    tab = "datasets"
+
+    def get(self, request: HttpRequest, **_address: str) -> HttpResponse:
+        """Show a page of the datasets."""
+        workspace_id = self.listed_id
+        self.listen(self.scope)
+        found = Datasets.list(workspace=workspace_id, by=self.caller)
+        page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
+        lines = [
+            {
+                "dataset": dataset,
+                "address": address("dataset", dataset.workspace_id, str(dataset.pk)),
+                "workspace_name": self.shown_names.get(dataset.workspace_id, ""),  # in a list of several
+            }
+            for dataset in page.object_list
+        ]
+        offered = workspace_choices(Right.SAVE, self.caller)
+        if workspace_id is not None:
+            offered = [choice for choice in offered if choice[0] == workspace_id]
+        return self.page(
+            "evaluation/datasets.html",
+            title=_("Datasets"),
+            page=page,
+            query=self.query(),
+            lines=lines,
+            add_addresses=[(address("new_dataset", pk), name) for pk, name in offered],
+        )
+
+
+class ItemPage(DatasetPage):
+    """An item with its history."""
+
+    @property
+    def revisions(self) -> QuerySet[Revision]:
+        """Its revisions, newest first."""
+        item_id = uuid_of(self.kwargs["item"])
+        return Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
+
+    @cached_property
+    def newest(self) -> Revision:
+        """Its newest revision; raises `NotFound`."""
+        revision = self.revisions.first()
+        if revision is None:
+            raise NotFound
+        return revision
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Show it."""
+        return self.show(canonical.file_text(self.newest.payload))
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Save all members as one version; after an error, show the text again."""
+        self.caller.require(Right.SAVE, self.dataset.workspace_id)
+        text = request.POST.get("payload", "")
+        try:
+            given = canonical.parse(text, field="JSON")
+            if not isinstance(given, dict):
+                raise Invalid.field("JSON", _("must be a JSON object"))
+            raise_for_issues(ItemUpdate, given)
+            changes: dict[str, Any] = {**dict.fromkeys(MEMBERS), **given}
+            Datasets.change_item(self.dataset_id, self.item_id, changes, by=self.caller)
+        except Invalid as error:
+            sentences = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues]
+            return self.show(text, status=400, errors=sentences)
+        except ItemTooLarge as error:
+            return self.show(text, status=400, errors=[as_text(error.message, request)])
+        return self.go(request.get_full_path(), _("Item saved."))
+
+    @property
+    def item_id(self) -> str:
+        """Its id, once it is found."""
+        return str(self.newest.item_id)
+
+    def show(self, text: str, *, status: int = 200, errors: list[str] | None = None) -> HttpResponse:
+        """Return the page."""
+        newest = self.newest
+        page = Paginator(self.revisions, PER_PAGE).get_page(self.request.GET.get("page"))
+        return self.page(
+            "evaluation/item.html",
+            title=_("An item of %(name)s") % {"name": self.dataset.name},
+            status=status,
+            item=newest.item,
+            text=text,
+            errors=errors or [],
+            is_deleted=newest.is_deleted,
+            is_purged=newest.is_purged,
+            page=page,
+            past=[(revision, canonical.file_text(revision.payload)) for revision in page.object_list],
+            purge_address=self.own_address("dataset_item_purge", self.kwargs["item"]),
+        )
+
+
+class PurgePage(ItemPage):
+    """Asks for confirmation before the content of an item is removed."""
+
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Ask."""
+        return self.page(
+            "evaluation/ask.html",
+            title=_("Remove the content of this item permanently?"),
+            sentence=_(
+                "The content is removed from every version of the dataset, for example because a person in "
+                "it asks for that. The item stays, empty. This cannot be undone."
+            ),
+            item=self.newest.item,
+            button=_("Remove content permanently"),
+            back_address=self.own_address("dataset_item", self.kwargs["item"]),
+        )
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str, item: str) -> HttpResponse:
+        """Remove it, and show the item."""
+        Datasets.purge(self.dataset_id, self.item_id, by=self.caller)
+        return self.go(self.own_address("dataset_item", self.item_id), _("Content removed."))
+
+
+NEW_ROWS: Final = 3
+CELLS: Final = ("input", "groundTruth", "tags", "externalId")
+_SHOWN: Final = frozenset({"input", "groundTruth"})
+
+
+@dataclass
+class Row:
+    """A row of the table: an item, or a place for a new one."""
+
+    key: str
+    """The id of the item, or the name of the place."""
+    cells: dict[str, str]
+    revision: Revision | None = None
+    address: str = ""
+    is_removed: bool = False
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def is_purged(self) -> bool:
+        """Whether its content was removed."""
+        return self.revision is not None and self.revision.is_purged
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the item has members that the table does not show."""
+        payload = self.revision.payload if self.revision else {}
+        metadata = payload.get("metadata", {})
+        return bool(payload.keys() - _SHOWN - {"metadata"} or metadata.keys() - {tags.MEMBER})
+
+
+def cell_texts(revision: Revision) -> dict[str, str]:
+    """Return the texts of the cells of an item."""
+    payload = revision.payload
+    return {
+        "input": texts.shown(payload.get("input")),
+        "groundTruth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
+        "externalId": revision.item.external_id or "",
+    }
+
+
+class TablePage(DatasetPage):
+    """A page of the items, now or as of a version."""
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Show the items."""
+        version = self._version()
+        rows = [self._row(revision) for revision in self._page.object_list]
+        if version is None and self.may(right_to_change(self.dataset)):
+            rows += [Row(key=f"new-{number}", cells={}) for number in range(NEW_ROWS)]
+        return self.show(rows, version=version)
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Save the rows that were changed, as one version; after an error, show them as they were typed."""
+        self.caller.require(Right.SAVE, self.dataset.workspace_id)
+        ids = list(item_ids_in(request.POST.getlist("item")))
+        revisions = Revision.objects.of_version(self.dataset).filter(item__in=ids)
+        given = _TypedRows(request.POST, {str(revision.item_id): revision for revision in revisions})
+        try:
+            saved = Datasets.save_items(
+                self.dataset_id,
+                base=given.base,
+                changed=given.changed,
+                removed=given.removed,
+                added=given.added,
+                by=self.caller,
+            )
+        except DatasetChanged:
+            del self.dataset
+            message = _(
+                "Someone has changed this dataset in the meantime. What you typed is still here, and not "
+                "saved: save again if it is still right."
+            )
+            return self.show(given.rows(self._row), status=409, errors=[message])
+        except Invalid as error:
+            rows = given.rows(self._row, error)
+            return self.show(
+                rows, status=400, errors=[] if any(row.errors for row in rows) else [error.message]
+            )
+        except (ItemConflict, ItemTooLarge) as error:
+            return self.show(given.rows(self._row), status=400, errors=[as_text(error.message, request)])
+        if saved.version == given.base:
+            return self.go(request.get_full_path(), _("Nothing has changed."))
+        number = {"number": saved.version}
+        if not given.removed:
+            return self.go(request.get_full_path(), _("Saved as version %(number)s.") % number)
+        said = ngettext(
+            "%(count)d item deleted; saved as version %(number)s.",
+            "%(count)d items deleted; saved as version %(number)s.",
+            len(given.removed),
+        )
+        return self.go(request.get_full_path(), said % {**number, "count": len(given.removed)})
+
+    def show(
+        self,
+        rows: Sequence[Row],
+        *,
+        version: int | None = None,
+        status: int = 200,
+        errors: Sequence[str] = (),
+    ) -> HttpResponse:
+        """Return the table."""
+        get = self.request.GET
+        return self.page(
+            "evaluation/dataset.html",
+            title=self.dataset.name,
+            status=status,
+            rows=rows,
+            page=self._page,
+            query=urlencode({name: get[name] for name in ("q", "version") if get.get(name)}),
+            search=get.get("q", ""),
+            as_of=version,
+            formats=list(TITLES.items()),
+            errors=errors,
+            step=next_step(self) if version is None and not errors else None,
+        )
+
+    @cached_property
+    def _page(self) -> Page[Any]:
+        """The page of items, in the order in which they were added."""
+        version = self._version()
+        revisions = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
+        text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
+        if text:
+            revisions = revisions.with_text(text)
+        known = self.dataset.items_count if not text and version is None else None
+        return Paginator(LongList(revisions, known), PER_PAGE).get_page(self.request.GET.get("page"))
+
+    def _version(self) -> int | None:
+        text = self.request.GET.get("version", "")
+        return int(text) if is_key(text) and int(text) < self.dataset.version else None
+
+    def _row(self, revision: Revision) -> Row:
+        key = str(revision.item_id)
+        return Row(
+            key=key,
+            cells=cell_texts(revision),
+            revision=revision,
+            address=self.own_address("dataset_item", key),
+        )
+
+
+class _TypedRows:
+    """What a person has typed into the table."""
+
+    def __init__(self, given: QueryDict, revisions: Mapping[str, Revision]) -> None:
+        self._given = given
+        self._revisions = revisions
+        base = given.get("base", "")
+        self.base = int(base) if is_key(base) else -1
+        self.removed = [key for key in given.getlist("item") if f"remove-{key}" in given]
+        self.changed = {
+            key: changes
+            for key, revision in revisions.items()
+            if key not in self.removed and (changes := self._changes(key, revision))
+        }
+        self.added: dict[str, Mapping[str, Any]] = {}
+        for key in given.getlist("new"):
+            typed = self._cells(key)
+            if not any(typed.values()):
+                continue
+            item: dict[str, Any] = {"input": texts.typed_cell(typed["input"]) if typed["input"] else None}
+            if typed["groundTruth"]:
+                item["groundTruth"] = texts.typed_cell(typed["groundTruth"])
+            if typed["tags"]:
+                item["metadata"] = {tags.MEMBER: tags.listed_in(typed["tags"])}
+            if typed["externalId"]:
+                item["externalId"] = typed["externalId"]
+            self.added[key] = item
+
+    def _cells(self, key: str) -> dict[str, str]:
+        return {name: self._given.get(f"{name}-{key}", "").replace("\r\n", "\n") for name in CELLS}
+
+    def _changes(self, key: str, revision: Revision) -> dict[str, Any]:
+        """Return the members whose cells differ from what was shown."""
+        typed, before = self._cells(key), cell_texts(revision)
+        changes: dict[str, Any] = {}
+        for name in ("input", "groundTruth"):
+            # A browser sends each end of a line in the same way, however it was written.
+            if typed[name] != before[name].replace("\r\n", "\n").replace("\r", "\n"):
+                changes[name] = texts.typed_cell(typed[name]) if typed[name] else None
+        if typed["tags"] != before["tags"]:
+            others = {**revision.payload.get("metadata", {}), tags.MEMBER: tags.listed_in(typed["tags"])}
+            changes["metadata"] = {name: other for name, other in others.items() if other != []} or None
+        return changes
+
+    def rows(self, row_of: Callable[[Revision], Row], error: Invalid | None = None) -> list[Row]:
+        """Return the rows as they were typed, with the errors about them."""
+        rows = []
+        for key in (*self._given.getlist("item"), *self._given.getlist("new")):
+            row = row_of(self._revisions[key]) if key in self._revisions else Row(key=key, cells={})
+            row.cells = self._cells(key)
+            row.is_removed = key in self.removed
+            row.errors = [
+                f"{issue.field.removeprefix(f'{key}.')}: {translated(issue.message)}"
+                for issue in (error.issues if error is not None else ())
+                if issue.field.startswith(f"{key}.")
+            ]
+            rows.append(row)
+        return rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simple:
+    """A scorer that needs nothing but good answers."""
+
+    id: str
+    name: Promise
+    says: Promise
+    config: Config
+
+
+_TRUTH: Final = "{{groundTruth}}"
+SIMPLE: Final = {
+    simple.id: simple
+    for simple in (
+        Simple(
+            id="contains-good-answer",
+            name=gettext_lazy("Contains the good answer"),
+            says=gettext_lazy("An answer passes if it contains the good answer."),
+            config={"type": "contains", "config": {"values": [_TRUTH], "ignoreCase": True}},
+        ),
+        Simple(
+            id="equals-good-answer",
+            name=gettext_lazy("Equals the good answer"),
+            says=gettext_lazy("An answer passes if it is the good answer, in upper or lower case."),
+            config={"type": "equals", "config": {"value": _TRUTH, "ignoreCase": True}},
+        ),
+        Simple(
+            id="words-of-good-answer",
+            name=gettext_lazy("Has the words of the good answer"),
+            says=gettext_lazy("An answer passes if it shares most of its words with the good answer."),
+            config={"type": "similarity", "config": {"value": _TRUTH, "algorithm": "tokens"}},
+        ),
+    )
+}
+
+
+class ScorersForm(forms.Form):
+    """The scorers of a dataset."""
+
+    scorers = forms.MultipleChoiceField(label=gettext_lazy("Scorers"), required=False)
+
+
+class ScorersPage(DatasetPage):
+    """Chooses the scorers of a dataset, or makes a simple one."""
+
+    page_of_dataset = "dataset_scorers"
+    right = Right.SAVE
+
+    def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Show what there is."""
+        return self.show(self._form(initial={"scorers": self.dataset.scorer_ids}))
+
+    def post(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponse:
+        """Keep the chosen ones, or make one."""
+        simple = SIMPLE.get(request.POST.get("make", ""))
+        if simple is not None:
+            return self._make(simple)
+        if "make" in request.POST:
+            raise NotFound
+        form = self._form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        self._keep(form.cleaned_data["scorers"])
+        return self.go(self.own_address(), _("Scorers saved."))
+
+    def _make(self, simple: Simple) -> HttpResponse:
+        """Make a scorer, publish it where that is possible, and let it score the items."""
+        name = str(simple.name)
+        if simple.id in dict(scorer_choices(self.workspace.pk, self.caller)):
+            self._keep(list(dict.fromkeys([*self.dataset.scorer_ids, simple.id])))
+            return self.go(self.own_address(), _("“%(name)s” scores the items now.") % {"name": name})
+        scorers: Any = self.editor.collection(SCORER)
+        config = {**simple.config, "name": name}
+        more = {"workspace": self.workspace.pk, "publish": False, "by": self.caller}
+        try:
+            made = scorers.create(config, id=simple.id, **more)
+        except IdTaken:  # in another workspace
+            made = scorers.create(config, id=f"{simple.id}-{token_hex(3)}", **more)
+        scorer, message = made.resource, _("“%(name)s” scores the items now.")
+        if self.may(Right.PUBLISH):
+            try:
+                scorers.publish(scorer.pk, made.version.version_id, by=self.caller)
+            except VersioningError:  # such as by a review policy: then it stays a draft
+                message = _("“%(name)s” scores the items now. A gate counts it once it is published.")
+        self._keep([*self.dataset.scorer_ids, scorer.pk])
+        return self.go(self.own_address(), message % {"name": name})
+
+    def _keep(self, ids: list[str]) -> None:
+        Datasets.current().change(self.dataset_id, {"scorerIds": ids or None}, by=self.caller)
+
+    def _form(self, data: Any = None, **more: Any) -> ScorersForm:
+        form = ScorersForm(data, **more)
+        offer(form, scorers=self.scorer_choices())
+        return form
+
+    def show(self, form: ScorersForm, *, status: int = 200) -> HttpResponse:
+        """Return the page."""
+        return self.page(
+            "evaluation/scorers.html",
+            title=_("Choose a scorer"),
+            status=status,
+            form=form,
+            simple=SIMPLE.values(),
+            add_address=f"{KINDS_BY_SLUG[SCORER.slug].address('add')}?workspace={self.workspace.pk}",
+        )
+
+
+class AddForm(forms.Form):
+    """An item, and the dataset to which it is added."""
+
+    dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
+    input = forms.CharField(label=gettext_lazy("Input"), strip=False, widget=forms.Textarea)
+    ground_truth = forms.CharField(
+        label=gettext_lazy("A good answer"),
+        required=False,
+        strip=False,
+        widget=forms.Textarea,
+        help_text=gettext_lazy("Starts with the actual answer. Change it to a good one."),
+    )
+    tags = forms.CharField(label=gettext_lazy("Tags, separated by commas"), required=False)
+    about = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The feedback of which the item is made, as JSON; it goes into its metadata."""
+
+    @property
+    def item(self) -> dict[str, Any]:
+        """The item, by the names of the API."""
+        fields = self.cleaned_data
+        item = {"input": texts.typed_cell(fields["input"].replace("\r\n", "\n"))}
+        truth = fields["ground_truth"].replace("\r\n", "\n")
+        if truth:
+            item["groundTruth"] = texts.typed_cell(truth)
+        metadata = {tags.MEMBER: tags.listed_in(fields["tags"]), "feedback": feedback_in(fields["about"])}
+        metadata = {name: value for name, value in metadata.items() if value}
+        return {**item, "metadata": metadata} if metadata else item
+
+
+def feedback_in(text: str) -> dict[str, Any]:
+    """Return the feedback in the JSON that a form holds; nothing of what is no JSON object."""
+    try:
+        value = canonical.parse(text) if text else None
+    except Invalid:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class AddItemPage(StudioPage):
+    """Receives an input with its answer, shows them in a form, and adds the item."""
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the empty form."""
+        return self.show(self._form())
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Show what was tried, or add the item; after an error, show the form again."""
+        if request.POST.get("do") != "add":
+            tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
+            began = {
+                "input": texts.shown(texts.typed_cell(tried)) if tried else "",
+                "ground_truth": texts.shown(output),
+                "about": about,
+            }
+            return self.show(self._form(initial=began))
+        form = self._form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        chosen = Datasets.find(form.cleaned_data["dataset"], right=Right.SAVE, by=self.caller)
+        try:
+            Datasets.add(str(chosen.pk), [form.item], places=[""], by=self.caller)
+        except Invalid as error:
+            for issue in error.issues:
+                form.add_error(None, f"{issue.field}: {translated(issue.message)}")
+            return self.show(form, status=400)
+        except (Conflict, ItemTooLarge) as error:
+            form.add_error(None, as_text(error.message, request))
+            return self.show(form, status=400)
+        return self.go(address("dataset", chosen.workspace_id, str(chosen.pk)), _("Item added."))
+
+    def _form(self, data: Any = None, **more: Any) -> AddForm:
+        form = AddForm(data, **more)
+        mine = dict(workspace_choices(Right.SAVE, self.caller))
+        rows = Datasets.list(by=self.caller).filter(workspace__in=mine)
+        names = {
+            row.pk: f"{row.name} ({mine[row.workspace_id]})" if len(mine) > 1 else row.name for row in rows
+        }
+        offer(form, dataset=[(str(pk), name) for pk, name in names.items()])
+        # Whoever saves several answers saves them to one dataset.
+        form.initial.setdefault("dataset", rows.order_by("-updated_at").values_list("pk", flat=True).first())
+        return form
+
+    def show(self, form: AddForm, *, status: int = 200) -> HttpResponse:
+        """Return the page."""
+        return self.page(
+            "evaluation/add_item.html",
+            title=_("Save as dataset item"),
+            status=status,
+            form=form,
+            said=feedback_in(form["about"].value() or ""),
+            datasets_address=reverse("studio:datasets"),
+        )
+
+
+def answer_actions(caller: Caller) -> Iterator[Action]:
+    """Yield what can be done with an answer that was tried."""
+    if caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Save as dataset item"), address=reverse("studio:add_item"))

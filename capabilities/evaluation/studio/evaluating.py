@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -13,22 +11,19 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
-from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.experiments.comparing import compared
+from capabilities.evaluation.experiments.comparing import compare_runs
 from capabilities.evaluation.experiments.models import Experiment, ExperimentQuerySet, Outcome, TargetType
 from capabilities.evaluation.experiments.starting import PUBLISHED_BASELINE
-from capabilities.evaluation.experiments.summing import shown as summed_up
 from capabilities.evaluation.experiments.verbs import Experiments
 from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.studio.base import address_of_experiment
-from capabilities.evaluation.studio.comparison import sentences
-from capabilities.evaluation.studio.experiments import STATES
+from capabilities.evaluation.studio.experiments import STATES, sentences
 from studio.extensions import Action, VersionButton
 from studio.kinds import AGENT, StudioKind
 from studio.panels import Panel, Slot, VersionOnPage
@@ -64,7 +59,7 @@ BUTTON_OF_VERSIONS: Final = VersionButton(
 """The button while there is no experiment with the agent."""
 
 
-def address_of(kind: StudioKind, resource_id: str, version_id: str) -> str:
+def evaluate_address(kind: StudioKind, resource_id: str, version_id: str) -> str:
     """Return the address of the page that evaluates a version."""
     return f"{kind.address('evaluate', resource_id)}?{urlencode({'version': version_id})}"
 
@@ -80,11 +75,11 @@ def actions(
 ) -> Iterator[Action]:
     """Yield the link to the page that evaluates a version."""
     if kind.slug == AGENT.slug and caller.may(Right.SAVE, resource.workspace_id):
-        choosing = address_of(kind, resource.pk, version.version_id)
+        choosing = evaluate_address(kind, resource.pk, version.version_id)
         yield Action(title=_("Evaluate…"), address=choosing, then=CHOOSING)
 
 
-def last_of(resource: VersionedResource, by: Caller) -> Experiment | None:
+def find_last(resource: VersionedResource, by: Caller) -> Experiment | None:
     """Return the last experiment with an agent whose dataset still has items; None without one."""
     return _experiments(resource, by).filter(dataset__items_count__gt=0).first()
 
@@ -92,11 +87,11 @@ def last_of(resource: VersionedResource, by: Caller) -> Experiment | None:
 def _experiments(resource: VersionedResource, by: Caller) -> ExperimentQuerySet:
     """Return the experiments with an agent, newest first; those that were only baselines are left out."""
     named = {"targetType": TargetType.AGENT, "targetId": resource.pk, "workspaceId": resource.workspace_id}
-    found = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
-    return found.select_related("dataset").order_by("-created_at", "pk")
+    rows = Experiments.list(named, by=by).filter(dataset__isnull=False, candidates=None)
+    return rows.select_related("dataset").order_by("-created_at", "pk")
 
 
-def request_of(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
+def build_request(last: Experiment, resource: VersionedResource, version_id: str) -> Mapping[str, object]:
     """Return the request for an experiment like an earlier one, with a version of the agent.
 
     Its baseline is the live version, unless that is what is evaluated.
@@ -123,7 +118,7 @@ def request_of(last: Experiment, resource: VersionedResource, version_id: str) -
 
 def start_like(last: Experiment, resource: VersionedResource, version_id: str, by: Caller) -> Experiment:
     """Start an experiment like an earlier one; raises as `Experiments.start` does."""
-    request = request_of(last, resource, version_id)
+    request = build_request(last, resource, version_id)
     return Experiments.current().start(str(last.dataset_id), request, by=by).experiment
 
 
@@ -132,9 +127,9 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
 
     For publishers it is the page with the button *Publish*.
     """
-    last = last_of(resource, caller)
+    last = find_last(resource, caller)
     if last is None:
-        return address_of(kind, resource.pk, version.version_id)
+        return evaluate_address(kind, resource.pk, version.version_id)
     try:
         started = start_like(last, resource, version.version_id, caller)
     except VersioningError:  # the form says why once it is sent
@@ -145,70 +140,27 @@ def after_saving(caller: Caller, kind: StudioKind, resource: VersionedResource, 
     return f"{kind.address('publish', resource.pk)}?{urlencode({'version': started.version_id})}"
 
 
-def chosen_after_saving(
-    _caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
-) -> str:
-    """Return the address of the page that evaluates a version that was just saved."""
-    return address_of(kind, resource.pk, version.version_id)
-
-
-@dataclass(frozen=True)
-class Result:
-    """The last experiment with a version, as pages about the version show it."""
-
-    row: Experiment
-
-    @property
-    def is_running(self) -> bool:
-        """Whether it has not ended, and workers go on with it."""
-        return not self.row.outcome
-
-    @property
-    def over(self) -> int:
-        """How many answers need not be waited for."""
-        return self.row.cells_count - self.row.queued_count
-
-    @property
-    def address(self) -> str:
-        """The address of its page."""
-        return address_of_experiment(self.row)
-
-    @property
-    def is_outdated(self) -> bool:
-        """Whether items of the dataset changed since."""
-        return self.row.dataset is not None and self.row.dataset_version != self.row.dataset.version
-
-    @cached_property
-    def sentence(self) -> str:
-        """How far it is, or its result."""
-        names = {"dataset": str(self.row.dataset and self.row.dataset.name)}
-        if self.is_running:
-            numbers = {"done": self.over, "all": self.row.cells_count}
-            return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % {**names, **numbers}
-        if self.row.outcome != Outcome.COMPLETE:
-            state = {"state": STATES[self.row.outcome]}
-            return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % {**names, **state}
-        return " ".join([self._passed(names), *self._compared()])
-
-    def _passed(self, names: Mapping[str, str]) -> str:
-        [about] = summed_up([self.row])
-        primary = next((scorer.scorer_id for scorer in about.scorers if scorer.is_primary), None)
-        found = next((one for one in about.summary if one["scorerId"] == primary), None)
-        if found is None or found["passRate"] is None:
-            return _("Evaluated on “%(dataset)s”, without a score.") % names
+def _sentence(row: Experiment) -> str:
+    """Return how far an experiment is, or its result: with the numbers and the verdict of the comparison."""
+    dataset = str(row.dataset and row.dataset.name)
+    if not row.outcome:
+        numbers = {"dataset": dataset, "done": row.over_count, "all": row.cells_count}
+        return _("Evaluating on “%(dataset)s”: %(done)d of %(all)d answers.") % numbers
+    if row.outcome != Outcome.COMPLETE:
+        words = {"dataset": dataset, "state": STATES[row.outcome]}
+        return _("The evaluation on “%(dataset)s” has no result (%(state)s).") % words
+    summary, baseline = row.primary_summary, row.pair_of
+    if summary is None or summary["passRate"] is None:
+        said = _("Evaluated on “%(dataset)s”, without a score.") % {"dataset": dataset}
+    else:
         said = ngettext(
             "%(passed)d of %(count)d item passed on “%(dataset)s”.",
             "%(passed)d of %(count)d items passed on “%(dataset)s”.",
-            found["n"],
-        )
-        return said % {**names, "passed": found["passed"], "count": found["n"]}
-
-    def _compared(self) -> list[str]:
-        """Return how that compares with what was live: the numbers, and the verdict."""
-        baseline = self.row.pair_of
-        if baseline is None or not baseline.outcome:
-            return []
-        return sentences(compared(self.row, baseline))[:2]
+            summary["n"],
+        ) % {"dataset": dataset, "passed": summary["passed"], "count": summary["n"]}
+    is_compared = baseline is not None and baseline.outcome
+    compared = sentences(compare_runs(row, baseline))[:2] if baseline and is_compared else []
+    return " ".join([said, *compared])
 
 
 def experiments_with(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
@@ -225,7 +177,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     if shown.kind.slug != AGENT.slug or version.read_only:
         return
     may_save = Right.SAVE in shown.rights
-    last = last_of(resource, caller) if may_save else None
+    last = find_last(resource, caller) if may_save else None
     if shown.page in EDITING and last is not None:
         html = render_to_string("evaluation/evaluate_button.html", {"button": BUTTON, "last": last})
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
@@ -234,18 +186,25 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     row = None
     if last is not None or not may_save:  # otherwise there is no experiment at all
         row = _experiments(resource, caller).filter(version_id=version.version_id).first()
-    result = None if row is None else Result(row)
+    is_running = row is not None and not row.outcome
     asks = last is not None and shown.page == "publish"
     gates = Gate.objects.enabled().filter(workspace=resource.workspace_id)
     asked_by_gates = asks and gates.filter(Q(agent_id="") | Q(agent_id=resource.pk)).exists()
-    if asked_by_gates and result is not None and result.is_running:
+    if asked_by_gates and row is not None and is_running:
         # The panel of the gates shows the same run.
-        result = None if gates.filter(dataset=result.row.dataset_id).exists() else result
-    if asked_by_gates or (result is not None and result.is_running):
+        row = None if gates.filter(dataset=row.dataset_id).exists() else row
+    if asked_by_gates or (row is not None and is_running):
         last = None
-    choosing = address_of(shown.kind, resource.pk, version.version_id)
+    choosing = evaluate_address(shown.kind, resource.pk, version.version_id)
     context = {
-        "result": result,
+        "result": row
+        and {
+            "row": row,
+            "is_running": is_running,
+            "address": address_of_experiment(row),
+            "is_outdated": row.dataset is not None and row.dataset_version != row.dataset.version,
+            "sentence": _sentence(row),
+        },
         "last": last,
         "is_draft": resource.state_of(version) is State.DRAFT,
         "is_compared": resource.active_id not in {None, version.version_id},
@@ -274,7 +233,7 @@ class EvaluatePage(ResourcePage):
         datasets = list(found.order_by("-updated_at", "pk")[:MAX_DATASETS])
         if len(datasets) == 1:
             return self.go(self._form(datasets[0], version))
-        last = last_of(self._stored, self.caller)
+        last = find_last(self._agent, self.caller)
         return self.page(
             "evaluation/evaluate.html",
             title=_("Evaluate %(version)s") % {"version": reference_to(version)},
@@ -287,12 +246,12 @@ class EvaluatePage(ResourcePage):
         """Start an experiment like the last one with the agent."""
         self.require(Right.SAVE)
         version = self._version(request.POST.get("version", ""))
-        last = last_of(self._stored, self.caller)
+        last = find_last(self._agent, self.caller)
         if last is None:
-            return self.go(address_of(self.kind, self.resource_id, version.version_id))
-        back = safe_next_url(request, address_of(self.kind, self.resource_id, version.version_id))
+            return self.go(evaluate_address(self.kind, self.resource_id, version.version_id))
+        back = safe_next_url(request, evaluate_address(self.kind, self.resource_id, version.version_id))
         try:
-            started = start_like(last, self._stored, version.version_id, self.caller)
+            started = start_like(last, self._agent, version.version_id, self.caller)
         except (Forbidden, NotFound):
             raise
         except Invalid as error:
@@ -304,7 +263,7 @@ class EvaluatePage(ResourcePage):
         return self.go(back, _("Evaluation started."))
 
     @property
-    def _stored(self) -> VersionedResource:
+    def _agent(self) -> VersionedResource:
         """The agent; raises `NotFound` for one that only code defines."""
         if self.resource is None:
             raise NotFound
@@ -312,17 +271,9 @@ class EvaluatePage(ResourcePage):
 
     def _version(self, version_id: str) -> Snapshot:
         """Return a version, by default the one that work goes on from; raises `NotFound`."""
-        wanted = version_id or self._stored.current.version_id
+        wanted = version_id or self._agent.current.version_id
         version: Snapshot = self.collection.version(self.resource_id, wanted, by=self.caller).version
         return version
 
     def _form(self, dataset: Dataset, version: Snapshot) -> str:
         return address_of_form(self.workspace_id, str(dataset.pk), self.resource_id, version.version_id)
-
-
-def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
-    """Yield the URL of the page, which only agents have."""
-    if kind.slug == AGENT.slug:
-        yield path(
-            "<str:resource>/evaluate/", EvaluatePage.as_view(kind=kind), name=kind.url_name("evaluate")
-        )

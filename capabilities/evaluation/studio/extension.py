@@ -5,28 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from django.urls import URLPattern
+from django.urls import URLPattern, path
 from django.utils.translation import gettext_lazy as _
 
 from capabilities.evaluation.gates.check import EvaluationRequired
+from capabilities.evaluation.gates.models import Gate
 from capabilities.evaluation.scoring.kind import SCORER
-from capabilities.evaluation.studio import adding, evaluating, evidence, experiments, trying
+from capabilities.evaluation.studio import datasets, evaluating, experiments, gates, scorers
 from studio.extensions import Extension, ResourceTab, WorkspaceTab
-from studio.kinds import StudioKind
+from studio.kinds import AGENT, StudioKind
 from studio.navigation import MainPage
 from versioning.domain.access import Right
 
 
 def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
     """Yield the URLs of the pages about scorers and agents."""
-    yield from trying.resource_urls(kind)
-    yield from evaluating.resource_urls(kind)
+    if kind.slug == SCORER.slug:
+        view, name = scorers.TryScorerPage.as_view(kind=kind), kind.url_name("try_scorer")
+        yield path("<str:resource>/try-scorer/", view, name=name)
+    elif kind.slug == AGENT.slug:
+        view, name = evaluating.EvaluatePage.as_view(kind=kind), kind.url_name("evaluate")
+        yield path("<str:resource>/evaluate/", view, name=name)
 
 
 STUDIO: Final = Extension(
     urls="capabilities.evaluation.studio.urls",
     own_urls="capabilities.evaluation.studio.own_urls",
-    answer_actions=adding.answer_actions,
+    answer_actions=datasets.answer_actions,
     panels=evaluating.panels,
     panels_need=Right.READ_DRAFTS,
     panels_on=evaluating.PAGES,
@@ -35,7 +40,9 @@ STUDIO: Final = Extension(
     actions=evaluating.actions,
     after_saving={
         evaluating.BUTTON: evaluating.after_saving,
-        evaluating.CHOOSING: evaluating.chosen_after_saving,
+        evaluating.CHOOSING: lambda _caller, kind, resource, version: evaluating.evaluate_address(
+            kind, resource.pk, version.version_id
+        ),
     },
     named_in_events=experiments.named_in_events,
     reasons={EvaluationRequired.code: _("Publish without evidence")},
@@ -60,11 +67,11 @@ STUDIO: Final = Extension(
     ],
 )
 EVIDENCE: Final = Extension(
-    panels=evidence.panels,
+    panels=gates.panels,
     panels_need=Right.READ_DRAFTS,
-    panels_on=evidence.SLOTS,
-    concerns=evidence.enabled_gates,
-    subject_panels=evidence.subject_panels,
-    notes=evidence.notes,
+    panels_on=gates.SLOTS,
+    concerns=lambda _about: [Gate.objects.enabled()],  # one anywhere may be about what names the resource
+    subject_panels=gates.subject_panels,
+    notes=gates.notes,
 )
 """What gates say."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Any, Final
 
 from django import forms
@@ -12,17 +15,295 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, gettext_noop, override
+from editor_client.shared import canonical
+from editor_client.shared.tables import ONE_COLUMN, WINDOWS, Table, decode
+from editor_client.shared.text_keys import caseless
 
-from capabilities.evaluation.datasets.files_api import exported
-from capabilities.evaluation.datasets.formats.known import FORMATS
-from capabilities.evaluation.datasets.importing import FailedRow, Imported, ImportRefused
-from capabilities.evaluation.datasets.verbs import Datasets
+from capabilities.evaluation.datasets import formats
+from capabilities.evaluation.datasets.api import export_response
+from capabilities.evaluation.datasets.verbs import Datasets, Imported, ImportRefused
 from capabilities.evaluation.studio.base import DatasetPage
-from capabilities.evaluation.studio.columns import ENCODINGS, EXAMPLE, FIRST_ROWS, Sheet
 from studio.translation import translated
 from versioning.domain.access import Right
-from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
+from versioning.domain.uuids import is_key
+
+MAX_ROWS: Final = 5
+"""How many rows are shown as they would become."""
+MAX_COLUMNS: Final = 200
+EXAMPLE: Final = "example"
+"""What a form says of a table without a header."""
+ENCODINGS: Final = ("utf-8", WINDOWS)
+"""Without a mark, the second is a guess, which the page says."""
+FIRST_ROWS: Final = [
+    ("", gettext_lazy("is a header")),
+    (EXAMPLE, gettext_lazy("is already an item: first the input, then a good answer")),
+]
+_SEPARATORS: Final = {
+    ",": gettext_lazy("Commas"),
+    ";": gettext_lazy("Semicolons"),
+    "\t": gettext_lazy("Tabs"),
+    "|": gettext_lazy("Vertical bars"),
+    ONE_COLUMN: gettext_lazy("Nothing: it is one column"),
+}
+_MEMBERS: Final = {
+    "input": gettext_lazy("Input"),
+    "input.": gettext_lazy("Named part of the input"),
+    "groundTruth": gettext_lazy("A good answer"),
+    formats.TAGS: gettext_lazy("Tags"),
+    "metadata.": gettext_lazy("Metadata"),
+    "requestContext.": gettext_lazy("Request context"),
+    "externalId": gettext_lazy("External id"),
+    "id": gettext_lazy("Id of the item"),
+    formats.LEFT_OUT: gettext_lazy("Leave out"),
+}
+_TYPES: Final = {
+    "auto": gettext_lazy("As it looks"),
+    "text": gettext_lazy("Text"),
+    "number": gettext_lazy("Number, such as 1,234.5"),
+    "commaNumber": gettext_lazy("Number, such as 1.234,5"),
+    "yesNo": gettext_lazy("Yes or no"),
+    "json": gettext_lazy("JSON"),
+}
+_CAPTIONS: Final = {
+    gettext_noop("Input"): "input",
+    gettext_noop("A good answer"): "groundTruth",
+    gettext_noop("Tags"): formats.TAGS,
+    gettext_noop("Metadata"): "metadata",
+    gettext_noop("Request context"): "requestContext",
+    gettext_noop("External id"): "externalId",
+    "groundTruth": "groundTruth",
+    "requestContext": "requestContext",
+    "externalId": "externalId",
+    "id": "id",
+}
+"""The words of the studio and of the API for what a column can be."""
+_SYNONYMS: Final = {
+    "input": frozenset(
+        [
+            "question",
+            "questions",
+            "prompt",
+            "query",
+            "request",
+            "usermessage",
+            "message",
+            "frage",
+            "fragen",
+            "anfrage",
+            "nachricht",
+        ]
+    ),
+    "groundTruth": frozenset(
+        [
+            "answer",
+            "answers",
+            "goodanswer",
+            "expected",
+            "expectedanswer",
+            "expectedoutput",
+            "reference",
+            "output",
+            "antwort",
+            "antworten",
+            "guteantwort",
+            "erwartet",
+            "erwarteteantwort",
+            "referenz",
+        ]
+    ),
+}
+"""Other words of people for an input and a good answer; the words above take precedence."""
+
+
+@cache
+def _known_captions() -> Mapping[str, str]:
+    """Return the members of items by their captions in all languages, without capitals and spaces."""
+    members: dict[str, str] = {}
+    for language, _name in settings.LANGUAGES:
+        with override(language):
+            members |= {_plain(_(caption)): member for caption, member in _CAPTIONS.items()}
+    return members | {_plain(caption): member for caption, member in _CAPTIONS.items()}
+
+
+def _plain(caption: str) -> str:
+    return "".join(letter for letter in caseless(caption) if letter.isalnum())
+
+
+def recognise_column(name: str) -> formats.Column | None:
+    """Return what the column with this caption becomes, if it is one that the editor or its API uses."""
+    column = formats.find_column(name)
+    if column == formats.Column("metadata", formats.TAGS):
+        return formats.Column(formats.TAGS)
+    before, dot, key = name.partition(".")
+    if column.member != "input" or column.key is None or (dot and before == "input"):
+        return column
+    known = _known_captions()
+    if dot and key.strip() and (member := known.get(_plain(before))) in formats.KEYED:
+        return (
+            formats.Column(formats.TAGS)
+            if (member, _plain(key)) == ("metadata", formats.TAGS)
+            else formats.Column(str(member), key.strip())
+        )
+    member = known.get(_plain(name))
+    if member is not None and f"__{member}" in formats.WHOLES and member not in {"input", "groundTruth"}:
+        return formats.Column(f"__{member}")
+    return None if member is None else formats.Column(member)
+
+
+def _guess_columns(header: Sequence[str], *, has_header: bool) -> list[formats.Column]:
+    """Return what the columns become unless a person says otherwise.
+
+    A column with another word for the input or the good answer becomes that, unless another column is it.
+    If a column is the input itself, others cannot be members of it: they become metadata.
+    """
+    if not has_header:
+        members = ("input", "groundTruth")
+        return [
+            formats.Column(members[number] if number < len(members) else formats.LEFT_OUT)
+            for number in range(len(header))
+        ]
+    known = [recognise_column(name) for name in header]
+    for member, words in _SYNONYMS.items():
+        places = [n for n, name in enumerate(header) if known[n] is None and _plain(name) in words]
+        if places and not any(column is not None and column.member.strip("_") == member for column in known):
+            known[places[0]] = formats.Column(member)
+    if formats.Column("input") not in known:
+        return [column or formats.find_column(name) for column, name in zip(known, header, strict=True)]
+    return [column or formats.Column("metadata", name) for column, name in zip(known, header, strict=True)]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as it would become."""
+
+    text: str
+    kind: str = ""
+    """What it is besides a text."""
+    error: str = ""
+
+
+class Sheet:
+    """A table that is about to be imported, with what a person has chosen about it."""
+
+    types = tuple(_TYPES.items())
+    separators = tuple(_SEPARATORS.items())
+    first_rows = FIRST_ROWS
+
+    def __init__(self, body: bytes, first_row: str, given: Mapping[str, str]) -> None:
+        """Read the table; raises `Invalid`."""
+        self.text, encoding = decode(body, *ENCODINGS)
+        self.is_guessed = encoding == WINDOWS  # so that the encoding may be another
+        self.first_row = first_row
+        chosen = given.get("separator", "")
+        asked = formats.Layout(
+            separator=chosen if chosen in _SEPARATORS else "", has_header=self.first_row != EXAMPLE
+        )
+        self.table: Table = formats.parse_table(
+            self.text, asked, is_known=lambda name: recognise_column(name) is not None
+        )
+        self.separator = self.table.separator or ONE_COLUMN
+        count = len(self.table.header)
+        if count > MAX_COLUMNS:
+            values = {"count": count, "limit": MAX_COLUMNS}
+            raise Invalid.field("header", Message("has {count} columns; this page shows {limit}", **values))
+        guesses = _guess_columns(self.table.header, has_header=asked.has_header)
+        members = {column.member for column in guesses if column.key is None}
+        # Whether no name of the header says what is an input and what a good answer.
+        self.has_own_names_alone = asked.has_header and members.isdisjoint({"input", "groundTruth"})
+        is_answer = given.get("columns") == self.shape
+        self.columns = [
+            _chosen(given, number, guess) if is_answer else guess for number, guess in enumerate(guesses)
+        ]
+
+    @property
+    def shape(self) -> str:
+        """What the choices about columns are about: others are asked after another separator or first row."""
+        return f"{ord(self.separator)} {len(self.table.header)} {self.first_row}"
+
+    @property
+    def layout(self) -> formats.Layout:
+        """How the table is read."""
+        return formats.Layout(
+            separator=self.separator, has_header=self.first_row != EXAMPLE, columns=tuple(self.columns)
+        )
+
+    @cached_property
+    def rows(self) -> list[list[str]]:
+        """The first rows."""
+        return [row for row in self.table.rows if any(row)][:MAX_ROWS]
+
+    @property
+    def shown(self) -> Sequence[Mapping[str, Any]]:
+        """The columns with the choices of what they become, and their first cells."""
+        shown = []
+        for number, (name, column) in enumerate(zip(self.table.header, self.columns, strict=True)):
+            members: list[tuple[str, Any]] = list(_MEMBERS.items())
+            if column.member in formats.WHOLES:
+                words = _("All of %(member)s, as JSON") % {"member": formats.WHOLES[column.member]}
+                members.insert(-1, (column.member, words))
+            caption = name or _("Column %(number)s") % {"number": number + 1}
+            shown.append(
+                {
+                    "number": number,
+                    "caption": caption,
+                    "column": column,
+                    "member": _choice(column),
+                    "members": members,
+                    # The name that it gets as a member of something else.
+                    "key": caption if column.key is None else column.key,
+                    "cells": [_cell(column, row[number] if number < len(row) else "") for row in self.rows],
+                }
+            )
+        return shown
+
+    @property
+    def first_item(self) -> str:
+        """The first item as JSON; empty if the row has faults."""
+        few = Table(self.table.header, self.rows[:1], self.table.separator)
+        try:
+            return next(
+                (canonical.file_text(row.item) for row in formats.read_rows(few, self.columns) if row.item),
+                "",
+            )
+        except Invalid:
+            return ""
+
+
+def _choice(column: formats.Column) -> str:
+    return column.member if column.key is None else f"{column.member}."
+
+
+def _chosen(given: Mapping[str, str], number: int, guess: formats.Column) -> formats.Column:
+    """Return what a person has chosen for a column; what is no choice is what was guessed."""
+    member, key, kind = (given.get(f"{name}-{number}", "") for name in ("member", "key", "type"))
+    if f"member-{number}" not in given or not (member in _MEMBERS or member == _choice(guess)):
+        return guess
+    is_keyed = member.endswith(".")
+    return formats.Column(
+        member.removesuffix("."),
+        key.strip() if is_keyed else None,
+        next((known for known in formats.TYPES if known == kind), "auto"),
+    )
+
+
+def _cell(column: formats.Column, text: str) -> Cell:
+    if not text or column.member == formats.LEFT_OUT:
+        return Cell(text)
+    try:
+        value = column.value(text)
+    except Invalid as error:
+        return Cell(text, error=translated(error.issues[0].message))
+    if column.member == "id":
+        return Cell(text, _("identifies the item and is not stored"))
+    if column.member == formats.TAGS and isinstance(value, list):
+        return Cell(", ".join(map(str, value)), _("tags"))
+    if isinstance(value, str):
+        return Cell(value)
+    kind = _("number") if isinstance(value, int | float) else "JSON"
+    return Cell(canonical.dump(value), _("yes or no") if isinstance(value, bool) else kind)
+
 
 _SUFFIXES: Final = {"csv": "csv", "tsv": "csv", "txt": "csv", "yaml": "promptfoo", "yml": "promptfoo"}
 MAX_SHOWN: Final = 50
@@ -46,7 +327,7 @@ class ImportForm(forms.Form):
         choices=[("", gettext_lazy("By the name of the file")), *TITLES.items()],
     )
     content = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The file that was looked at (`packed`): what a browser sends of a text is not always that text."""
+    """The file that was looked at (`pack_file`): what a browser sends of a text is not always that text."""
 
     def clean(self) -> dict[str, Any]:
         """Add the bytes of the file as `body`, and its format; raises `ValidationError` without a file."""
@@ -58,25 +339,25 @@ class ImportForm(forms.Form):
         if file is not None:
             given["body"] = file.read()
         elif given.get("content"):
-            first_row, given["body"] = _unpacked(given["content"])
+            first_row, given["body"] = _unpack_file(given["content"])
             if "first_row" not in self.data:
                 given["first_row"] = first_row
         elif pasted.strip():
             given["body"] = pasted.replace("\r\n", "\n").encode()
         else:
             raise forms.ValidationError(_("Choose a file, or paste cells."))
-        if len(packed("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
+        if len(pack_file("", given["body"])) > settings.EDITOR_MAX_BODY * 3 // 4:
             message = _("This file is too large for a preview. Split it, or send it to the API.")
             raise forms.ValidationError(message)
         return given
 
 
-def packed(first_row: str, body: bytes) -> str:
+def pack_file(first_row: str, body: bytes) -> str:
     """Return a file, and what its first row is, as the page holds them meanwhile: nothing is stored."""
     return f"{first_row}:{base64.b64encode(zlib.compress(body)).decode()}"
 
 
-def _unpacked(content: str) -> tuple[str, bytes]:
+def _unpack_file(content: str) -> tuple[str, bytes]:
     """Return what was packed, at most `EDITOR_MAX_BODY` bytes of a file; raises `ValidationError`."""
     reading = zlib.decompressobj()
     first_row, _colon, file = content.partition(":")
@@ -121,7 +402,7 @@ class ImportPage(DatasetPage):
         except ImportRefused as error:  # it fitted when it was looked at
             return self.looked_at(form, sheet, Imported(failed=list(error.failed)), status=400)
         except Invalid as error:
-            issues = [f"{issue.field}: {translated(issue.message)}" for issue in error.issues[:MAX_SHOWN]]
+            issues = _sentences(error.issues[:MAX_SHOWN])
             if sheet is not None:  # other choices may help
                 return self.looked_at(form, sheet, None, status=400, errors=issues)
             for issue in issues:
@@ -143,9 +424,9 @@ class ImportPage(DatasetPage):
             status=status,
             is_looked_at=True,
             done=done,
-            failed=[(one.row, _sentences(one)) for one in failed[:MAX_SHOWN]],
+            failed=[(row.row, _sentences(row.issues)) for row in failed[:MAX_SHOWN]],
             others=max(0, len(failed) - MAX_SHOWN),
-            content=packed(given["first_row"], given["body"]),
+            content=pack_file(given["first_row"], given["body"]),
             chosen_format=given["format"],
             sheet=sheet,
             **more,
@@ -162,8 +443,8 @@ class ImportPage(DatasetPage):
         )
 
 
-def _sentences(failed: FailedRow) -> list[str]:
-    return [f"{issue.field}: {translated(issue.message)}" for issue in failed.issues]
+def _sentences(issues: Iterable[Issue]) -> list[str]:
+    return [f"{issue.field}: {translated(issue.message)}" for issue in issues]
 
 
 class ExportPage(DatasetPage):
@@ -172,7 +453,8 @@ class ExportPage(DatasetPage):
     def get(self, request: HttpRequest, workspace: str, dataset: str) -> HttpResponseBase:
         """Send it."""
         name, version = request.GET.get("format", "csv"), request.GET.get("version", "")
-        is_number = version.isascii() and version.isdecimal() and len(version) < 10
-        if name not in FORMATS or (version and not is_number):
+        if name not in formats.FORMATS or (version and not is_key(version)):
             raise NotFound
-        return exported(self.dataset_id, name, version=int(version) if version else None, by=self.caller)
+        return export_response(
+            self.dataset_id, name, version=int(version) if version else None, by=self.caller
+        )

@@ -1,42 +1,241 @@
-"""The gates of a workspace: a list, and a form for each."""
+"""The gates of a workspace, and what they say on the pages about versions and releases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 from django import forms
+from django.contrib import messages
 from django.contrib.admin.utils import quote
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.middleware.csrf import get_token
+from django.template.loader import render_to_string
 from django.utils.functional import Promise
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 from editor_client.shared import canonical
+from editor_client.shared.gates import State
 
 from capabilities.evaluation.datasets.models import Dataset
 from capabilities.evaluation.datasets.verbs import Datasets
-from capabilities.evaluation.gates.models import LATEST, Gate, TooFew, ToolPolicy
-from capabilities.evaluation.gates.verbs import Gates
-from capabilities.evaluation.studio.base import held_by
-from capabilities.evaluation.studio.choices import (
+from capabilities.evaluation.experiments.models import Experiment, Summary
+from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
+from capabilities.evaluation.gates.api import MAX_DAYS
+from capabilities.evaluation.gates.check import sentence
+from capabilities.evaluation.gates.evidence import Judgement, judge_request, known_to
+from capabilities.evaluation.gates.models import LATEST, Bypass, Gate, TooFew, ToolPolicy
+from capabilities.evaluation.gates.verbs import Change, Gates, missing_run
+from capabilities.evaluation.scoring.kind import SCORER
+from capabilities.evaluation.scoring.models import Scorer
+from capabilities.evaluation.studio.base import (
+    address_of_experiment,
+    json_object,
     offer,
     offer_agents,
-    published_scorers,
-    scorer_address,
     scorer_choices,
 )
-from capabilities.evaluation.studio.few_items import FewItems, of_rate
-from capabilities.evaluation.studio.gate_form import KEPT, NUMBERS, PERCENT, PINNED, RULES, GateForm, in_words
-from studio.named import resource_name
-from studio.workspaces.views import WorkspacePage, add_errors
-from versioning.domain.access import Right
-from versioning.domain.agents import AGENT
-from versioning.domain.errors import Invalid, NotFound
+from capabilities.evaluation.studio.experiments import cost_in_words, explain_rate, plan_with_cost
+from studio.kinds import AGENT, KINDS_BY_SLUG, StudioKind
+from studio.named import Place, person, resource_name
+from studio.panels import Panel, Slot, SubjectOnPage, VersionOnPage
+from studio.translation import translated
+from studio.views import safe_next_url
+from studio.workspaces.views import WorkspacePage, add_errors, address
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, NotFound, VersioningError
+from versioning.domain.snapshots import Snapshot
+from versioning.editor.publish_requests import PublishRequest
+from versioning.models import Event, VersionedResource
 from versioning.models.text_keys import ByName
+from versioning.serving.grants import target_of
+
+KEPT: Final = "kept"
+PINNED: Final = "pinned"
+"""The choice of the version of the dataset that the gate is about."""
+RULES: Final[dict[str, Promise]] = {
+    "notWorse": gettext_lazy("it is not found to be worse than live"),
+    "nonInferior": gettext_lazy("it is at most … worse than live (proven)"),
+    "noNewFailures": gettext_lazy("nothing fails that passes live"),
+    "allPass": gettext_lazy("every item passes, in every attempt"),
+    "passRate": gettext_lazy("at least …% of the items pass"),
+    "maxTokens": gettext_lazy("it uses at most … × the tokens of live"),
+}
+_WITH_NUMBER: Final[dict[str, Promise]] = {
+    "nonInferior": gettext_lazy("it is at most %(number)s worse than live (proven)"),
+    "passRate": gettext_lazy("at least %(number)s%% of the items pass"),
+    "maxTokens": gettext_lazy("it uses at most %(number)s × the tokens of live"),
+}
+NUMBERS: Final = {"nonInferior": "margin", "passRate": "min", "maxTokens": "ratio"}
+"""The rules with a number, and its member."""
+PERCENT: Final = 100
+BYPASSES: Final = {Bypass.ADMIN: gettext_lazy("admins, with a reason"), Bypass.NOBODY: gettext_lazy("no one")}
+
+
+def in_words(rule: Mapping[str, Any]) -> str:
+    """Return a rule in words, with its number."""
+    name, tag, scorer = rule["rule"], rule.get("tag"), rule.get("scorerId")
+    if name == "allPass" and tag is not None:
+        words = _("every item with the tag %(tag)s passes, in every attempt") % {"tag": tag}
+    elif name in NUMBERS:
+        number = rule[NUMBERS[name]]
+        words = str(_WITH_NUMBER[name]) % {
+            "number": f"{PERCENT * number if name == 'passRate' else number:g}"
+        }
+    else:
+        words = str(RULES[name])
+    return f"{words} ({scorer})" if scorer is not None else words
+
+
+class GateForm(forms.Form):
+    """What is asked before a version goes live."""
+
+    agent = forms.ChoiceField(label=gettext_lazy("Agent"), required=False)
+    dataset = forms.ChoiceField(label=gettext_lazy("Dataset"))
+    scorers = forms.MultipleChoiceField(
+        label=gettext_lazy("Scorers"),
+        error_messages={"required": gettext_lazy("Choose at least one scorer.")},
+    )
+    primary = forms.ChoiceField(label=gettext_lazy("Deciding scorer"), required=False)
+    attempts = forms.IntegerField(
+        label=gettext_lazy("Attempts for each item"), min_value=1, max_value=MAX_ATTEMPTS, initial=1
+    )
+    rule = forms.ChoiceField(label=gettext_lazy("A version may go live if"), choices=list(RULES.items()))
+    number = forms.FloatField(
+        label=gettext_lazy("Limit (the … in the rule)"),
+        required=False,
+        help_text=gettext_lazy(
+            "A percentage of the items, points of the score, or a factor, depending on the rule."
+        ),
+    )
+    tag = forms.CharField(label=gettext_lazy("Only items with this tag (optional)"), required=False)
+    days = forms.IntegerField(
+        label=gettext_lazy("Days until evidence expires"), min_value=1, max_value=MAX_DAYS, initial=30
+    )
+    policy = forms.ChoiceField(
+        label=gettext_lazy("Items that count"),
+        choices=[
+            (LATEST, gettext_lazy("all current items; only publishers may change the dataset")),
+            (
+                PINNED,
+                gettext_lazy(
+                    "the items of its current version, even after changes; editors may change the dataset"
+                ),
+            ),
+        ],
+    )
+    context = forms.CharField(
+        label=gettext_lazy("Request context"),
+        required=False,
+        widget=forms.Textarea,
+        help_text=gettext_lazy(
+            "A JSON object. Only experiments with this context count; an item’s own context takes precedence."
+        ),
+    )
+    tools = forms.ChoiceField(
+        label=gettext_lazy("Tools without a mock"),
+        choices=[
+            (ToolPolicy.DENY, gettext_lazy("make the item fail")),
+            (ToolPolicy.ALLOW, gettext_lazy("are called for real")),
+        ],
+    )
+    few = forms.ChoiceField(
+        label=gettext_lazy("If there are too few items to tell"),
+        choices=[
+            (TooFew.REFUSE, gettext_lazy("the version can’t go live")),
+            (TooFew.ALLOW, gettext_lazy("the version may go live")),
+        ],
+    )
+    bypass = forms.ChoiceField(
+        label=gettext_lazy("Who may publish without evidence"), choices=list(BYPASSES.items())
+    )
+    enabled = forms.ChoiceField(
+        label=gettext_lazy("Enabled"), choices=[("yes", gettext_lazy("yes")), ("no", gettext_lazy("no"))]
+    )
+
+    CONDITIONS: Final = (
+        "primary",
+        "attempts",
+        "days",
+        "policy",
+        "context",
+        "tools",
+        "few",
+        "bypass",
+        "enabled",
+    )
+    _OF_RULES: Final = ("number", "tag")
+
+    @property
+    def main(self) -> list[forms.BoundField]:
+        """The fields that are always seen."""
+        return [field for field in self if field.name not in {*self.CONDITIONS, *self._OF_RULES}]
+
+    @property
+    def conditions(self) -> list[forms.BoundField]:
+        """The other fields that no rule needs."""
+        return [self[name] for name in self.CONDITIONS]
+
+    @property
+    def has_errors_in_conditions(self) -> bool:
+        """Whether one of these has to be corrected."""
+        return any(condition.errors for condition in self.conditions)
+
+    def clean_context(self) -> dict[str, Any]:
+        """Return the request context; raises `ValidationError` unless it is a JSON object."""
+        return json_object(self.cleaned_data["context"]) or {}
+
+    def clean(self) -> dict[str, Any]:
+        """Check that a rule with a number has one that is possible."""
+        given = self.cleaned_data
+        rule, number = given.get("rule"), given.get("number")
+        if rule in NUMBERS and "number" in given:
+            if number is None:
+                self.add_error("number", _("is required for this rule"))
+            elif rule == "passRate" and not 0 <= number <= PERCENT:
+                self.add_error("number", _("must be from 0 to 100"))
+            elif rule != "passRate" and number <= 0:
+                self.add_error("number", _("must be greater than 0"))
+        return given
+
+    @property
+    def rate(self) -> float | None:
+        """The share of items that has to pass; None unless the rule is about that."""
+        given = self.cleaned_data
+        return given["number"] / PERCENT if given["rule"] == "passRate" else None
+
+    @property
+    def fields_of_gate(self) -> dict[str, Any]:
+        """The fields of the gate, as its verbs take them."""
+        given = self.cleaned_data
+        fields = {
+            "dataset_id": given["dataset"],
+            "scorer_ids": given["scorers"],
+            "attempts": given["attempts"],
+            "evidence_days": given["days"],
+            "request_context": given["context"],
+            "tool_policy": given["tools"],
+            "too_few": given["few"],
+            "bypass": given["bypass"],
+            "enabled": given["enabled"] == "yes",
+        }
+        if given["primary"]:
+            fields["primary_scorer"] = given["primary"]
+        if given["rule"] != KEPT:
+            name, number, tag = (given[field] for field in ("rule", "number", "tag"))
+            rule = {"rule": name}
+            if name in NUMBERS:
+                rule[NUMBERS[name]] = number / PERCENT if name == "passRate" else number
+            elif name == "allPass" and tag:
+                rule["tag"] = tag
+            fields["rules"] = [rule]
+        return fields
+
 
 PER_PAGE: Final = 50
 CONDITIONS: Final = {
@@ -46,34 +245,8 @@ CONDITIONS: Final = {
     "few": TooFew.REFUSE.value,
 }
 """The fields about how evidence has to be made, as they are at first."""
-_NAMES: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
+_GATE_FIELDS: Final = {"datasetId": "dataset", "scorerIds": "scorers", "primaryScorer": "primary"}
 """Maps members of the API to form fields."""
-
-
-@dataclass(frozen=True)
-class Line:
-    """A gate in the list."""
-
-    gate: Gate
-    address: str
-    unpublished: Sequence[tuple[str, str]] = ()
-    """The scorers that are not published, so that nothing is evidence yet: ids, and where that is changed."""
-
-    @property
-    def rules(self) -> list[str]:
-        """Its rules in words, with their numbers."""
-        return [in_words(rule) for rule in self.gate.rules]
-
-    @property
-    def few(self) -> FewItems | None:
-        """How badly the pass rate is known that it asks for; None if well."""
-        rates = [of_rate(rule["min"], self.items) for rule in self.gate.rules if rule["rule"] == "passRate"]
-        return next(filter(None, rates), None)
-
-    @property
-    def items(self) -> int:
-        """How many items it asks about."""
-        return self.gate.dataset.items_count
 
 
 class GatesPage(WorkspacePage):
@@ -87,15 +260,26 @@ class GatesPage(WorkspacePage):
         found = Gates.list(workspace=self.workspace.pk, by=self.caller)
         page: Any = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
         may_write = self.may(Right.PUBLISH)
-        published = published_scorers({scorer_id for gate in page for scorer_id in gate.scorer_ids})
-        lines = [
-            Line(
-                one,
-                self.address("gate", str(one.pk)) if may_write else "",
-                [(key, scorer_address(key)) for key in one.scorer_ids if key not in published],
+        scorers = Scorer.objects.filter(pk__in={key for gate in page for key in gate.scorer_ids})
+        published = set(scorers.filter(active_version__isnull=False).values_list("pk", flat=True))
+        lines = []
+        for gate in page:
+            rates = [rule["min"] for rule in gate.rules if rule["rule"] == "passRate"]
+            warnings = (explain_rate(rate, gate.dataset.items_count) for rate in rates)
+            unpublished = [
+                key for key in gate.scorer_ids if key not in published
+            ]  # so nothing is evidence yet
+            lines.append(
+                {
+                    "gate": gate,
+                    "address": self.address("gate", str(gate.pk)) if may_write else "",
+                    "rules": [in_words(rule) for rule in gate.rules],
+                    "few": next(filter(None, warnings), None),
+                    "unpublished": [
+                        (key, KINDS_BY_SLUG[SCORER.slug].address("publish", key)) for key in unpublished
+                    ],
+                }
             )
-            for one in page
-        ]
         return self.page(
             "evaluation/gates.html",
             title=_("Gates"),
@@ -120,21 +304,24 @@ class NewGatePage(WorkspacePage):
 
     def post(self, request: HttpRequest, **_address: str) -> HttpResponse:
         """Save it; after an error, and before few items have to reach a rate, show the form again."""
-        form = self.form(self.completed(request.POST))
+        form = self.form(self.complete_data(request.POST))
         if not form.is_valid():
             return self.show(form, status=400)
-        few = self._few(form)
-        if few is not None and request.POST.get("warned") != few.sentence:
+        few = None
+        if form.rate is not None:
+            dataset = Datasets.find(form.cleaned_data["dataset"], by=self.caller)
+            few = explain_rate(form.rate, dataset.items_count)
+        if few is not None and request.POST.get("warned") != few["sentence"]:
             return self.show(form, few=few, button=self.confirm)
         try:
             self.save(form)
         except Invalid as error:
-            add_errors(form, error, **_NAMES)
+            add_errors(form, error, **_GATE_FIELDS)
             return self.show(form, status=400)
         said = _("Gate saved. The page for publishing shows which experiments are missing, and starts them.")
         return self.go(self.address("gates"), said)
 
-    def completed(self, given: QueryDict) -> QueryDict:
+    def complete_data(self, given: QueryDict) -> QueryDict:
         """Return what was sent, with what a form that was opened before has no fields for."""
         data = given.copy()
         for name, value in self.initial().items():
@@ -142,37 +329,31 @@ class NewGatePage(WorkspacePage):
                 data[name] = str(value)
         return data
 
-    def policy_of(self, form: GateForm) -> int | str:
+    def choose_policy(self, form: GateForm) -> int | str:
         """Return the version of the dataset that the form chooses, or the latest."""
         if form.cleaned_data["policy"] == LATEST:
             return LATEST
         return Datasets.find(form.cleaned_data["dataset"], by=self.caller).version
-
-    def _few(self, form: GateForm) -> FewItems | None:
-        """Return how badly the rate is known that has to be reached; None if well, or without such a rule."""
-        if form.rate is None:
-            return None
-        return of_rate(form.rate, Datasets.find(form.cleaned_data["dataset"], by=self.caller).items_count)
 
     def initial(self) -> dict[str, Any]:
         """What the form shows at first: what a link to it says."""
         given = self.request.GET
         dataset, scorers = given.get("dataset"), given.getlist("scorer")
         if not scorers:
-            chosen = next((one for one in self.datasets if dataset in {None, str(one.pk)}), None)
-            scorers = held_by(chosen) if chosen else []
+            chosen = next((row for row in self.datasets if dataset in {None, str(row.pk)}), None)
+            scorers = chosen.scorer_ids if chosen else []
         return {**CONDITIONS, "agent": given.get("agent"), "dataset": dataset, "scorers": scorers}
 
     @cached_property
     def datasets(self) -> list[Dataset]:
         """The datasets of the workspace, as the form lists them."""
-        found = Datasets.list(workspace=self.workspace.pk, by=self.caller)
-        return list(found.order_by(ByName("name"), "pk"))
+        rows = Datasets.list(workspace=self.workspace.pk, by=self.caller)
+        return list(rows.order_by(ByName("name"), "pk"))
 
     def save(self, form: GateForm) -> Gate:
         """Store the gate; raises `Invalid`."""
         agent_id = form.cleaned_data["agent"] or None
-        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
         return Gates.current().create(fields, agent_id=agent_id, workspace=self.workspace.pk, by=self.caller)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
@@ -217,10 +398,10 @@ class GatePage(NewGatePage):
     @cached_property
     def gate(self) -> Gate:
         """The gate; raises `NotFound` if it belongs to another workspace."""
-        found = Gates.find(self.kwargs["gate"], by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        gate = Gates.find(self.kwargs["gate"], by=self.caller)
+        if gate.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return gate
 
     @property
     def agent(self) -> str:
@@ -230,7 +411,6 @@ class GatePage(NewGatePage):
 
     @property
     def _is_simple(self) -> bool:
-        """Whether the form can say its rules."""
         return len(self.gate.rules) == 1 and "scorerId" not in self.gate.rules[0]
 
     def initial(self) -> dict[str, Any]:
@@ -256,16 +436,16 @@ class GatePage(NewGatePage):
 
     def save(self, form: GateForm) -> Gate:
         """Change the gate; raises `Invalid`."""
-        fields = {**form.fields_of_gate, "dataset_policy": self.policy_of(form)}
+        fields = {**form.fields_of_gate, "dataset_policy": self.choose_policy(form)}
         return Gates.current().change(str(self.gate.pk), fields, by=self.caller)
 
-    def policy_of(self, form: GateForm) -> int | str:
+    def choose_policy(self, form: GateForm) -> int | str:
         """Return the version of the dataset; one that was chosen before stays, unless the dataset changes."""
         held = self.gate.dataset_version
         is_same = form.cleaned_data["dataset"] == str(self.gate.dataset_id)
         if held is not None and is_same and form.cleaned_data["policy"] == PINNED:
             return held
-        return super().policy_of(form)
+        return super().choose_policy(form)
 
     def form(self, data: Any = None, **more: Any) -> GateForm:
         """Return the form, without the agent, which stays; rules that it cannot say can stay as they are."""
@@ -304,3 +484,181 @@ class DeleteGatePage(GatePage):
         """Delete it, and show the list."""
         Gates.delete(str(self.gate.pk), by=self.caller)
         return self.go(self.address("gates"), _("Gate deleted."))
+
+
+SLOTS: Final = {
+    "publish": Slot.ACTIONS,
+    "review": Slot.ACTIONS,
+    "version": Slot.VERSION,
+    "edit": Slot.VERSION,
+}
+"""Where it stands, by the page."""
+RELEASE: Final = "release"
+STYLESHEETS: Final = ("evaluation/datasets.css",)
+STATES: Final[Mapping[State | None, tuple[Promise, str]]] = {
+    None: (pgettext_lazy("evidence", "Passed"), "chip-published"),
+    State.SCORER_GONE: (pgettext_lazy("evidence", "Scorer missing"), "chip-danger"),
+    State.TOO_FEW: (pgettext_lazy("evidence", "Cannot tell"), ""),
+    State.RUNNING: (pgettext_lazy("evidence", "Running"), ""),
+    State.INCOMPLETE: (pgettext_lazy("evidence", "Incomplete"), "chip-danger"),
+    State.FAILED: (pgettext_lazy("evidence", "Failed"), "chip-danger"),
+    State.STALE: (pgettext_lazy("evidence", "Out of date"), ""),
+    State.MISSING: (pgettext_lazy("evidence", "Not run"), ""),
+}
+_NO_PASS: Final = (pgettext_lazy("evidence", "No answer passed"), "chip-changed")
+"""For a gate whose rules all hold although a scorer passed nothing, such as because live is as bad."""
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield what the gates say; nothing where no gate is asked."""
+    resource, version, caller = shown.resource, shown.version, shown.caller
+    if version.version_id == resource.active_id:
+        return
+    request = PublishRequest(resource=resource, version=version, caller=caller)
+    judgements = [judgement for judgement in judge_request(request) if known_to(caller, judgement)]
+    publish = f"{shown.kind.address('publish', resource.pk)}?version={quote(version.version_id)}"
+    context = {
+        "is_short": shown.page == "edit",
+        "publish_address": publish if Right.PUBLISH in shown.rights else "",
+        "hidden": {
+            "kind": shown.kind.slug,
+            "resource": resource.pk,
+            "version": version.version_id,
+            "next": publish if shown.page == "publish" else shown.request.get_full_path(),
+        },
+    }
+    yield from _panel(SLOTS[shown.page], judgements, shown, resource.workspace_id, context)
+
+
+def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
+    """Yield what the gates say of a release as a whole."""
+    if shown.subject != RELEASE or not shown.is_open:
+        return
+    if not Gate.objects.enabled().exists():
+        return
+    try:
+        found = Gates.current().check(Change(release_id=shown.id), by=shown.caller).gates
+    except VersioningError:  # of an item that is gone, which the page about the release says
+        return
+    context = {"hidden": {"release": shown.id, "next": shown.request.get_full_path()}}
+    yield from _panel(Slot.ACTIONS, found, shown, shown.workspace_id, context)
+
+
+def _panel(
+    slot: Slot,
+    found: Sequence[Judgement],
+    shown: VersionOnPage | SubjectOnPage,
+    workspace_id: str,
+    context: Mapping[str, object],
+) -> Iterator[Panel]:
+    if not found:
+        return
+    caller = shown.caller
+    may_run = caller.may(Right.SAVE, workspace_id) and not context.get("is_short")
+    ids = [judgement.experiment_id for judgement in found if judgement.experiment_id is not None]
+    rows = Experiment.objects.in_bulk(ids)
+    # Only those who may start the missing runs see what they would cost.
+    by = caller if may_run else None
+    lines = [_line(judgement, rows.get(judgement.experiment_id or ""), by) for judgement in found]
+    context = {
+        **context,
+        "lines": lines,
+        "can_run": any(line["cost"] for line in lines),
+        "csrf_token": get_token(shown.request),
+        "run_address": address("run_gates", workspace_id),
+    }
+    html = render_to_string("evaluation/evidence.html", context)
+    yield Panel(slot=slot, html=html, stylesheets=STYLESHEETS)
+
+
+def _line(judgement: Judgement, experiment: Experiment | None, by: Caller | None) -> Mapping[str, Any]:
+    """Return what a gate says of an agent; with what the missing run would cost, for who may start it."""
+    gate, state = judgement.gate, judgement.state
+    missing = missing_run(judgement) if by is not None else None
+    cost, problems, summaries = "", list[str](), list[Summary]()
+    if by is not None and missing is not None:
+        try:
+            _plan, estimate = plan_with_cost(missing.dataset_id, missing.request, by)
+            cost, problems = cost_in_words(estimate), [problem.message for problem in estimate.problems]
+        except Invalid as error:
+            problems = [translated(issue.message) for issue in error.issues]
+        except VersioningError as error:
+            problems = [translated(error.summary)]
+    elif experiment is not None and state is None:
+        summaries = [summary for summary in experiment.summary if summary["scorerId"] in gate.scorer_pins]
+    if state is None:
+        agent = resource_name(AGENT.slug, judgement.affected.id)
+        names = {"agent": agent, "dataset": gate.dataset.name}
+        said = _("%(agent)s was tested on “%(dataset)s”, and every rule holds.") % names
+    else:
+        said = translated(sentence(judgement))
+    rates = [
+        ngettext(
+            "%(scorer)s: %(rate)s%% of %(count)s item passed",
+            "%(scorer)s: %(rate)s%% of %(count)s items passed",
+            summary["n"],
+        )
+        % {
+            "scorer": resource_name(SCORER.slug, summary["scorerId"]),
+            "rate": round(100 * summary["passRate"]),
+            "count": summary["n"],
+        }
+        for summary in summaries
+        if summary["passRate"] is not None
+    ]
+    external = [resource_name(SCORER.slug, key) for key, pin in gate.scorer_pins.items() if pin.is_external]
+    passes_nothing = any(summary["passRate"] == 0 for summary in summaries)
+    words, chip = _NO_PASS if passes_nothing else STATES[state]
+    return {
+        "experiment": experiment,
+        "address": address_of_experiment(experiment) if experiment else "",
+        "state": words,
+        "chip": chip,
+        "is_running": state is State.RUNNING,
+        "sentence": said,
+        "rates": rates,
+        "outside": format_html_join(", ", "{}", ((name,) for name in external)),
+        "cost": cost,
+        "problems": problems,
+    }
+
+
+class RunGatesPage(WorkspacePage):
+    """Starts the experiments whose results the gates lack of a version or a release, and leads back."""
+
+    right = Right.SAVE
+
+    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Start them."""
+        back = safe_next_url(request, self.address("gates"))
+        given = {name: request.POST.get(name) for name in ("kind", "resource", "version", "release")}
+        change = Change(given["kind"], given["resource"], given["version"], given["release"])
+        try:
+            started = Gates.current().run(change, by=self.caller)
+        except Invalid as error:
+            return self.go(back, translated(error.summary), level=messages.ERROR)
+        count = len(started)
+        said = ngettext("%(count)d evaluation was started.", "%(count)d evaluations were started.", count)
+        return self.go(back, said % {"count": count})
+
+
+def notes(
+    _caller: Caller, _kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return who published versions without evidence, and why, for the history; one query."""
+    target = target_of(resource, get_editor().code)
+    events = Event.objects.filter(
+        type="gate.bypassed",
+        resource_id=target.id,
+        resource_uuid=target.identity,
+        version_id__in=[version.version_id for version in versions],
+    )
+    said_of: dict[str, list[SafeString]] = {}
+    for event in events.order_by("position"):
+        said = format_html(
+            _("{who} published it without evidence: “{reason}”"),
+            who=person(event.actor, Place.BEGINNING),
+            reason=str(event.detail.get("reason") or ""),
+        )
+        said_of.setdefault(event.version_id, []).append(format_html("<strong>{}</strong>", said))
+    return {version_id: list(dict.fromkeys(said)) for version_id, said in said_of.items()}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.urls import path
 
-from capabilities.evaluation.studio.adding import AddItemPage
-from capabilities.evaluation.studio.listing import ChooseDatasetPage, DatasetsPage, ExperimentsOfAllPage
+from capabilities.evaluation.studio.datasets import AddItemPage, DatasetsPage
+from capabilities.evaluation.studio.experiments import ChooseDatasetPage, ExperimentsOfAllPage
 
 urlpatterns = [
     path("datasets/", DatasetsPage.as_view(), name="datasets"),
