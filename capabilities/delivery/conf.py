@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from django.core.exceptions import ImproperlyConfigured
 
-from capabilities.delivery.webhooks.targets import Receivers
+from capabilities.delivery.targets import Receivers
 from versioning.conf import Setting
 
 

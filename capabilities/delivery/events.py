@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.activity.fragments import Sentence
 from studio.activity.wording import spaced
+from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
+from versioning.models.querysets import within
 
 if TYPE_CHECKING:
     from studio.activity.names import Names
@@ -46,4 +50,18 @@ EVENTS: Final = EventSubject(
         EventType(name="disabled", title=pgettext_lazy("event", "disabled"), sentence=_of_webhook),
         EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_of_webhook),
     ],
+)
+
+
+_DISABLED: Final = "webhook.disabled"
+
+
+def _disabled(caller: Caller) -> Q:
+    """Return the condition that a webhook of a workspace that the person administers was disabled."""
+    return Q(type=_DISABLED) & within("workspace_id", caller.scope(Right.ADMINISTER))
+
+
+OF_WEBHOOKS: Final = NotificationRule(condition=_disabled)
+TOPIC: Final = NotificationTopic(
+    name="webhookDisabled", title=gettext_lazy("webhooks that were disabled, to admins"), types=[_DISABLED]
 )

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from capabilities.delivery.models import Delivery, DeliveryAttempt
-from capabilities.delivery.webhooks import sending
-from capabilities.delivery.webhooks.attempts import WAITS
-from capabilities.delivery.webhooks.models import Outcome
+from capabilities.delivery import sending
+from capabilities.delivery.models import Delivery, DeliveryAttempt, Outcome
+from capabilities.delivery.running import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
 from tests.support.webhooks import (

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from capabilities.delivery import verbs
 from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks import administration
-from capabilities.delivery.webhooks.health import Condition, health_of
+from capabilities.delivery.verbs import Condition, health_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import give_role, person
@@ -102,7 +102,7 @@ def test_a_webhook_remains_after_its_creator_left_and_admins_can_see_that(
 
 
 def test_webhooks_created_by_the_application_have_no_creator_to_leave(cast: Cast) -> None:
-    webhook, _ = administration.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
+    webhook, _ = verbs.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
     assert read(cast.alice, {"id": str(webhook.pk)})["createdBy"] is None
     assert not health_of([webhook])[webhook.pk].creator_left
 

@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from capabilities.delivery.models import Delivery, RootKey, Webhook
-from capabilities.delivery.webhooks.signing import signed_headers
+from capabilities.delivery.models import Delivery, RootKey, Webhook, signed_headers
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from capabilities.delivery.models import Webhook
-from capabilities.delivery.webhooks.targets import (
+from capabilities.delivery.targets import (
     Receivers,
     Refused,
     checked_addresses,

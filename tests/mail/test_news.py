@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.delivery.webhooks.models import DisabledReason, Webhook
+from capabilities.delivery.models import DisabledReason, Webhook
 from capabilities.mail import outbox
 from capabilities.mail.models import Mail, MailCursor, MailPreferences
 from studio.models import Preferences

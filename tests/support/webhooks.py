@@ -12,7 +12,7 @@ from factory.django import DjangoModelFactory
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks.outbox import delivery_of, ping_of
+from capabilities.delivery.running import delivery_of, ping_of
 from tests.support.api import Api
 from tests.support.receiver import Message
 from versioning.domain.access import APPLICATION

@@ -1,4 +1,8 @@
-"""Attempts to deliver: send some messages to one receiver, then record the outcomes and their consequences.
+"""The worker's part of webhooks: create deliveries from the log, send them, and record the outcomes.
+
+The log is the outbox. A change writes no row for webhooks: a fraction of a second later a worker creates one
+delivery for each entry and webhook, and in the same transaction moves a cursor. So a change has no extra
+cost, and a rollback leaves nothing behind: docs/decisions/0022.
 
 Requests are made outside of any transaction. If a worker is killed between a receiver's answer and the end of
 the transaction, the rows stay leased. When the leases end, another worker sends the same messages again, with
@@ -16,21 +20,105 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
 
-from django.db.models import F
+from django.db import transaction
+from django.db.models import F, Min
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from capabilities.delivery.webhooks.models import (
+from capabilities.delivery.models import (
     Delivery,
     DeliveryAttempt,
     DisabledReason,
+    OutboxCursor,
     Outcome,
+    RootKey,
+    RootKeyUnreadable,
     State,
     Webhook,
+    secret_of,
+    signed_headers,
 )
-from capabilities.delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of, signed_headers
+from versioning.api.schemas.base import CompactJSONRenderer
+from versioning.api.schemas.events import EventAnswer
 from versioning.domain import telemetry
-from versioning.models import connections, events
+from versioning.domain.access import Caller
+from versioning.models import Event, connections, events
 from versioning.models.due_work import LeaseLost
+from versioning.worker.jobs import Periodic, Queue
+
+PING: Final = "webhook.ping"
+"""The type of the event that a ping sends. It is not in the log, so it has no position."""
+
+
+def ping_of(webhook: Webhook, by: Caller) -> Event:
+    """Return the event of a ping, which only tests the webhook."""
+    return Event(
+        type=PING,
+        created_at=timezone.now(),
+        workspace_id=webhook.workspace_id,
+        actor=by.username or "",
+        via=by.via.value,
+        key_prefix=by.key_prefix or "",
+        detail={"webhookId": str(webhook.pk)},
+    )
+
+
+logger = logging.getLogger(__name__)
+
+CHECK_EVERY: Final = 0.25
+"""How often each worker checks whether the log has grown."""
+ENTRIES_AT_ONCE: Final = 500
+"""The maximum number of entries read in one transaction."""
+
+
+def fill() -> None:
+    """Create the deliveries of all unread entries; several workers may do so at once."""
+    while (start := unread_after()) is not None and start != events.position():
+        _fill_some()
+
+
+def unread_after() -> int | None:
+    """Return the position after which entries are unread; None if no webhook is enabled.
+
+    Entries before the oldest enabled webhook are skipped. Without an enabled webhook the cursor does not
+    move, so an installation without webhooks never writes for them.
+    """
+    oldest: int | None = Webhook.objects.filter(enabled=True).aggregate(after=Min("after"))["after"]
+    if oldest is None:
+        return None
+    read = OutboxCursor.objects.values_list("position", flat=True).first()
+    return max(oldest, read or 0)
+
+
+@transaction.atomic
+def _fill_some() -> None:
+    OutboxCursor.objects.bulk_create([OutboxCursor()], ignore_conflicts=True)
+    cursor = OutboxCursor.objects.select_for_update().get()
+    start = unread_after()  # again: another worker may have moved the cursor, or the webhook is deleted
+    newest = events.position()
+    if start is None or start == newest:
+        return
+    found = []
+    if start > newest:  # an earlier state of the log was restored, without that of the webhooks
+        logger.warning("the log ends at %s, before what webhooks have read: they go on from there", newest)
+        Webhook.objects.filter(after__gt=newest).update(after=newest)
+    else:
+        found = events.entries(after=start, limit=ENTRIES_AT_ONCE)
+        # After reading the entries, so that a webhook created in the meantime begins after all of them.
+        webhooks = list(Webhook.objects.locked().filter(enabled=True))
+        Delivery.objects.bulk_create(
+            delivery_of(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
+        )
+    cursor.position = found[-1].position if found else newest  # the positions in between have no entries
+    cursor.save(update_fields=["position"])
+
+
+def delivery_of(webhook: Webhook, event: Event) -> Delivery:
+    """Return a new delivery that is due now."""
+    body = CompactJSONRenderer().render(EventAnswer.dump(event)).decode()
+    trace = event.trace or ""
+    return Delivery(webhook=webhook, event_id=event.uuid, body=body, trace=trace, due_at=Now())
+
 
 HOUR: Final = 3600.0
 
@@ -53,12 +141,10 @@ def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
     return max(wait, retry_after)
 
 
-SECONDS: Final = 1.0
+RECORD_AFTER: Final = 1.0
 """How long messages are sent one after the other before the outcomes are recorded."""
 WITHOUT_KEY_AGAIN: Final = 60.0
 """The seconds until the next attempt for a delivery whose message could not be signed."""
-
-logger = logging.getLogger(__name__)
 
 
 def attempt(deliveries: Sequence[Delivery]) -> None:
@@ -83,7 +169,7 @@ def attempt(deliveries: Sequence[Delivery]) -> None:
                 delivery.postpone(WITHOUT_KEY_AGAIN)
         return
     connections.give_back()  # it is not needed while the receiver answers
-    until, outcomes = time.monotonic() + SECONDS, []
+    until, outcomes = time.monotonic() + RECORD_AFTER, []
     for delivery in deliveries:
         outcomes.append((delivery, _send(webhook, root, delivery)))
         if not outcomes[-1][1].is_success or time.monotonic() > until:
@@ -96,7 +182,7 @@ def attempt(deliveries: Sequence[Delivery]) -> None:
 
 def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> Outcome:
     # Not at the top: only workers send, and httpx2 takes 6 MiB.
-    from capabilities.delivery.webhooks import sending  # noqa: PLC0415
+    from capabilities.delivery import sending  # noqa: PLC0415
 
     body = delivery.body.encode()
     generations = webhook.signing_generations(timezone.now())
@@ -188,3 +274,39 @@ def _end_lease(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_dis
         given_up = State.FAILED if wait is None or outcome.status_code == HTTPStatus.GONE else State.CANCELLED
         state = State.DELIVERED if outcome.is_success else given_up
         delivery.finish(state=state, finished_at=timezone.now(), **progress)
+
+
+THREADS: Final = 16
+"""How many deliveries each worker sends at the same time, at most half of them for one workspace."""
+AT_ONCE: Final = 20
+"""How many deliveries of one webhook a thread sends before it records what came of them."""
+KEPT_FOR: Final = datetime.timedelta(days=30)
+"""How long finished deliveries can be read and replayed."""
+REMOVED_AT_ONCE: Final = 1000
+
+
+def keep_up() -> None:
+    """Delete old deliveries, and encrypt the root key again if the settings have a newer key."""
+    remove_old()
+    RootKey.keep_up()
+
+
+def remove_old() -> None:
+    """Delete old deliveries, in batches so that no other transaction waits long for a lock."""
+    old = Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT_FOR).order_by("finished_at")
+    while some := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
+        Delivery.objects.filter(pk__in=some).delete()
+
+
+JOBS: Final = (
+    Periodic(name="webhook outbox", run=fill, every=CHECK_EVERY, in_each_worker=True),
+    Queue(
+        name="webhook deliveries",
+        model="delivery.Delivery",
+        run=attempt,
+        threads=THREADS,
+        at_once=AT_ONCE,
+        in_batches=True,
+    ),
+    Periodic(name="webhook upkeep", run=keep_up, every=3600.0),
+)

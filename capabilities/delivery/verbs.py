@@ -10,18 +10,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any, Final
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from capabilities.delivery.webhooks import outbox
-from capabilities.delivery.webhooks.attempts import WAITS
-from capabilities.delivery.webhooks.models import MAX_URL, Delivery, State, Webhook
-from capabilities.delivery.webhooks.outbox import delivery_of, ping_of
-from capabilities.delivery.webhooks.signing import RootKey, secret_of
-from capabilities.delivery.webhooks.targets import Refused, resolve
+from capabilities.delivery import running
+from capabilities.delivery.models import MAX_URL, Delivery, RootKey, State, Webhook, secret_of
+from capabilities.delivery.running import GIVE_UP_AFTER, WAITS, delivery_of, ping_of
+from capabilities.delivery.targets import Refused, resolve
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Issue, Message, NotFound
@@ -29,7 +29,8 @@ from versioning.domain.events import matching
 from versioning.domain.uuids import uuid_of
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import events
+from versioning.models import Membership, events
+from versioning.models.accounts import accounts
 from versioning.models.querysets import covered_by
 
 MAX_DESCRIPTION: Final = 500
@@ -172,7 +173,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     caller = caller_of(by)
     find(webhook_id, by=caller)
     columns = checked(changes)
-    outbox.fill()  # earlier events are matched against the previous settings
+    running.fill()  # earlier events are matched against the previous settings
     with _administering(webhook_id, caller) as webhook:
         changed = [name for name, value in columns.items() if getattr(webhook, name) != value]
         if not changed:
@@ -240,7 +241,7 @@ def deliveries(webhook_id: str, *, by: Who) -> QuerySet[Delivery]:
     The newest events are included even if no worker is running.
     """
     webhook = find(webhook_id, by=by)
-    outbox.fill()
+    running.fill()
     return webhook.deliveries.prefetch_related("made")
 
 
@@ -290,3 +291,82 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
 def _refuse_disabled(webhook: Webhook) -> None:
     if not webhook.enabled:
         raise Invalid.field("enabled", "is false: enable the webhook first", code="webhook_disabled")
+
+
+class Condition(StrEnum):
+    """The state of a webhook."""
+
+    UNTRIED = "untried"
+    """Nothing has been sent yet."""
+    WORKING = "working"
+    """The last attempt was a success."""
+    FAILING = "failing"
+    """The last attempt was a failure."""
+    DISABLED = "disabled"
+    """Disabled by an admin, or by the service: `Webhook.disabled_reason`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Health:
+    """The state of one webhook in detail."""
+
+    condition: Condition
+    pending: int
+    """The number of pending deliveries."""
+    failed: int
+    """The number of stored deliveries that failed for good."""
+    disabled_after: datetime.datetime | None
+    """The time after which a failure disables it; None unless it is failing."""
+    creator_left: bool
+    """Whether its creator is no longer a member, so that another admin should take over."""
+
+
+def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
+    """Return the state of each webhook by primary key."""
+    pending, failed = (_numbers(webhooks, state) for state in (State.PENDING, State.FAILED))
+    left = left_by_creator(webhooks)
+    return {
+        webhook.pk: Health(
+            condition=_condition(webhook),
+            pending=pending.get(webhook.pk, 0),
+            failed=failed.get(webhook.pk, 0),
+            disabled_after=_disabled_after(webhook),
+            creator_left=webhook.pk in left,
+        )
+        for webhook in webhooks
+    }
+
+
+def _numbers(webhooks: Sequence[Webhook], state: State) -> dict[Any, int]:
+    """Return the number of deliveries in a state, by the primary key of the webhook."""
+    found = Delivery.objects.filter(webhook__in=webhooks, state=state).order_by()
+    return dict(found.values_list("webhook").annotate(number=Count("pk")))
+
+
+def _condition(webhook: Webhook) -> Condition:
+    if not webhook.enabled:
+        return Condition.DISABLED
+    if webhook.failing_since is not None:
+        return Condition.FAILING
+    return Condition.UNTRIED if webhook.last_success_at is None else Condition.WORKING
+
+
+def _disabled_after(webhook: Webhook) -> datetime.datetime | None:
+    since = webhook.failing_since if webhook.enabled else None
+    return None if since is None else since + GIVE_UP_AFTER
+
+
+def left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
+    """Return the primary keys of the webhooks whose creators can no longer sign in to their workspaces."""
+    creators = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
+    active = accounts().filter(pk__in=creators, is_active=True)
+    everywhere = {str(pk) for pk in active.filter(is_superuser=True).values_list("pk", flat=True)}
+    memberships = Membership.objects.filter(user__in=active).values_list("user", "workspace")
+    members = {(str(user), workspace) for user, workspace in memberships}
+    return {
+        webhook.pk
+        for webhook in webhooks
+        if webhook.created_by_id
+        and webhook.created_by_id not in everywhere
+        and (webhook.created_by_id, webhook.workspace_id) not in members
+    }

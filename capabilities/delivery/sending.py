@@ -20,8 +20,8 @@ import httpcore2
 from django.utils import timezone
 from editor_client.certificates import ssl_context
 
-from capabilities.delivery.webhooks.models import Outcome
-from capabilities.delivery.webhooks.targets import Address, Refused, Target, resolve
+from capabilities.delivery.models import Outcome
+from capabilities.delivery.targets import Address, Refused, Target, resolve
 from versioning.domain.graphemes import clipped
 
 SECONDS: Final = 15.0
