@@ -21,7 +21,7 @@ from capabilities.delivery.streams import (
     BlockingSubscription,
     TooManyStreams,
     follower,
-    listener_of,
+    make_listener,
 )
 from capabilities.delivery.verbs import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID_PREFIX, MAX_KEEP_HOURS
 from versioning.api import addresses, parameters
@@ -240,16 +240,15 @@ class WebhookViewSet(EditorViewSet):
     def list(self, request: Request) -> Response:
         """List the webhooks, newest first."""
         given = request.query_params
-        found = verbs.listed(by=self.caller, workspace_id=given.get("workspaceId"))
+        found = verbs.list_webhooks(by=self.caller, workspace_id=given.get("workspaceId"))
         page = Page.read(given, size=100, fields=ORDERS, then="pk")
         return self.page_of(page, found)
 
     def create(self, request: Request) -> Response:
         """Create a webhook for future events; only this answer shows its secret."""
-        given = WebhookCreate.read(request)
-        names = {"workspaceId": "workspace_id", "eventTypes": "event_types", "idPrefix": "id_prefix"}
-        arguments = {names.get(name, name): value for name, value in given.items()}
-        webhook, secret = verbs.create(**arguments, by=self.caller)
+        payload = WebhookCreate.read(request)
+        fields = {column: payload[name] for name, column in verbs.COLUMNS.items() if name in payload}
+        webhook, secret = verbs.create(payload["workspaceId"], **fields, by=self.caller)
         body = WebhookAnswer.dump(webhook)
         etag = content_etag(body)  # of the webhook as GET returns it, without the secret
         headers = {
@@ -340,7 +339,7 @@ class EventStreamViewSet(EditorViewSet):
         start, epoch = get_editor().event.start(after if last is None else last, given.get("epoch"))
         server = capacity(request._request)  # noqa: SLF001  the server adds it to Django's request
         made = AsyncSubscription if server.in_event_loop else BlockingSubscription
-        stream = made(listener_of(request), only, start, epoch, has_role=self.caller.has_role)
+        stream = made(make_listener(request), only, start, epoch, has_role=self.caller.has_role)
         if request.method != "HEAD":
             try:
                 follower.add(stream, server.streams, person=self.caller.user_id)

@@ -13,7 +13,7 @@ import json
 import re
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any, Final, Self
 
 from django.conf import settings
@@ -25,6 +25,7 @@ from standardwebhooks.webhooks import Webhook as Signer
 
 from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.errors import Invalid
 from versioning.domain.events import ALL_OF
 from versioning.models import DueWork, Event, Workspace, events
 from versioning.models.due_work import LEASE_SECONDS, DueWorkQuerySet, Owner
@@ -33,6 +34,8 @@ from versioning.models.personal_data import PEOPLE_MEMBERS, Erasure, PersonalDat
 from versioning.models.sealed_keys import KeyUnreadable, SealedKey
 
 MAX_URL: Final = 2000
+GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
+"""How long a receiver may fail without a single success before its webhook is disabled."""
 SENDERS: Final = 2
 """How many threads of all workers together send to one webhook at the same time, so that a slow receiver
 occupies no more of them."""
@@ -101,7 +104,7 @@ class Webhook(models.Model):
     failing_since = models.DateTimeField(null=True)
     last_success_at = models.DateTimeField(null=True)
     generation = models.PositiveIntegerField(default=1)
-    """The number of its newest secret; see `secret_of`."""
+    """The number of its newest secret; see `derive_secret`."""
     previous = models.JSONField(default=list)
     """The older generations that still sign, each as `[generation, until]`, newest first."""
 
@@ -146,6 +149,26 @@ class Webhook(models.Model):
         """Record a change of the webhook in the log, never with its URL, which may contain a secret."""
         about = {"webhookId": str(self.pk), **detail}
         events.record(f"webhook.{what}", by=by, workspace_id=self.workspace_id, **about)
+
+    def record_health(self, attempts: Iterable[DeliveryAttempt]) -> DisabledReason | None:
+        """Store what attempts show of the receiver; return the reason if the webhook has to be disabled."""
+        reason = None
+        for attempt in attempts:
+            if attempt.is_success:
+                self.failing_since, self.last_success_at = None, attempt.at
+            elif self.enabled:
+                self.failing_since = self.failing_since or attempt.at
+                if attempt.status_code == HTTPStatus.GONE:
+                    reason = DisabledReason.GONE
+                elif attempt.at - self.failing_since >= GIVE_UP_AFTER:
+                    reason = DisabledReason.FAILING
+        self.save(update_fields=["failing_since", "last_success_at"])
+        return reason
+
+    def require_enabled(self) -> None:
+        """Raise `Invalid` with the code `webhook_disabled` unless it is enabled."""
+        if not self.enabled:
+            raise Invalid.field("enabled", "is false: enable the webhook first", code="webhook_disabled")
 
     def disable(self, reason: DisabledReason) -> None:
         """Disable it, cancel pending deliveries and record it; the transaction must have locked the row."""
@@ -263,26 +286,6 @@ class Delivery(DueWork):
         return self.due_at if self.state == State.PENDING else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """The outcome of one attempt."""
-
-    at: datetime.datetime
-    status_code: int | None = None
-    milliseconds: int = 0
-    error: str = ""
-    """The reason of a failure, in a sentence; empty for a success."""
-    response: str = ""
-    """The beginning of the answer's body."""
-    retry_after: float = 0.0
-    """The seconds that the receiver asks to wait."""
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the message is delivered."""
-        return not self.error
-
-
 class DeliveryAttempt(models.Model):
     """One request to the receiver, and its answer."""
 
@@ -291,13 +294,22 @@ class DeliveryAttempt(models.Model):
     status_code = models.PositiveSmallIntegerField(null=True)
     milliseconds = models.PositiveIntegerField()
     error = models.TextField(blank=True)
+    """The reason of a failure, in a sentence; empty for a success."""
     response = models.TextField(blank=True)
+    """The beginning of the answer's body."""
+    retry_after: float = 0.0
+    """The seconds that the receiver asks to wait; not stored."""
 
     class Meta:
         ordering = ["pk"]
 
     def __str__(self) -> str:
         return f"{self.delivery_id} at {self.at}: {self.status_code or self.error}"
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the message is delivered."""
+        return not self.error
 
 
 class OutboxCursor(models.Model):
@@ -313,7 +325,7 @@ class OutboxCursor(models.Model):
 SECRET_PREFIX = "whsec_"  # noqa: S105  what every secret begins with
 
 
-def signed_headers(message_id: str, timestamp: int, body: bytes, secrets: Iterable[str]) -> dict[str, str]:
+def sign(message_id: str, timestamp: int, body: bytes, secrets: Iterable[str]) -> dict[str, str]:
     """Return the id, the time and the signatures of a message: one signature for each secret.
 
     `timestamp` is in seconds since 1970, `secrets` are `whsec_` and base64.
@@ -326,7 +338,7 @@ def signed_headers(message_id: str, timestamp: int, body: bytes, secrets: Iterab
     }
 
 
-def secret_of(webhook: Webhook, root: bytes, *, generation: int | None = None) -> str:
+def derive_secret(webhook: Webhook, root: bytes, *, generation: int | None = None) -> str:
     """Return the secret of a webhook (`whsec_…`), by default of the newest generation."""
     named = f"{webhook.pk}:{webhook.generation if generation is None else generation}"
     derived = hmac.new(root, named.encode(), hashlib.sha256).digest()

@@ -15,7 +15,7 @@ import datetime
 import logging
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -28,15 +28,13 @@ from django.utils import timezone
 from capabilities.delivery.models import (
     Delivery,
     DeliveryAttempt,
-    DisabledReason,
     OutboxCursor,
-    Outcome,
     RootKey,
     RootKeyUnreadable,
     State,
     Webhook,
-    secret_of,
-    signed_headers,
+    derive_secret,
+    sign,
 )
 from versioning.api.schemas.base import CompactJSONRenderer
 from versioning.api.schemas.events import EventAnswer
@@ -50,7 +48,7 @@ PING: Final = "webhook.ping"
 """The type of the event that a ping sends. It is not in the log, so it has no position."""
 
 
-def ping_of(webhook: Webhook, by: Caller) -> Event:
+def make_ping(webhook: Webhook, by: Caller) -> Event:
     """Return the event of a ping, which only tests the webhook."""
     return Event(
         type=PING,
@@ -107,27 +105,23 @@ def _fill_some() -> None:
         # After reading the entries, so that a webhook created in the meantime begins after all of them.
         webhooks = list(Webhook.objects.locked().filter(enabled=True))
         Delivery.objects.bulk_create(
-            delivery_of(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
+            make_delivery(webhook, event) for event in found for webhook in webhooks if webhook.wants(event)
         )
     cursor.position = found[-1].position if found else newest  # the positions in between have no entries
     cursor.save(update_fields=["position"])
 
 
-def delivery_of(webhook: Webhook, event: Event) -> Delivery:
+def make_delivery(webhook: Webhook, event: Event) -> Delivery:
     """Return a new delivery that is due now."""
     body = CompactJSONRenderer().render(EventAnswer.dump(event)).decode()
     trace = event.trace or ""
     return Delivery(webhook=webhook, event_id=event.uuid, body=body, trace=trace, due_at=Now())
 
 
-HOUR: Final = 3600.0
-
-WAITS: Final = (0.0, 5.0, 300.0, 1800.0, *(hours * HOUR for hours in (2, 5, 10, 14, 20, 24)))
+WAITS: Final = (0.0, 5.0, 300.0, 1800.0, *(hours * 3600.0 for hours in (2, 5, 10, 14, 20, 24)))
 """The seconds between an attempt and the one before, as proposed by Standard Webhooks."""
 JITTER: Final = 0.2
 """The fraction by which a wait varies, so that deliveries that failed together are not retried together."""
-GIVE_UP_AFTER: Final = datetime.timedelta(days=3)
-"""How long a receiver may fail without a single success before its webhook is disabled."""
 
 
 def wait_before(step: int, *, retry_after: float = 0.0) -> float | None:
@@ -147,7 +141,7 @@ WITHOUT_KEY_AGAIN: Final = 60.0
 """The seconds until the next attempt for a delivery whose message could not be signed."""
 
 
-def attempt(deliveries: Sequence[Delivery]) -> None:
+def deliver(deliveries: Sequence[Delivery]) -> None:
     """Send leased deliveries of one webhook, and finish or postpone those that were sent.
 
     A failure, or the end of a second, is the end: others have their turn.
@@ -169,110 +163,92 @@ def attempt(deliveries: Sequence[Delivery]) -> None:
                 delivery.postpone(WITHOUT_KEY_AGAIN)
         return
     connections.give_back()  # it is not needed while the receiver answers
-    until, outcomes = time.monotonic() + RECORD_AFTER, []
+    until, attempts = time.monotonic() + RECORD_AFTER, []
     for delivery in deliveries:
-        outcomes.append((delivery, _send(webhook, root, delivery)))
-        if not outcomes[-1][1].is_success or time.monotonic() > until:
+        attempts.append(_send(webhook, root, delivery))
+        if not attempts[-1].is_success or time.monotonic() > until:
             break
     with events.transaction():
-        ended = _record(outcomes)
+        ended = _record(attempts)
     for delivery in ended:
         delivery.leased_by = ""
 
 
-def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> Outcome:
+def _send(webhook: Webhook, root: bytes, delivery: Delivery) -> DeliveryAttempt:
     # Not at the top: only workers send, and httpx2 takes 6 MiB.
     from capabilities.delivery import sending  # noqa: PLC0415
 
-    body = delivery.body.encode()
+    message = delivery.body.encode()
     generations = webhook.signing_generations(timezone.now())
-    secrets = [secret_of(webhook, root, generation=generation) for generation in generations]
+    secrets = [derive_secret(webhook, root, generation=generation) for generation in generations]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "editor-webhooks/1",
-        **signed_headers(str(delivery.pk), int(time.time()), body, secrets),
+        **sign(str(delivery.pk), int(time.time()), message, secrets),
     }
     caller = {telemetry.PARENT: delivery.trace} if delivery.trace else None
     described = {"http.request.method": "POST"}
     with telemetry.span("POST webhook", described, kind="client", caller=caller) as span:
-        outcome = sending.send(webhook.url, {**headers, **telemetry.headers()}, body)
-        span.set({"http.response.status_code": outcome.status_code})
-        if not outcome.is_success:
-            span.fail(str(outcome.status_code or "unreachable"))
-    return outcome
+        attempt = sending.send(webhook.url, {**headers, **telemetry.headers()}, message)
+        span.set({"http.response.status_code": attempt.status_code})
+        if not attempt.is_success:
+            span.fail(str(attempt.status_code or "unreachable"))
+    attempt.delivery = delivery
+    return attempt
 
 
-def _record(outcomes: Sequence[tuple[Delivery, Outcome]]) -> list[Delivery]:
+def _record(attempts: Sequence[DeliveryAttempt]) -> list[Delivery]:
     """Store attempts, and the new state of their deliveries and of the webhook; return those deliveries."""
-    webhook = Webhook.objects.locked().filter(pk=outcomes[0][0].webhook_id).first()
+    webhook = Webhook.objects.locked().filter(pk=attempts[0].delivery.webhook_id).first()
     if webhook is None:
         return []
-    rows = Delivery.objects.select_for_update().in_bulk([delivery.pk for delivery, _ in outcomes])
-    held = []
-    for delivery, outcome in outcomes:
-        stored = rows.get(delivery.pk)
-        if stored is None or (stored.leased_by, stored.attempts) != (delivery.leased_by, delivery.attempts):
+    rows = Delivery.objects.select_for_update().in_bulk([attempt.delivery.pk for attempt in attempts])
+    leased = []
+    for attempt in attempts:
+        delivery = attempt.delivery
+        row = rows.get(delivery.pk)
+        if row is None or (row.leased_by, row.attempts) != (delivery.leased_by, delivery.attempts):
             logger.warning("a delivery took longer than its lease", extra={"row": str(delivery.pk)})
         else:
-            held.append((delivery, stored, outcome))
-    DeliveryAttempt.objects.bulk_create(
-        DeliveryAttempt(
-            delivery=delivery,
-            at=outcome.at,
-            status_code=outcome.status_code,
-            milliseconds=outcome.milliseconds,
-            error=outcome.error,
-            response=outcome.response,
-        )
-        for delivery, _, outcome in held
-    )
-    for _, _, outcome in held:
-        telemetry.count("editor_deliveries_total", result="delivered" if outcome.is_success else "failed")
-    reason = _update_health(webhook, [outcome for _, _, outcome in held])
-    done = [stored.pk for _, stored, outcome in held if outcome.is_success and not stored.replay_wanted]
+            leased.append(attempt)
+            telemetry.count("editor_deliveries_total", result="delivered" if attempt.is_success else "failed")
+    DeliveryAttempt.objects.bulk_create(leased)
+    reason = webhook.record_health(leased)
+    done = [
+        attempt.delivery.pk
+        for attempt in leased
+        if attempt.is_success and not rows[attempt.delivery.pk].replay_wanted
+    ]
     Delivery.objects.filter(pk__in=done).finish(state=State.DELIVERED, step=F("step") + 1)
-    for delivery, stored, outcome in held:
-        if stored.pk not in done:
-            _end_lease(delivery, stored, outcome, is_disabled=reason is not None or not webhook.enabled)
+    is_disabled = reason is not None or not webhook.enabled
+    for attempt in leased:
+        if attempt.delivery.pk not in done:
+            _end_lease(attempt, rows[attempt.delivery.pk], is_disabled=is_disabled)
     if reason is not None:
         webhook.disable(reason)
-    return [delivery for delivery, *_ in held]
+    return [attempt.delivery for attempt in leased]
 
 
-def _update_health(webhook: Webhook, outcomes: Iterable[Outcome]) -> DisabledReason | None:
-    """Update what the webhook stores about its receiver; return the reason if it has to be disabled."""
-    reason = None
-    for outcome in outcomes:
-        if outcome.is_success:
-            webhook.failing_since, webhook.last_success_at = None, outcome.at
-        elif webhook.enabled:
-            webhook.failing_since = webhook.failing_since or outcome.at
-            if outcome.status_code == HTTPStatus.GONE:
-                reason = DisabledReason.GONE
-            elif outcome.at - webhook.failing_since >= GIVE_UP_AFTER:
-                reason = DisabledReason.FAILING
-    webhook.save(update_fields=["failing_since", "last_success_at"])
-    return reason
-
-
-def _end_lease(delivery: Delivery, stored: Delivery, outcome: Outcome, *, is_disabled: bool) -> None:
+def _end_lease(attempt: DeliveryAttempt, row: Delivery, *, is_disabled: bool) -> None:
     """Finish the delivery, or make it due again.
 
-    `delivery` is the row as it was leased, `stored` is the row now. A replay that was requested in between
-    is a further attempt.
+    The attempt has the delivery as it was leased, `row` is the delivery now. A replay that was requested in
+    between is a further attempt.
     """
-    step = stored.step if delivery.replay_wanted else stored.step + 1
-    wait = None
-    if not outcome.is_success:
-        wait = wait_before(step, retry_after=outcome.retry_after)
+    delivery = attempt.delivery
+    step = row.step if delivery.replay_wanted else row.step + 1
+    wait = None if attempt.is_success else wait_before(step, retry_after=attempt.retry_after)
     progress: dict[str, Any] = {"step": step, "replay_wanted": False}
-    if stored.replay_wanted and not delivery.replay_wanted and not is_disabled:
+    if row.replay_wanted and not delivery.replay_wanted and not is_disabled:
         delivery.postpone(0, **{**progress, "replay_wanted": True})
     elif wait is not None and not is_disabled:
         delivery.postpone(wait, **progress)
     else:
-        given_up = State.FAILED if wait is None or outcome.status_code == HTTPStatus.GONE else State.CANCELLED
-        state = State.DELIVERED if outcome.is_success else given_up
+        state = State.CANCELLED
+        if attempt.is_success:
+            state = State.DELIVERED
+        elif wait is None or attempt.status_code == HTTPStatus.GONE:
+            state = State.FAILED
         delivery.finish(state=state, finished_at=timezone.now(), **progress)
 
 
@@ -287,15 +263,11 @@ REMOVED_AT_ONCE: Final = 1000
 
 def keep_up() -> None:
     """Delete old deliveries, and encrypt the root key again if the settings have a newer key."""
-    remove_old()
-    RootKey.keep_up()
-
-
-def remove_old() -> None:
-    """Delete old deliveries, in batches so that no other transaction waits long for a lock."""
     old = Delivery.objects.filter(finished_at__lt=timezone.now() - KEPT_FOR).order_by("finished_at")
-    while some := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
-        Delivery.objects.filter(pk__in=some).delete()
+    # In batches, so that no other transaction waits long for a lock.
+    while keys := list(old.values_list("pk", flat=True)[:REMOVED_AT_ONCE]):
+        Delivery.objects.filter(pk__in=keys).delete()
+    RootKey.keep_up()
 
 
 JOBS: Final = (
@@ -303,7 +275,7 @@ JOBS: Final = (
     Queue(
         name="webhook deliveries",
         model="delivery.Delivery",
-        run=attempt,
+        run=deliver,
         threads=THREADS,
         at_once=AT_ONCE,
         in_batches=True,

@@ -12,6 +12,7 @@ import datetime
 import ssl
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Any, Final
@@ -20,8 +21,8 @@ import httpcore2
 from django.utils import timezone
 from editor_client.certificates import ssl_context
 
-from capabilities.delivery.models import Outcome
-from capabilities.delivery.targets import Address, Refused, Target, resolve
+from capabilities.delivery.models import DeliveryAttempt
+from capabilities.delivery.targets import Address, Refused, resolve
 from versioning.domain.graphemes import clipped
 
 SECONDS: Final = 15.0
@@ -32,26 +33,42 @@ LONGEST_RETRY_AFTER: Final = 24 * 3600.0
 _WITH_RETRY_AFTER: Final = {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
 
 
-def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-    """Send a message and return the outcome; failures are outcomes too, and nothing is raised."""
+def send(url: str, headers: Mapping[str, str], message: bytes) -> DeliveryAttempt:
+    """Send a message; return the attempt, unsaved. A failure is an attempt too, and nothing is raised."""
     at, began = timezone.now(), time.monotonic()
     deadline = _Deadline(began + SECONDS)
     status: int | None = None
-    pause, answer, error = 0.0, b"", ""
+    pause, body, error = 0.0, bytearray(), ""
     try:
         target, addresses = resolve(url, deadline.left)
         with (
             httpcore2.HTTPConnection(
                 httpcore2.Origin(target.scheme.encode(), target.host.encode(), target.port),
                 ssl_context=ssl_context() if target.scheme == "https" else None,
-                network_backend=_CheckedAddresses(addresses, deadline),
+                network_backend=_CheckedBackend(addresses, deadline),
             ) as connection,
-            connection.stream("POST", _url(target), headers=_headers(target, headers), content=body) as found,
+            connection.stream(
+                "POST",
+                httpcore2.URL(
+                    scheme=target.scheme.encode(),
+                    host=target.host.encode(),
+                    port=target.port,
+                    target=target.path.encode(),
+                ),
+                headers=[("Host", target.authority), ("Connection", "close"), *headers.items()],
+                content=message,
+            ) as response,
         ):
-            status = found.status
+            status = response.status
             if status in _WITH_RETRY_AFTER:
-                pause = retry_after(_header(found, b"retry-after"), at)
-            answer = _beginning(found.iter_stream())
+                answered = {key.lower(): value.decode("latin-1") for key, value in response.headers[::-1]}
+                pause = retry_after(answered.get(b"retry-after", ""), at)
+            # Once there is a status, a missing body is not a failure.
+            with suppress(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
+                for chunk in response.iter_stream():
+                    body += chunk
+                    if len(body) >= READ_BYTES:
+                        break
     except Refused as refusal:
         error = f"The URL {refusal}."
     except (
@@ -62,15 +79,18 @@ def send(url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
     ) as failure:
         error = _sentence(failure)
     if status is not None:
-        error = "" if HTTPStatus(200) <= status < HTTPStatus(300) else _refusal(status)
-    return Outcome(
+        redirects = "; redirects are not followed" if HTTPStatus(300) <= status < HTTPStatus(400) else ""
+        is_success = HTTPStatus(200) <= status < HTTPStatus(300)
+        error = "" if is_success else f"The receiver answered {status}{redirects}."
+    attempt = DeliveryAttempt(
         at=at,
         status_code=status,
         milliseconds=round((time.monotonic() - began) * 1000),
         error=error,
-        response=_text(answer),
-        retry_after=pause,
+        response=_text(bytes(body[:READ_BYTES])),
     )
+    attempt.retry_after = pause
+    return attempt
 
 
 class _Deadline:
@@ -89,7 +109,7 @@ class _Deadline:
         return time.monotonic() >= self._until
 
 
-class _CheckedAddresses(httpcore2.NetworkBackend):
+class _CheckedBackend(httpcore2.NetworkBackend):
     """Connects to the first of the checked IP addresses that answers, without resolving the host again."""
 
     def __init__(self, addresses: Sequence[Address], deadline: _Deadline) -> None:
@@ -147,19 +167,6 @@ class _TimedStream(httpcore2.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
-def _url(target: Target) -> httpcore2.URL:
-    return httpcore2.URL(
-        scheme=target.scheme.encode(),
-        host=target.host.encode(),
-        port=target.port,
-        target=target.path.encode(),
-    )
-
-
-def _headers(target: Target, own: Mapping[str, str]) -> list[tuple[str, str]]:
-    return [("Host", target.authority), ("Connection", "close"), *own.items()]
-
-
 def retry_after(header: str, now: datetime.datetime) -> float:
     """Return the seconds that a `Retry-After` asks for, as a number or a date; 0 if it is neither."""
     text = header.strip()
@@ -174,34 +181,11 @@ def retry_after(header: str, now: datetime.datetime) -> float:
     return min(max((until - now).total_seconds(), 0.0), LONGEST_RETRY_AFTER)
 
 
-def _header(answer: httpcore2.Response, name: bytes) -> str:
-    return next((value.decode("latin-1") for key, value in answer.headers if key.lower() == name), "")
-
-
-def _beginning(chunks: Iterable[bytes]) -> bytes:
-    """Return the beginning of an answer; once there is a status, a missing body is not a failure."""
-    read = bytearray()
-    try:
-        for chunk in chunks:
-            read += chunk
-            if len(read) >= READ_BYTES:
-                break
-    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError):
-        pass
-    return bytes(read[:READ_BYTES])
-
-
 def _text(answer: bytes) -> str:
     """Return the beginning of any bytes as text that every database can store, cut between characters."""
     text = answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     kept = codecs.getincrementaldecoder("utf-8")("replace").decode(answer[:KEPT_BYTES])
     return clipped(text, len(kept))
-
-
-def _refusal(status: int) -> str:
-    if 300 <= status < 400:  # noqa: PLR2004  redirects
-        return f"The receiver answered {status}; redirects are not followed."
-    return f"The receiver answered {status}."
 
 
 def _sentence(failure: Exception) -> str:

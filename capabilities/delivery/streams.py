@@ -23,7 +23,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
@@ -44,15 +44,11 @@ from versioning.domain.errors import CursorAhead, CursorExpired, VersioningError
 from versioning.editor.event_log import EventFilter
 from versioning.models import ApiKey, Event, caller_for, events, log_position
 from versioning.models.accounts import accounts
-from versioning.models.events import Extent
 from versioning.models.followers import Follower
 from versioning.models.keys import digest_of
 from versioning.serving.event_visibility import visible_to
 from versioning.serving.followed_keys import bearer_key
 from versioning.serving.followed_log import RIGHTS, Moment, log
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 
 class Rights(NamedTuple):
@@ -61,13 +57,6 @@ class Rights(NamedTuple):
     caller: Caller
     expire_at: datetime.datetime | None = None
     """When they expire."""
-
-
-class Listener(Protocol):
-    """The listener of a stream. Streams of equal listeners share their rights."""
-
-    def rights(self) -> Rights | None:
-        """Read the current rights; None if the listener no longer has access."""
 
 
 @dataclass(frozen=True)
@@ -92,18 +81,20 @@ class PersonListener:
     def rights(self) -> Rights | None:
         """Read the rights of the person; None if signed out, deactivated, or after a password change."""
         user = accounts().filter(pk=self.user_id).first()
-        if user is None or not user.is_active or not self._is_session_of(user):
+        if user is None or not user.is_active:
             return None
-        return Rights(caller_for(user, Via.API))
-
-    def _is_session_of(self, user: User) -> bool:
         # Django's `get_user` would give a session from before a change of SECRET_KEY another id.
-        held = session_store()(self.session).get(HASH_SESSION_KEY, "")
-        known = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
-        return any(constant_time_compare(held, one) for one in known)
+        stored = session_store()(self.session).get(HASH_SESSION_KEY, "")
+        hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+        is_valid = any(constant_time_compare(stored, session_hash) for session_hash in hashes)
+        return Rights(caller_for(user, Via.API)) if is_valid else None
 
 
-def listener_of(request: Request) -> Listener:
+Listener = KeyListener | PersonListener
+"""The listener of a stream. Streams of equal listeners share their rights."""
+
+
+def make_listener(request: Request) -> Listener:
     """Return the listener for an authenticated request."""
     text = bearer_key(get_authorization_header(request).decode("latin-1"))
     if text is not None:
@@ -185,6 +176,8 @@ class Subscription:
         """The epoch of the log when the stream began."""
         self.has_role = has_role
         """Whether the listener had a role when last checked: losing the last one ends the stream."""
+        self.caller: Caller = Caller()
+        """The listener with its rights when last checked."""
         self.on_start: Callable[[], object] = lambda: None
         self.on_close: Callable[[Subscription], object] = lambda _: None
         self._lock = threading.Lock()
@@ -282,46 +275,6 @@ class BlockingSubscription(Subscription):
             yield self._last
 
 
-Listening = list[tuple[Subscription, Caller]]
-"""Open streams, each with the current rights of its listener."""
-
-
-class KnownRights:
-    """The rights of all listeners, read again whenever they may have changed."""
-
-    def __init__(self) -> None:
-        self._known: dict[Listener, tuple[Rights | None, Moment]] = {}
-
-    def of(self, streams: Sequence[Subscription], now: Moment) -> Listening:
-        """Return the streams that may continue; end those whose listener no longer has access.
-
-        A listener that loses its last role has no access. One that never had a role, and gets only public
-        events, may continue.
-        """
-        listeners = {stream.listener for stream in streams}
-        self._known = {listener: self._current(listener, now) for listener in listeners}
-        listening = []
-        for stream in streams:
-            rights = self._known[stream.listener][0]
-            has_role = rights is not None and rights.caller.has_role
-            if rights is None or (stream.has_role and not has_role):
-                stream.end()
-            else:
-                stream.has_role = has_role
-                listening.append((stream, rights.caller))
-        return listening
-
-    def _current(self, listener: Listener, now: Moment) -> tuple[Rights | None, Moment]:
-        known = self._known.get(listener)
-        if known is not None and log.is_right(known[1], (RIGHTS,), now) and _lasts(known[0]):
-            return known
-        return listener.rights(), now
-
-
-def _lasts(rights: Rights | None) -> bool:
-    return rights is not None and (rights.expire_at is None or rights.expire_at > timezone.now())
-
-
 MAX_ENTRIES: Final = 1000
 """Entries that are read at once."""
 
@@ -331,7 +284,7 @@ PAGE: Final = 200
 CATCHING_UP: Final = 0.05
 """The seconds of a turn for the streams that are behind; the others are served by a later turn."""
 
-Alike = tuple[Caller, EventFilter, int, list[Subscription]]
+StreamGroup = tuple[Caller, EventFilter, int, list[Subscription]]
 """Streams at the same position, with the same filter, whose listeners have the same rights."""
 
 
@@ -343,7 +296,7 @@ class FanOut:
     """Distributes the log to streams, and knows the position of those that are up to date."""
 
     def __init__(self) -> None:
-        self._rights = KnownRights()
+        self._rights: dict[Listener, tuple[Rights | None, Moment]] = {}
         self._position: int | None = None
 
     def turn(self, streams: Sequence[Subscription]) -> bool:
@@ -351,75 +304,87 @@ class FanOut:
 
         Raises `DatabaseSilent`, or an error of the database; then the next turn begins where this one did.
         """
-        position = log_position.position()
+        newest = log_position.position()
         # In this order, so that an entry is checked against rights that are at least as recent.
         now = log.follow()
-        if position is None or now is None:
+        if newest is None or now is None:
             raise DatabaseSilent
-        listening = _none_ahead(self._rights.of(streams, now), position)
-        if self._position is None or position < self._position:
-            self._position = position
-        elif position > self._position:
-            self._position = _hand_over(listening, self._position, position)
-        return _catch_up(listening, self._position) or self._position < position
-
-
-def _none_ahead(listening: Listening, newest: int) -> Listening:
-    """End the streams that are beyond the end of the log, and return the others.
-
-    They have sent events that did not happen, because an earlier state of the database was restored.
-    """
-    for stream, _ in listening:
-        if stream.position > newest:
+        listening = self._end_without_access(streams, now)
+        # An earlier state of the database was restored: these have sent events that did not happen.
+        for stream in [stream for stream in listening if stream.position > newest]:
             stream.end(last_words(CursorAhead(newest, events.extent().epoch)))
-    return [one for one in listening if one[0].position <= newest]
+        listening = [stream for stream in listening if stream.position <= newest]
+        if self._position is None or newest < self._position:
+            self._position = newest
+        elif newest > self._position:
+            self._position = _hand_over(listening, self._position, newest)
+        return _catch_up(listening, self._position) or self._position < newest
+
+    def _end_without_access(self, streams: Sequence[Subscription], now: Moment) -> list[Subscription]:
+        """Return the streams that may continue; end those whose listener no longer has access.
+
+        Rights are read again whenever they may have changed. A listener that loses its last role has no
+        access. One that never had a role, and gets only public events, may continue.
+        """
+        known, self._rights = self._rights, {}
+        listening = []
+        for stream in streams:
+            listener = stream.listener
+            if listener not in self._rights:
+                rights, read = known.get(listener, (None, now))
+                if (
+                    rights is None
+                    or (rights.expire_at is not None and rights.expire_at <= timezone.now())
+                    or not log.is_right(read, (RIGHTS,), now)
+                ):
+                    rights, read = listener.rights(), now
+                self._rights[listener] = rights, read
+            current = self._rights[listener][0]
+            has_role = current is not None and current.caller.has_role
+            if current is None or (stream.has_role and not has_role):
+                stream.end()
+            else:
+                stream.has_role, stream.caller = has_role, current.caller
+                listening.append(stream)
+        return listening
 
 
-def _of_epoch(listening: Listening, extent: Extent) -> Listening:
-    """End the streams that began in another epoch of the log, and return the others."""
-    for stream, _ in listening:
-        if stream.epoch != extent.epoch:
-            stream.end(last_words(CursorAhead(extent.newest, extent.epoch)))
-    return [one for one in listening if one[0].epoch == extent.epoch]
-
-
-def _hand_over(listening: Listening, after: int, until: int) -> int:
+def _hand_over(listening: Sequence[Subscription], after: int, until: int) -> int:
     """Distribute the entries between two positions; return the position that was reached."""
-    found = events.entries(after, MAX_ENTRIES)
-    if len(found) >= MAX_ENTRIES:
-        until = min(until, found[-1].position)
+    entries = events.entries(after, MAX_ENTRIES)
+    if len(entries) >= MAX_ENTRIES:
+        until = min(until, entries[-1].position)
     extent = events.extent()
-    listening = _of_epoch(listening, extent)
+    for stream in [stream for stream in listening if stream.epoch != extent.epoch]:
+        stream.end(last_words(CursorAhead(extent.newest, extent.epoch)))
+    listening = [stream for stream in listening if stream.epoch == extent.epoch]
     if extent.oldest > after:  # pruned at this moment, so some may be missing
-        end_all(stream for stream, _ in listening)
+        end_all(listening)
         return until
-    entries = [entry for entry in found if entry.position <= until]
-    by_rights: dict[object, list[Alike]] = defaultdict(list)
-    up_to_date = [one for one in listening if one[0].position >= after]
-    for alike in _alike(up_to_date):
-        by_rights[alike[0].rights].append(alike)
+    by_rights: dict[object, list[StreamGroup]] = defaultdict(list)
+    for group in _group([stream for stream in listening if stream.position >= after]):
+        by_rights[group[0].rights].append(group)
     frames = Frames()
-    for group in by_rights.values():
-        seen: set[int] | None = None
-        for caller, only, position, streams in group:
-            wanted = [one for one in entries if one.position > position and only.admits(one)]
-            if wanted and only.may_match(caller):
-                seen = _seen_by(caller, after, until) if seen is None else seen
-                _push(streams, frames.of([one for one in wanted if one.pk in seen]))
+    for groups in by_rights.values():
+        visible: set[int] | None = None
+        for caller, only, position, streams in groups:
+            matching = [
+                entry for entry in entries if position < entry.position <= until and only.admits(entry)
+            ]
+            if matching and only.may_match(caller):
+                if visible is None:
+                    rows = Event.objects.filter(position__gt=after, position__lte=until)
+                    keys = visible_to(caller, get_editor().code, rows).order_by().values_list("pk", flat=True)
+                    visible = set(keys)
+                _push(streams, frames.of([entry for entry in matching if entry.pk in visible]))
             for stream in streams:
                 stream.position = max(position, until)
     return until
 
 
-def _seen_by(caller: Caller, after: int, until: int) -> set[int]:
-    """Return the primary keys of the entries between two positions that the caller may see."""
-    rows = Event.objects.filter(position__gt=after, position__lte=until)
-    return set(visible_to(caller, get_editor().code, rows).order_by().values_list("pk", flat=True))
-
-
-def _catch_up(listening: Listening, until: int) -> bool:
+def _catch_up(listening: Sequence[Subscription], until: int) -> bool:
     """Give each stream that is behind a page; return whether any of them can take another."""
-    groups = list(_alike([one for one in listening if one[0].position < until]))
+    groups = list(_group([stream for stream in listening if stream.position < until]))
     random.shuffle(groups)  # in a fixed order the last ones might never get their turn
     deadline = time.monotonic() + CATCHING_UP
     is_behind = False
@@ -441,14 +406,14 @@ def _catch_up(listening: Listening, until: int) -> bool:
     return is_behind
 
 
-def _alike(listening: Listening) -> Iterator[Alike]:
-    """Yield groups of streams that get the same events, without those whose clients must read first."""
-    groups: dict[tuple[object, EventFilter, int], Alike] = {}
-    for stream, caller in listening:
+def _group(listening: Iterable[Subscription]) -> Iterable[StreamGroup]:
+    """Group the streams that get the same events, without those whose clients must read first."""
+    groups: dict[tuple[object, EventFilter, int], StreamGroup] = {}
+    for stream in listening:
         if not stream.is_full:
-            key = (caller.rights, stream.only, stream.position)
-            groups.setdefault(key, (caller, stream.only, stream.position, []))[-1].append(stream)
-    yield from groups.values()
+            key = (stream.caller.rights, stream.only, stream.position)
+            groups.setdefault(key, (stream.caller, stream.only, stream.position, []))[-1].append(stream)
+    return groups.values()
 
 
 def _push(streams: Iterable[Subscription], content: bytes) -> None:
@@ -512,7 +477,7 @@ class OpenStreams:
         with self._lock:
             if len(self._open) >= limit:
                 raise TooManyStreams
-            if sum(one == person for one in self._open.values()) >= max(1, limit // SHARE):
+            if sum(owner == person for owner in self._open.values()) >= max(1, limit // SHARE):
                 raise TooManyStreams(is_yours=True)
             self._open[subscription] = person
             self._measure()
@@ -537,7 +502,12 @@ class OpenStreams:
         """Take turns until no stream is open."""
         fan_out = FanOut()
         answered = time.monotonic()
-        while streams := self._streams():
+        while True:
+            with self._lock:
+                if not self._open:
+                    self._thread = None
+                    break
+                streams = list(self._open)
             began = time.monotonic()
             is_behind = False
             try:
@@ -556,13 +526,6 @@ class OpenStreams:
             took = time.monotonic() - began
             time.sleep(PAUSE if is_behind else max(PAUSE, LOOK_EVERY - took))
         connections.close_all()
-
-    def _streams(self) -> list[Subscription]:
-        """Return the open streams; if there are none, the thread ends."""
-        with self._lock:
-            if not self._open:
-                self._thread = None
-            return list(self._open)
 
 
 follower: Final = OpenStreams()

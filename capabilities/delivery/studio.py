@@ -35,17 +35,18 @@ from capabilities.delivery.models import (
     RootKeyUnreadable,
     State,
     Webhook,
-    secret_of,
+    derive_secret,
 )
 from capabilities.delivery.running import PING
 from capabilities.delivery.verbs import (
+    COLUMNS,
     MAX_DESCRIPTION,
     MAX_ID_PREFIX,
     MAX_KEEP_HOURS,
     Condition,
     Health,
-    health_of,
-    left_by_creator,
+    abandoned_webhooks,
+    read_health,
 )
 from studio import shown_once
 from studio.activity.wording import TypeGroup, grouped, name_of, noun_of
@@ -91,7 +92,7 @@ REASONS: Final[Mapping[str, str | Promise]] = {
 """Why a webhook is disabled."""
 
 
-def title_of(webhook: Webhook) -> str:
+def webhook_title(webhook: Webhook) -> str:
     """Return the title of a webhook: its description, or the host that it sends to."""
     return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
 
@@ -124,27 +125,14 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
     }
     if not ids:
         return {}
-    rows = verbs.listed(by=caller).in_bulk(set(ids.values()))
+    rows = verbs.list_webhooks(by=caller).in_bulk(set(ids.values()))
     return {
         key: NamedInEvent(
-            title=title_of(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
+            title=webhook_title(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
         )
         for key, pk in ids.items()
         if pk in rows
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Choices:
-    """The checkboxes about one subject."""
-
-    group: TypeGroup
-    chosen: frozenset[str]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether they are expanded, because one is chosen."""
-        return bool(self.chosen)
 
 
 class WebhookForm(forms.Form):
@@ -178,39 +166,34 @@ class WebhookForm(forms.Form):
     )
 
     def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:
-        began = None if webhook is None else {name: getattr(webhook, name) for name in self.base_fields}
-        super().__init__(data, initial=began)
-        self.groups = list(grouped(types()))
-        known = {one for group in self.groups for one in (group.pattern, *dict(group.types))}
-        self.unknown = [
-            event_type for event_type in (webhook.event_types if webhook else ()) if event_type not in known
-        ]
+        initial = None if webhook is None else {name: getattr(webhook, name) for name in self.base_fields}
+        super().__init__(data, initial=initial)
+        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in grouped(types())]
+        known = {name for _group, names in self.groups for name in names}
+        stored = webhook.event_types if webhook else ()
+        self.unknown = [event_type for event_type in stored if event_type not in known]
         """Stored types that no application declares any more."""
-        offered = [(one, one) for one in (*sorted(known), *self.unknown)]
-        self.fields["event_types"].choices = offered  # type: ignore[attr-defined]
+        choices = [(name, name) for name in (*sorted(known), *self.unknown)]
+        self.fields["event_types"].choices = choices  # type: ignore[attr-defined]
 
     @property
-    def choices(self) -> Iterator[Choices]:
-        """The checkboxes, by subject."""
+    def choices(self) -> Iterator[tuple[TypeGroup, frozenset[str]]]:
+        """The types by subject, each with the names that are chosen."""
         chosen = frozenset(self["event_types"].value() or ())
-        for group in self.groups:
-            names = {group.pattern, *dict(group.types)}
-            yield Choices(group=group, chosen=chosen & names)
+        return ((group, chosen & names) for group, names in self.groups)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
         """The input, by the field names of the API."""
-        typed = self.cleaned_data
+        chosen = self.cleaned_data["event_types"]
         return {
-            "url": typed["url"],
-            "description": typed["description"],
-            "idPrefix": typed["id_prefix"],
-            "eventTypes": without_repetition(typed["event_types"]),
+            "url": self.cleaned_data["url"],
+            "description": self.cleaned_data["description"],
+            "idPrefix": self.cleaned_data["id_prefix"],
+            "eventTypes": [  # without those that a chosen pattern already matches
+                name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
+            ],
         }
-
-
-NAMES: Final[Mapping[str, str]] = {"eventTypes": "event_types", "idPrefix": "id_prefix"}
-"""Maps fields of the API to form fields, where the names differ."""
 
 
 class RotateForm(forms.Form):
@@ -228,12 +211,8 @@ class RotateForm(forms.Form):
     )
 
 
-def without_repetition(chosen: Sequence[str]) -> list[str]:
-    """Return the types without those that a chosen pattern already matches."""
-    return [one for one in chosen if one.endswith(".*") or f"{one.rpartition('.')[0]}.*" not in chosen]
-
-
 DELIVERIES_PER_PAGE: Final = 20
+WEBHOOKS_PER_PAGE: Final = 50
 
 
 class WebhooksPage(WorkspacePage):
@@ -249,7 +228,16 @@ class WebhooksPage(WorkspacePage):
 
     def webhooks(self) -> QuerySet[Webhook]:
         """Return the webhooks of the workspace, newest first."""
-        return verbs.listed(by=self.caller, workspace_id=self.workspace.pk)
+        return verbs.list_webhooks(by=self.caller, workspace_id=self.workspace.pk)
+
+    def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:
+        """Go to the page of a webhook, which shows its secret once in this session.
+
+        The session holds no secret, only the webhook to show it for: secrets are derived.
+        """
+        response = self.go(self.address("webhook", str(webhook.pk)), message)
+        shown_once.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
+        return response
 
 
 class WebhookPage(WebhooksPage):
@@ -258,10 +246,10 @@ class WebhookPage(WebhooksPage):
     @cached_property
     def webhook(self) -> Webhook:
         """The webhook; raises `NotFound` if it belongs to another workspace."""
-        found = verbs.find(self.kwargs["webhook"], by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        webhook = verbs.find(self.kwargs["webhook"], by=self.caller)
+        if webhook.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return webhook
 
     @property
     def webhook_id(self) -> str:
@@ -272,26 +260,13 @@ class WebhookPage(WebhooksPage):
         """Return the address of another page about this webhook."""
         return self.address(page, self.kwargs["webhook"], *rest)
 
-
-def show_next(request: HttpRequest, response: HttpResponse, webhook: Webhook) -> None:
-    """Let the page of a webhook show its secret on the next visit in this session.
-
-    The session holds no secret, only the webhook to show it for: secrets are derived.
-    """
-    shown_once.show_next(request, response, _name_of(webhook), webhook.generation)
+    def state(self) -> str:
+        """Return a text that changes with what the page shows, including the newest deliveries."""
+        newest = self.webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")
+        return webhooks_digest([self.webhook]) + _digest(newest[:DELIVERIES_PER_PAGE])
 
 
-def shown_now(request: HttpRequest, webhook: Webhook) -> str:
-    """Return the secret if it is to be shown now, only once; otherwise an empty text."""
-    generation = shown_once.shown_now(request, _name_of(webhook))
-    return secret_of(webhook, RootKey.opened()) if generation == webhook.generation else ""
-
-
-def _name_of(webhook: Webhook) -> str:
-    return f"webhook {webhook.pk}"
-
-
-def state_of(webhooks: Iterable[Webhook]) -> str:
+def webhooks_digest(webhooks: Iterable[Webhook]) -> str:
     """Return a text that changes with what a page shows of webhooks.
 
     It is made of the objects on the page, so that any later change gives another text.
@@ -312,48 +287,21 @@ def state_of(webhooks: Iterable[Webhook]) -> str:
     )
 
 
-def state_of_deliveries(webhook: Webhook) -> str:
-    """Return a text that changes with what the page of a webhook shows, including its newest deliveries."""
-    newest = webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")[
-        :DELIVERIES_PER_PAGE
-    ]
-    return state_of([webhook]) + _digest(newest)
-
-
 def _digest(rows: Iterable[Any]) -> str:
     return hashlib.sha256(repr(list(rows)).encode()).hexdigest()[:16]
 
 
-WEBHOOKS_PER_PAGE: Final = 50
-
-
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """A webhook as the templates show it."""
-
-    webhook: Webhook
-    health: Health
-    address: str
-
-    @property
-    def title(self) -> str:
-        """Its title."""
-        return title_of(self.webhook)
-
-    @property
-    def types(self) -> list[str]:
-        """The events that it sends, in words."""
-        return [type_in_words(event_type) for event_type in self.webhook.event_types]
-
-    @property
-    def condition(self) -> Wording:
-        """Its health, in words."""
-        return CONDITIONS[self.health.condition]
-
-    @property
-    def reason(self) -> str:
-        """Why it is disabled; empty if it is not."""
-        return "" if self.webhook.enabled else str(REASONS[self.webhook.disabled_reason])
+def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
+    """Return a webhook as the templates show it."""
+    return {
+        "webhook": webhook,
+        "health": health,
+        "title": webhook_title(webhook),
+        "types": [type_in_words(event_type) for event_type in webhook.event_types],
+        "condition": CONDITIONS[health.condition],
+        "reason": "" if webhook.enabled else REASONS[webhook.disabled_reason],
+        "address": address("webhook", webhook.workspace_id, str(webhook.pk)),
+    }
 
 
 class ListPage(WebhooksPage):
@@ -362,22 +310,16 @@ class ListPage(WebhooksPage):
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Show the webhooks."""
         webhooks = self.webhooks()
-        self.news_address = f"{self.address('webhooks_live')}?{urlencode({'after': state_of(webhooks)})}"
+        self.news_address = (
+            f"{self.address('webhooks_live')}?{urlencode({'after': webhooks_digest(webhooks)})}"
+        )
         page = Paginator(webhooks, WEBHOOKS_PER_PAGE).get_page(request.GET.get("page"))
-        shown = list(page.object_list)
-        health = health_of(shown)
+        health = read_health(list(page.object_list))
         return self.page(
             "delivery/webhooks.html",
             title=_("Webhooks"),
             page=page,
-            items=[
-                Item(
-                    webhook=webhook,
-                    health=health[webhook.pk],
-                    address=self.address("webhook", str(webhook.pk)),
-                )
-                for webhook in shown
-            ],
+            items=[webhook_in_words(webhook, health[webhook.pk]) for webhook in page.object_list],
             add_address=self.address("webhook_add"),
         )
 
@@ -387,7 +329,7 @@ class ListLivePage(WebhooksPage):
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = state_of(self.webhooks())
+        now = webhooks_digest(self.webhooks())
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
@@ -401,24 +343,15 @@ class CreatePage(WebhooksPage):
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
         """Create it, and go to its page, which shows the secret once; after an error, show the form again."""
         form = WebhookForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        given = form.given
-        try:
-            webhook, _secret = verbs.create(
-                self.workspace.pk,
-                url=given["url"],
-                event_types=given["eventTypes"],
-                id_prefix=given["idPrefix"],
-                description=given["description"],
-                by=self.caller,
-            )
-        except Invalid as error:
-            add_errors(form, error, **NAMES)
-            return self.show(form, status=400)
-        response = self.go(self.address("webhook", str(webhook.pk)), _("The webhook was created."))
-        show_next(request, response, webhook)
-        return response
+        if form.is_valid():
+            fields = {COLUMNS[name]: value for name, value in form.values.items()}
+            try:
+                webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
+            except Invalid as error:
+                add_errors(form, error, **COLUMNS)
+            else:
+                return self.show_secret(_("The webhook was created."), webhook)
+        return self.show(form, status=400)
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
@@ -442,24 +375,25 @@ class ChangePage(WebhookPage):
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Save the fields; after an error, show the form again."""
         form = WebhookForm(request.POST, webhook=self.webhook)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        # A given URL is resolved, which may fail although it was not changed.
-        changed = {
-            name: value for name, value in form.given.items() if name != "url" or value != self.webhook.url
-        }
-        try:
-            verbs.change(self.webhook_id, changed, by=self.caller)
-        except Invalid as error:
-            add_errors(form, error, **NAMES)
-            return self.show(form, status=400)
-        return self.go(self.own_address(), _("Webhook saved. The change applies to events from now on."))
+        if form.is_valid():
+            changes = form.values
+            if changes["url"] == self.webhook.url:
+                del changes["url"]  # it would be resolved, which may fail
+            try:
+                verbs.change(self.webhook_id, changes, by=self.caller)
+            except Invalid as error:
+                add_errors(form, error, **COLUMNS)
+            else:
+                return self.go(
+                    self.own_address(), _("Webhook saved. The change applies to events from now on.")
+                )
+        return self.show(form, status=400)
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/form.html",
-            title=_("Edit %(title)s") % {"title": title_of(self.webhook)},
+            title=_("Edit %(title)s") % {"title": webhook_title(self.webhook)},
             status=status,
             form=form,
             button=_("Save webhook"),
@@ -474,43 +408,28 @@ class DeletePage(WebhookPage):
         """Ask for confirmation."""
         return self.page(
             "delivery/delete.html",
-            title=_("Delete %(title)s?") % {"title": title_of(self.webhook)},
+            title=_("Delete %(title)s?") % {"title": webhook_title(self.webhook)},
             webhook=self.webhook,
             back_address=self.own_address(),
         )
 
     def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Delete the webhook, and show the list."""
-        title = title_of(self.webhook)
+        title = webhook_title(self.webhook)
         verbs.delete(self.webhook_id, by=self.caller)
         return self.go(self.address("webhooks"), _("Webhook “%(title)s” deleted.") % {"title": title})
 
 
-DISABLED = gettext_lazy("Nothing was sent: the webhook is disabled. Enable it first.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeliveryRow:
-    """A delivery as the page shows it."""
-
-    delivery: Delivery
-    title: str
-    state: Wording
-    attempts: list[DeliveryAttempt]
-    """Newest first."""
-    replay_address: str
-
-    @property
-    def next_attempt(self) -> str:
-        """When the next attempt is, as a sentence; empty if there is none."""
-        at = self.delivery.next_attempt_at
-        if at is None:
-            return ""
-        if at - timezone.now() < datetime.timedelta(minutes=1):
-            if not self.attempts:
-                return _("The message is sent as soon as a worker is free.")
-            return _("The next attempt follows soon.")
+def next_attempt_in_words(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> str:
+    """Return when the next attempt is, as a sentence; empty if there is none."""
+    at = delivery.next_attempt_at
+    if at is None:
+        return ""
+    if at - timezone.now() >= datetime.timedelta(minutes=1):
         return format_html(_("Next attempt in {time}."), time=time_element(at, timeuntil(at)))
+    if attempts:
+        return _("The next attempt follows soon.")
+    return _("The message is sent as soon as a worker is free.")
 
 
 class ShowPage(WebhookPage):
@@ -518,21 +437,35 @@ class ShowPage(WebhookPage):
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Show a page of deliveries."""
-        found = verbs.deliveries(self.webhook_id, by=self.caller)
-        state = state_of_deliveries(self.webhook)
-        page: Page[Delivery] = Paginator(found, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+        deliveries = verbs.deliveries(self.webhook_id, by=self.caller)
+        state = self.state()
+        page: Page[Delivery] = Paginator(deliveries, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
         if page.number == 1:
             self.news_address = f"{self.own_address('webhook_live')}?{urlencode({'after': state})}"
-        health = health_of([self.webhook])[self.webhook.pk]
-        item = Item(webhook=self.webhook, health=health, address=self.own_address())
+        health = read_health([self.webhook])[self.webhook.pk]
+        rows = []
+        for delivery in page.object_list:
+            attempts = list(delivery.made.all())[::-1]
+            rows.append(
+                {
+                    "delivery": delivery,
+                    "title": event_in_words(delivery.event),
+                    "state": STATES[delivery.state],
+                    "attempts": attempts,
+                    "next_attempt": next_attempt_in_words(delivery, attempts),
+                    "replay_address": self.own_address("webhook_replay", str(delivery.pk)),
+                }
+            )
+        generation = shown_once.shown_now(request, f"webhook {self.webhook.pk}")
+        is_shown = generation == self.webhook.generation
         return self.page(
             "delivery/webhook.html",
-            title=item.title,
-            item=item,
+            title=webhook_title(self.webhook),
+            item=webhook_in_words(self.webhook, health),
             webhook=self.webhook,
-            secret=shown_now(request, self.webhook),
+            secret=derive_secret(self.webhook, RootKey.opened()) if is_shown else "",
             page=page,
-            deliveries=[self._row(delivery) for delivery in page.object_list],
+            deliveries=rows,
             list_of_webhooks=self.address("webhooks"),
             notices=(),
             addresses={
@@ -541,22 +474,13 @@ class ShowPage(WebhookPage):
             },
         )
 
-    def _row(self, delivery: Delivery) -> DeliveryRow:
-        return DeliveryRow(
-            delivery=delivery,
-            title=event_in_words(delivery.event),
-            state=STATES[delivery.state],
-            attempts=list(delivery.made.all())[::-1],
-            replay_address=self.own_address("webhook_replay", str(delivery.pk)),
-        )
-
 
 class LivePage(WebhookPage):
     """Returns whether the page of the webhook has changed."""
 
     def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
         """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
-        now = state_of_deliveries(self.webhook)
+        now = self.state()
         return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
 
 
@@ -572,9 +496,8 @@ class RotatePage(WebhookPage):
         form = RotateForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
-        _secret, until = verbs.rotate(
-            self.webhook_id, keep_previous_hours=form.cleaned_data["hours"], by=self.caller
-        )
+        hours = form.cleaned_data["hours"]
+        _secret, until = verbs.rotate(self.webhook_id, keep_previous_hours=hours, by=self.caller)
         self.webhook.refresh_from_db()
         message = _("New secret created.")
         if until:
@@ -582,15 +505,13 @@ class RotatePage(WebhookPage):
                 _("New secret created. The old one also signs until {moment}."),
                 moment=time_element(until, moment_in_words(until)),
             )
-        response = self.go(self.own_address(), message)
-        show_next(request, response, self.webhook)
-        return response
+        return self.show_secret(message, self.webhook)
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
         """Return the form."""
         return self.page(
             "delivery/rotate.html",
-            title=_("A new secret for %(title)s") % {"title": title_of(self.webhook)},
+            title=_("A new secret for %(title)s") % {"title": webhook_title(self.webhook)},
             status=status,
             form=form,
             back_address=self.own_address(),
@@ -602,58 +523,52 @@ class ActionPage(WebhookPage):
 
     http_method_names = ("post",)
 
-    def refused(self) -> HttpResponse:
-        """Go back to the webhook, which shows why nothing was done."""
-        return self.go(self.own_address(), str(DISABLED), level=messages.ERROR)
+    def post(self, request: HttpRequest, **address: str) -> HttpResponse:
+        """Perform the action, with a message about its consequences, or about why nothing was done."""
+        try:
+            message = self._perform()
+        except Invalid:
+            message = _("Nothing was sent: the webhook is disabled. Enable it first.")
+            return self.go(self.own_address(), message, level=messages.ERROR)
+        return self.go(self.own_address(), message)
+
+    def _perform(self) -> str:
+        raise NotImplementedError
 
 
 class PingPage(ActionPage):
-    """Sends a test message."""
+    """Sends a test message; the result appears among the deliveries."""
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Enqueue it for the worker; the result appears among the deliveries."""
-        try:
-            verbs.ping(self.webhook_id, by=self.caller)
-        except Invalid:
-            return self.refused()
-        return self.go(self.own_address(), _("A test message is on its way. The result is shown below."))
+    def _perform(self) -> str:
+        verbs.ping(self.webhook_id, by=self.caller)
+        return _("A test message is on its way. The result is shown below.")
 
 
 class ReplayPage(ActionPage):
     """Retries a delivery."""
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str, delivery: str) -> HttpResponse:
-        """Enqueue it for the worker."""
-        try:
-            verbs.replay(self.webhook_id, delivery, by=self.caller)
-        except Invalid:
-            return self.refused()
-        return self.go(self.own_address(), _("Message queued again under the same id."))
+    def _perform(self) -> str:
+        verbs.replay(self.webhook_id, self.kwargs["delivery"], by=self.caller)
+        return _("Message queued again under the same id.")
 
 
 class EnablePage(ActionPage):
     """Enables or disables a webhook."""
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Enable or disable it, with a message about the consequences."""
-        wanted = request.POST.get("enabled") == "true"
-        changes: dict[str, Any] = {"enabled": wanted}
-        verbs.change(self.webhook_id, changes, by=self.caller)
-        message = (
-            _("Webhook enabled. It receives events from now on.")
-            if wanted
-            else _("Webhook disabled. It receives nothing.")
-        )
-        return self.go(self.own_address(), message)
+    def _perform(self) -> str:
+        is_enabled = self.request.POST.get("enabled") == "true"
+        verbs.change(self.webhook_id, {"enabled": is_enabled}, by=self.caller)
+        if is_enabled:
+            return _("Webhook enabled. It receives events from now on.")
+        return _("Webhook disabled. It receives nothing.")
 
 
 class TakeOverPage(ActionPage):
     """Makes the caller responsible for a webhook."""
 
-    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
-        """Take over the webhook."""
+    def _perform(self) -> str:
         verbs.take_over(self.webhook_id, by=self.caller)
-        return self.go(self.own_address(), _("You are now responsible for this webhook."))
+        return _("You are now responsible for this webhook.")
 
 
 def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
@@ -678,32 +593,34 @@ urlpatterns = [
 
 
 def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
-    """Yield the notices for an admin of a workspace, or of several; none for other people."""
+    """Yield the notices for an admin of a workspace, or of several; none for other people.
+
+    They are about webhooks that were disabled, or whose creator has left.
+    """
     scope = caller.scope(Right.ADMINISTER)
     is_admin = scope is None or (bool(scope) if workspace_id is None else workspace_id in scope)
     if not is_admin:
         return
-    found = verbs.listed(by=caller, workspace_id=workspace_id).select_related("workspace")
-    webhooks = list(found)
-    left = left_by_creator(webhooks) if webhooks else set()
+    webhooks = list(verbs.list_webhooks(by=caller, workspace_id=workspace_id).select_related("workspace"))
+    left = abandoned_webhooks(webhooks) if webhooks else set()
     for webhook in webhooks:
-        names = {"title": title_of(webhook), "workspace": webhook.workspace.name}
+        words = {"title": webhook_title(webhook), "workspace": webhook.workspace.name}
         if webhook.disabled_reason:
-            text = _("The webhook “%(title)s” of %(workspace)s is disabled. %(reason)s") % {
-                **names,
-                "reason": REASONS[webhook.disabled_reason],
-            }
-            yield _notice(webhook, text, _("View webhook"))
+            words["reason"] = str(REASONS[webhook.disabled_reason])
+            text = _("The webhook “%(title)s” of %(workspace)s is disabled. %(reason)s") % words
         elif webhook.pk in left:
-            text = _(
-                "The webhook “%(title)s” of %(workspace)s was created by %(person)s, who is no longer a "
-                "member."
-            ) % {**names, "person": person(webhook.created_by, Place.NAMED)}
-            yield _notice(webhook, text, _("View webhook"))
-
-
-def _notice(webhook: Webhook, text: str, link: str) -> Notice:
-    return Notice(text=text, address=address("webhook", webhook.workspace_id, str(webhook.pk)), link=link)
+            words["person"] = person(webhook.created_by, Place.NAMED)
+            text = (
+                _(
+                    "The webhook “%(title)s” of %(workspace)s was created by %(person)s, who is no longer a "
+                    "member."
+                )
+                % words
+            )
+        else:
+            continue
+        link = address("webhook", webhook.workspace_id, str(webhook.pk))
+        yield Notice(text=text, address=link, link=_("View webhook"))
 
 
 tab = WorkspaceTab(page="webhooks", title=gettext_lazy("Webhooks"), is_setting=True)

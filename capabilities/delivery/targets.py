@@ -14,12 +14,9 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.conf import settings
-
-if TYPE_CHECKING:
-    import httpx2
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -90,7 +87,7 @@ class Target:
         return host if self.port == usual else f"{host}:{self.port}"
 
 
-def target_of(url: str) -> Target:
+def parse_target(url: str) -> Target:
     """Return the target of a URL; raises `Refused`.
 
     It has to be an absolute http or https URL, without user information and without a fragment. An IPv4
@@ -111,15 +108,18 @@ def target_of(url: str) -> Target:
         parsed = httpx2.URL(url)
     except (httpx2.InvalidURL, ValueError):
         raise Refused("is not a URL") from None
+    port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
+    if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
+        raise Refused("has an invalid port")
     return Target(
         scheme=parsed.scheme,
-        host=_checked_host(parsed.raw_host.decode("ascii")),
-        port=_checked_port(parsed),
+        host=_check_host(parsed.raw_host.decode("ascii")),
+        port=port,
         path=parsed.raw_path.decode("ascii"),
     )
 
 
-def _checked_host(host: str) -> str:
+def _check_host(host: str) -> str:
     host = host.lower().removesuffix(".")
     if "%" in host or "" in host.split("."):  # two dots at the end would be another name for a denied host
         raise Refused("has no host that can be looked up")
@@ -131,13 +131,6 @@ def _checked_host(host: str) -> str:
     return host
 
 
-def _checked_port(parsed: httpx2.URL) -> int:
-    port = parsed.port if parsed.port is not None else {"http": 80, "https": 443}[parsed.scheme]
-    if not 1 <= port <= 65535:  # noqa: PLR2004  the range of TCP
-        raise Refused("has an invalid port")
-    return port
-
-
 def is_globally_reachable(address: Address) -> bool:
     """Return whether the address can belong to any host on the internet.
 
@@ -146,14 +139,14 @@ def is_globally_reachable(address: Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.scope_id or address not in _GLOBAL_UNICAST:
             return False
-        carried = _carried(address)
+        carried = _embedded_ipv4(address)
         if carried is not None and not is_globally_reachable(carried):
             return False
     special = (*_SPECIAL, _PUBLIC_BUT_INTERNAL)
     return not any(address in network for network in special if network.version == address.version)
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
+def _embedded_ipv4(address: IPv6Address) -> IPv4Address | None:
     """Return the IPv4 address to which routers and systems may unpack an IPv6 one."""
     last = IPv4Address(int(address) & 0xFFFF_FFFF)
     is_isatap = int(address) >> 32 & 0xFFFF_FFFF in _ISATAP
@@ -178,7 +171,7 @@ class Receivers:
             try:
                 network = ip_network(entry.strip("[]"), strict=False)
             except ValueError:
-                hosts.add(_listed_host(entry))
+                hosts.add(_read_host(entry))
                 continue
             networks.append(network)
             if isinstance(network, IPv6Network) and network.subnet_of(_MAPPED):
@@ -194,7 +187,7 @@ class Receivers:
         """Return what `include` does, also for a domain of the host and the IPv4 address in an IPv6 one."""
         labels = host.split(".")
         domains = {".".join(labels[start:]) for start in range(len(labels))}
-        carried = _carried(address) if isinstance(address, IPv6Address) else None
+        carried = _embedded_ipv4(address) if isinstance(address, IPv6Address) else None
         return (
             bool(domains & self.hosts) or self._hold(address) or (carried is not None and self._hold(carried))
         )
@@ -203,15 +196,15 @@ class Receivers:
         return any(address in network for network in self.networks if network.version == address.version)
 
 
-def _listed_host(entry: str) -> str:
+def _read_host(entry: str) -> str:
     """Return the name of a host as `Target.host` has it; raises `ValueError` for anything else."""
     if "/" in entry:
         raise ValueError(f"{entry!r} is no CIDR, such as 10.1.0.0/16")
     try:
         if entry.isascii():
-            host = _checked_host(entry)
+            host = _check_host(entry)
         else:
-            host = target_of(f"http://{entry}/").host if _OF_URLS.isdisjoint(entry) else ""
+            host = parse_target(f"http://{entry}/").host if _OF_URLS.isdisjoint(entry) else ""
     except Refused:
         host = ""
     if not _HOST_NAME.fullmatch(host):
@@ -221,7 +214,7 @@ def _listed_host(entry: str) -> str:
     return host
 
 
-def checked_addresses(
+def check_addresses(
     target: Target, found: Iterable[str], allowed: Receivers, denied: Receivers
 ) -> list[Address]:
     """Return the IP addresses of a host in their order; raises `Refused` unless all of them are allowed.
@@ -249,12 +242,12 @@ def resolve(url: str, seconds: float) -> tuple[Target, list[Address]]:
 
     Raises `Refused` if they are not, and `NotResolved` if the host does not resolve within `seconds`.
     """
-    target = target_of(url)
+    target = parse_target(url)
     allowed, denied = map(Receivers.read, (settings.EDITOR_WEBHOOK_ALLOW, settings.EDITOR_WEBHOOK_DENY))
-    return target, checked_addresses(target, _resolved(target, seconds), allowed, denied)
+    return target, check_addresses(target, _look_up_host(target, seconds), allowed, denied)
 
 
-def _resolved(target: Target, seconds: float) -> Sequence[str]:
+def _look_up_host(target: Target, seconds: float) -> Sequence[str]:
     """Return the IP addresses of a host, in the order in which they should be tried.
 
     The system's resolver cannot be stopped, so it runs in a thread, which is abandoned if it takes longer.

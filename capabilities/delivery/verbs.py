@@ -19,8 +19,16 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from capabilities.delivery import running
-from capabilities.delivery.models import MAX_URL, Delivery, RootKey, State, Webhook, secret_of
-from capabilities.delivery.running import GIVE_UP_AFTER, WAITS, delivery_of, ping_of
+from capabilities.delivery.models import (
+    GIVE_UP_AFTER,
+    MAX_URL,
+    Delivery,
+    RootKey,
+    State,
+    Webhook,
+    derive_secret,
+)
+from capabilities.delivery.running import WAITS, make_delivery, make_ping
 from capabilities.delivery.targets import Refused, resolve
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
@@ -48,31 +56,31 @@ COLUMNS: Final = {
 """The columns of the fields that a caller can set, by their JSON names."""
 
 
-def checked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns for the given fields; raises `Invalid` with every problem.
+def check_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns for the fields, by their JSON names; raises `Invalid` with every problem.
 
     The host of a URL is resolved, but only if nothing else is wrong.
     """
-    columns = {COLUMNS[name]: "" if value is None else value for name, value in given.items()}
-    issues = [
-        *_issues_of_types(given.get("eventTypes", ())),
-        *_issues_of_text("url", given.get("url"), MAX_URL),
-        *_issues_of_text("idPrefix", given.get("idPrefix"), MAX_ID_PREFIX),
-        *_issues_of_text("description", given.get("description"), MAX_DESCRIPTION),
-    ]
-    if "eventTypes" in given and not given["eventTypes"]:
+    issues = list(_check_event_types(fields.get("eventTypes", ())))
+    for name, limit in (("url", MAX_URL), ("idPrefix", MAX_ID_PREFIX), ("description", MAX_DESCRIPTION)):
+        text = fields.get(name) or ""
+        if len(text) > limit:
+            issues.append(Issue(name, Message("must not be longer than {limit} characters", limit=limit)))
+        elif "\0" in text:
+            issues.append(Issue(name, "must not hold the character NUL"))
+    if "eventTypes" in fields and not fields["eventTypes"]:
         issues.append(Issue("eventTypes", "must name at least one type of event"))
     if issues:
         raise Invalid(issues)
-    if "url" in given:
+    if "url" in fields:
         try:
-            resolve(given["url"], RESOLVING_SECONDS)
+            resolve(fields["url"], RESOLVING_SECONDS)
         except Refused as refusal:
             raise Invalid.field("url", refusal.args[0]) from None
-    return columns
+    return {COLUMNS[name]: "" if value is None else value for name, value in fields.items()}
 
 
-def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
+def _check_event_types(patterns: Sequence[str]) -> Iterator[Issue]:
     if len(patterns) > MAX_EVENT_TYPES:
         yield Issue("eventTypes", Message("must not have more than {limit} items", limit=MAX_EVENT_TYPES))
         return
@@ -83,13 +91,6 @@ def _issues_of_types(patterns: Sequence[str]) -> Iterator[Issue]:
             yield Issue(f"eventTypes.{number}", error.issues[0].message)
 
 
-def _issues_of_text(name: str, text: str | None, longest: int) -> Iterator[Issue]:
-    if text is not None and len(text) > longest:
-        yield Issue(name, Message("must not be longer than {limit} characters", limit=longest))
-    elif text is not None and "\0" in text:
-        yield Issue(name, "must not hold the character NUL")
-
-
 MAX_WEBHOOKS: Final = 100
 """The maximum number of webhooks of a workspace."""
 MAX_KEEP_HOURS: Final = 168
@@ -97,29 +98,31 @@ PREVIOUS_AT_MOST: Final = 4
 """How many earlier secrets sign in addition to the newest."""
 
 
-def listed(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
+def list_webhooks(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webhook]:
     """Return the webhooks of all workspaces that the caller administers, or of one of them.
 
     An unreadable workspace has none.
     """
     caller = caller_of(by)
     scope = caller.scope(Right.ADMINISTER)
-    found = Webhook.objects.filter(covered_by(caller, "id_prefix"))
+    webhooks = Webhook.objects.filter(covered_by(caller, "id_prefix"))
     if workspace_id is not None:
         if not caller.may(Right.READ, workspace_id):
-            return found.none()
+            return webhooks.none()
         caller.require(Right.ADMINISTER, workspace_id)
-        return found.filter(workspace=workspace_id)
-    return found if scope is None else found.filter(workspace__in=scope)
+        return webhooks.filter(workspace=workspace_id)
+    return webhooks if scope is None else webhooks.filter(workspace__in=scope)
 
 
 def find(webhook_id: str, *, by: Who) -> Webhook:
     """Return a webhook."""
     caller = caller_of(by)
     webhook = Webhook.objects.filter(pk=uuid_of(webhook_id)).first()
-    if webhook is None or not caller.may(Right.READ, webhook.workspace_id):
-        raise NotFound
-    if not caller.covers(webhook.id_prefix):
+    if (
+        webhook is None
+        or not caller.may(Right.READ, webhook.workspace_id)
+        or not caller.covers(webhook.id_prefix)
+    ):
         raise NotFound
     caller.require(Right.ADMINISTER, webhook.workspace_id)
     return webhook
@@ -142,8 +145,9 @@ def create(
     """
     caller = caller_of(by)
     get_editor().workspace.find(workspace_id, by=caller)  # no host is resolved for other callers
-    given = {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
-    columns = checked(given)
+    columns = check_fields(
+        {"url": url, "eventTypes": event_types, "idPrefix": id_prefix, "description": description}
+    )
     with get_editor().workspace.administering(workspace_id, caller):
         if Webhook.objects.filter(workspace=workspace_id).count() >= MAX_WEBHOOKS:
             message = Message(
@@ -160,7 +164,7 @@ def create(
             **columns,
         )
         webhook.record("created", caller)
-    return webhook, secret_of(webhook, root)
+    return webhook, derive_secret(webhook, root)
 
 
 @retry_on_conflict
@@ -172,7 +176,7 @@ def change(webhook_id: str, changes: Mapping[str, Any], *, by: Who) -> Webhook:
     """
     caller = caller_of(by)
     find(webhook_id, by=caller)
-    columns = checked(changes)
+    columns = check_fields(changes)
     running.fill()  # earlier events are matched against the previous settings
     with _administering(webhook_id, caller) as webhook:
         changed = [name for name, value in columns.items() if getattr(webhook, name) != value]
@@ -214,22 +218,24 @@ def rotate(webhook_id: str, *, keep_previous_hours: int, by: Who) -> tuple[str, 
     with _administering(webhook_id, caller) as webhook:
         root, now = RootKey.opened(), timezone.now()
         until = now + datetime.timedelta(hours=keep_previous_hours) if keep_previous_hours else None
-        still = set(webhook.signing_generations(now)) if until else set()
-        before = [[webhook.generation, until.isoformat()]] if until else []
-        before += [one for one in webhook.previous if one[0] in still]
-        webhook.previous = before[:PREVIOUS_AT_MOST]
+        previous = []
+        if until:
+            valid = set(webhook.signing_generations(now))
+            previous = [pair for pair in webhook.previous if pair[0] in valid]
+            previous.insert(0, [webhook.generation, until.isoformat()])
+        webhook.previous = previous[:PREVIOUS_AT_MOST]
         webhook.generation += 1
         webhook.save(update_fields=["previous", "generation"])
         webhook.record("changed", caller, fields=["secret"])
-        return secret_of(webhook, root), until
+        return derive_secret(webhook, root), until
 
 
 def ping(webhook_id: str, *, by: Who) -> Delivery:
     """Send a test event to the receiver; return its delivery, which is pending."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
-        _refuse_disabled(webhook)
-        delivery = delivery_of(webhook, ping_of(webhook, caller))
+        webhook.require_enabled()
+        delivery = make_delivery(webhook, make_ping(webhook, caller))
         delivery.save(force_insert=True)
         delivery.refresh_from_db()
         return delivery
@@ -249,15 +255,15 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
     """Make one more attempt at a delivery in any state; the message keeps its id."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
-        found = webhook.deliveries.filter(pk=uuid_of(delivery_id))
-        delivery = found.select_for_update().first()
+        row = webhook.deliveries.filter(pk=uuid_of(delivery_id))
+        delivery = row.select_for_update().first()
         if delivery is None:
             raise NotFound
-        _refuse_disabled(webhook)
+        webhook.require_enabled()
         # A finished delivery is tried once; a pending one continues its schedule afterwards.
         step = delivery.step if delivery.state == State.PENDING else len(WAITS)
-        found.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
-        return found.prefetch_related("made").get()
+        row.update(state=State.PENDING, due_at=Now(), finished_at=None, replay_wanted=True, step=step)
+        return row.prefetch_related("made").get()
 
 
 @retry_on_conflict
@@ -288,11 +294,6 @@ def _administering(webhook_id: str, by: Caller) -> Iterator[Webhook]:
         yield webhook
 
 
-def _refuse_disabled(webhook: Webhook) -> None:
-    if not webhook.enabled:
-        raise Invalid.field("enabled", "is false: enable the webhook first", code="webhook_disabled")
-
-
 class Condition(StrEnum):
     """The state of a webhook."""
 
@@ -321,42 +322,32 @@ class Health:
     """Whether its creator is no longer a member, so that another admin should take over."""
 
 
-def health_of(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
-    """Return the state of each webhook by primary key."""
-    pending, failed = (_numbers(webhooks, state) for state in (State.PENDING, State.FAILED))
-    left = left_by_creator(webhooks)
-    return {
-        webhook.pk: Health(
-            condition=_condition(webhook),
-            pending=pending.get(webhook.pk, 0),
-            failed=failed.get(webhook.pk, 0),
-            disabled_after=_disabled_after(webhook),
+def read_health(webhooks: Sequence[Webhook]) -> Mapping[Any, Health]:
+    """Return the state of each webhook by primary key, with a few queries for any number of webhooks."""
+    rows = Delivery.objects.filter(webhook__in=webhooks, state__in=(State.PENDING, State.FAILED)).order_by()
+    counted = rows.values_list("webhook", "state").annotate(number=Count("pk"))
+    numbers = {(webhook, state): number for webhook, state, number in counted}
+    left = abandoned_webhooks(webhooks)
+    health = {}
+    for webhook in webhooks:
+        if not webhook.enabled:
+            condition = Condition.DISABLED
+        elif webhook.failing_since is not None:
+            condition = Condition.FAILING
+        else:
+            condition = Condition.UNTRIED if webhook.last_success_at is None else Condition.WORKING
+        since = webhook.failing_since if webhook.enabled else None
+        health[webhook.pk] = Health(
+            condition=condition,
+            pending=numbers.get((webhook.pk, State.PENDING), 0),
+            failed=numbers.get((webhook.pk, State.FAILED), 0),
+            disabled_after=None if since is None else since + GIVE_UP_AFTER,
             creator_left=webhook.pk in left,
         )
-        for webhook in webhooks
-    }
+    return health
 
 
-def _numbers(webhooks: Sequence[Webhook], state: State) -> dict[Any, int]:
-    """Return the number of deliveries in a state, by the primary key of the webhook."""
-    found = Delivery.objects.filter(webhook__in=webhooks, state=state).order_by()
-    return dict(found.values_list("webhook").annotate(number=Count("pk")))
-
-
-def _condition(webhook: Webhook) -> Condition:
-    if not webhook.enabled:
-        return Condition.DISABLED
-    if webhook.failing_since is not None:
-        return Condition.FAILING
-    return Condition.UNTRIED if webhook.last_success_at is None else Condition.WORKING
-
-
-def _disabled_after(webhook: Webhook) -> datetime.datetime | None:
-    since = webhook.failing_since if webhook.enabled else None
-    return None if since is None else since + GIVE_UP_AFTER
-
-
-def left_by_creator(webhooks: Sequence[Webhook]) -> set[Any]:
+def abandoned_webhooks(webhooks: Sequence[Webhook]) -> set[Any]:
     """Return the primary keys of the webhooks whose creators can no longer sign in to their workspaces."""
     creators = {webhook.created_by_id for webhook in webhooks if webhook.created_by_id}
     active = accounts().filter(pk__in=creators, is_active=True)

@@ -23,7 +23,7 @@ from cryptography.x509.oid import NameOID
 from django.utils import timezone
 
 from capabilities.delivery import running, sending
-from capabilities.delivery.models import Outcome
+from capabilities.delivery.models import DeliveryAttempt
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver
 
@@ -43,7 +43,7 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "SECONDS", SHORT)
 
 
-def send(url: str) -> Outcome:
+def send(url: str) -> DeliveryAttempt:
     return sending.send(url, {"webhook-id": "msg_1"}, b"{}")
 
 
