@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from capabilities.schedules.refusals import NOT_ALLOWED
+from capabilities.schedules.judging import NOT_ALLOWED
 from studio.activity.fragments import Fragment, Sentence
+from versioning.domain.access import Caller, Via
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 
 if TYPE_CHECKING:
     from studio.activity.names import Names
@@ -217,4 +220,27 @@ EVENTS: Final = EventSubject(
         EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_done),
         EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_failed),
     ],
+)
+
+
+def _of_own_schedules(caller: Caller) -> Q:
+    """Return the condition that an event is about the person's schedule, except that it just ran."""
+    types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
+    return Q(type__in=types, detail__createdBy=caller.username)
+
+
+def _failures(caller: Caller) -> Q:
+    """Return the condition that a schedule failed that ran as the person."""
+    return Q(type="schedule.failed", via=Via.SCHEDULE)
+
+
+NOTIFICATIONS: Final = (
+    NotificationRule(condition=_of_own_schedules),
+    NotificationRule(condition=_failures, unattended=True),
+)
+
+TOPIC: Final = NotificationTopic(
+    name="scheduleFailed",
+    title=gettext_lazy("my schedules, if they fail"),
+    types=["schedule.failed"],
 )

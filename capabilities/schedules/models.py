@@ -14,7 +14,6 @@ from django.db.models import Min
 from django.utils import timezone
 
 from capabilities.releases.models import Release, ReleaseItem
-from capabilities.schedules.refusals import Problem
 from capabilities.schedules.times import When
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.events import Reach, Target
@@ -23,7 +22,11 @@ from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
 from versioning.models.keys import PREFIX_LENGTH
 from versioning.models.messages import MessageField
+from versioning.models.personal_data import names_in, sentences_in
 from versioning.models.querysets import covered_by
+
+if TYPE_CHECKING:
+    from capabilities.schedules.judging import Problem
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
 """How long pages show failures."""
@@ -303,3 +306,9 @@ class Schedule(models.Model):
             version=PinnedVersion(self.version_id, self.version_number) if self.version_id else None,
             **about,
         )
+
+
+PERSONAL_DATA: Final = (
+    names_in("schedules.Schedule", "author_name"),
+    sentences_in("schedules.Schedule", "problem"),
+)

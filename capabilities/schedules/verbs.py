@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 
+from capabilities.releases.models import ReleaseItem
 from capabilities.schedules import judging
 from capabilities.schedules.models import Action, Schedule, ScheduleQuerySet, State
-from capabilities.schedules.notifications import remember
-from capabilities.schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
+from capabilities.schedules.running import ResourceSubject, Subject, locked_release, locked_resource, remember
 from capabilities.schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
-from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
 from versioning.domain.uuids import is_uuid, uuid_of
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -342,3 +345,20 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
         if schedule.state != State.SCHEDULED:
             raise ScheduleEnded(schedule)
         yield schedule
+
+
+def _scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    """Return the resources of a kind that are scheduled, alone or in a release."""
+    waiting = Schedules.current().list(by=viewer.caller).waiting().order_by()
+    alone = waiting.filter(kind=kind.slug).values_list("resource_id", flat=True)
+    releases = waiting.of_releases().values("release_id")
+    items = ReleaseItem.objects.filter(kind=kind.slug, release__in=releases).order_by()
+    return [*alone, *items.values_list("resource_id", flat=True)]
+
+
+FILTER: Final = Filter(
+    criterion=among(_scheduled),
+    field="scheduled",
+    choices=[("waiting", pgettext_lazy("a schedule", "Scheduled"))],
+    is_quick=True,
+)
