@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from django.urls import URLPattern, re_path
 from pydantic import Field
@@ -120,7 +119,9 @@ class ScheduleAnswer(ResponseSchema):
         ResourceReference | None,
         Source(lambda schedule: None if schedule.release_id else schedule),
     ]
-    release_id: Annotated[UuidOrNull, Source(lambda schedule: _text(schedule.release_id))]
+    release_id: Annotated[
+        UuidOrNull, Source(lambda schedule: None if schedule.release_id is None else str(schedule.release_id))
+    ]
     action: ScheduleAction
     version_id: Annotated[str | None, Source(lambda schedule: schedule.version_id or None)]
     version_number: int | None
@@ -135,7 +136,7 @@ class ScheduleAnswer(ResponseSchema):
     ]
     paired_with: Annotated[
         UuidOrNull,
-        Source(lambda schedule: _text(schedule.paired_with)),
+        Source(lambda schedule: None if schedule.paired_with is None else str(schedule.paired_with)),
         Field(description="The other schedule, where one begins and one ends something."),
     ]
     expects: Annotated[
@@ -177,10 +178,6 @@ class SchedulePage(PageOf):
     """Schedules, by default the latest time first."""
 
     schedules: Annotated[list[ScheduleAnswer], Source("items")]
-
-
-def _text(found: object) -> str | None:
-    return None if found is None else str(found)
 
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
@@ -229,37 +226,44 @@ class ScheduleViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the schedules that the caller may read."""
-        given = request.query_params
-        found = self.schedules.list(
-            kind=given.get("kind"),
-            resource_id=given.get("id"),
-            release_id=given.get("releaseId"),
-            state=given.get("state"),
-            workspace_id=given.get("workspaceId"),
+        filters = request.query_params
+        schedules = self.schedules.list(
+            kind=filters.get("kind"),
+            resource_id=filters.get("id"),
+            release_id=filters.get("releaseId"),
+            state=filters.get("state"),
+            workspace_id=filters.get("workspaceId"),
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.with_pairs(), self._judged)
+        page = Page.read(filters, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, schedules.select_related("followed_by"), self.schedules.judge)
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""
-        given = ScheduleCreate.read(request)
-        if ("resource" in given) == ("releaseId" in given):
+        payload = ScheduleCreate.read(request)
+        if ("resource" in payload) == ("releaseId" in payload):
             raise Invalid.field("resource", "is required, unless releaseId is given")
-        arguments = {name: given[member] for member, name in _ARGUMENTS.items() if member in given}
-        if given.get("then") is not None:
-            arguments["then"] = given["then"]["versionId"]
-        times = _times(given)
-        if "releaseId" in given:
-            _refuse_for_releases(given)
-            made = self.schedules.create_for_release(
-                given["releaseId"], times, force=given.get("force", False), by=self.caller
+        times = _read_times(payload)
+        if "releaseId" in payload:
+            # The release determines everything else.
+            refused = [
+                name for name in ("versionId", "until", "then", "expects") if payload.get(name) is not None
+            ]
+            if payload.get("action", Action.PUBLISH) != Action.PUBLISH:
+                refused.append("action")
+            if refused:
+                raise Invalid([Issue(name, "is not for a release") for name in refused])
+            schedule = self.schedules.create_for_release(
+                payload["releaseId"], times, force=payload.get("force", False), by=self.caller
             )
         else:
-            about = given["resource"]
-            made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
-        address = addresses.location(f"schedules/{made.pk}")
-        return with_etag(request, self.dump(made), status=201, headers={"Location": address})
+            about = payload["resource"]
+            arguments = {name: payload[member] for member, name in _ARGUMENTS.items() if member in payload}
+            if payload.get("then") is not None:
+                arguments["then"] = payload["then"]["versionId"]
+            schedule = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
+        address = addresses.location(f"schedules/{schedule.pk}")
+        return with_etag(request, self.dump(schedule), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a schedule."""
@@ -267,7 +271,7 @@ class ScheduleViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change the time of a schedule."""
-        times = _times(ScheduleUpdate.read(request))
+        times = _read_times(ScheduleUpdate.read(request))
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
@@ -276,35 +280,18 @@ class ScheduleViewSet(EditorViewSet):
         return self._answer(request, self.schedules.cancel(id, by=self.caller))
 
     def _answer(self, request: Request, schedule: Schedule) -> Response:
-        [judged] = self._judged([schedule])
+        [judged] = self.schedules.judge([schedule])
         return with_etag(request, self.dump(judged))
 
-    def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
-        """Return schedules with what would prevent them from running now."""
-        problems = self.schedules.problems(schedules)
-        for schedule in schedules:
-            schedule.problems = problems.get(schedule.pk, ())
-        return schedules
 
+def _read_times(payload: Json) -> Times:
+    return Times(**{name: payload[member] for member, name in _TIMES.items() if member in payload})
 
-def _times(given: Json) -> Times:
-    return Times(**{name: given[member] for member, name in _TIMES.items() if member in given})
-
-
-def _refuse_for_releases(given: Json) -> None:
-    """Raise `Invalid` for members that a schedule of a release cannot have: the release determines them."""
-    pointless = [name for name in ("versionId", "until", "then", "expects") if given.get(name) is not None]
-    if given.get("action", Action.PUBLISH) != Action.PUBLISH:
-        pointless.append("action")
-    if pointless:
-        raise Invalid([Issue(name, "is not for a release") for name in pointless])
-
-
-_ROUTES: Final[dict[str, dict[str, Any]]] = {
-    "schedules": {"get": "list", "post": "create"},
-    "schedules/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
-}
 
 urlpatterns: list[URLPattern] = [
-    re_path(rf"^{route}\Z", ScheduleViewSet.as_view(verbs)) for route, verbs in _ROUTES.items()
+    re_path(r"^schedules\Z", ScheduleViewSet.as_view({"get": "list", "post": "create"})),
+    re_path(
+        r"^schedules/(?P<id>[^/]+)\Z",
+        ScheduleViewSet.as_view({"get": "retrieve", "patch": "update", "delete": "destroy"}),
+    ),
 ]

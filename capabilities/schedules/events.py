@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
 from capabilities.schedules.judging import NOT_ALLOWED
 from studio.activity.fragments import Fragment, Sentence
@@ -22,75 +22,36 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 REASONS: Final = {
-    "edit_conflict": gettext_lazy("something else had gone live"),
-    "gone": gettext_lazy("it was deleted"),
-    "missed": gettext_lazy("no worker was running"),
-    "not_allowed": gettext_lazy("that person may no longer publish it"),
-    "release_blocked": gettext_lazy("something in the release could not go live"),
-    "evaluation_required": gettext_lazy("evidence was missing"),
-    "review_required": gettext_lazy("approvals were missing"),
-    "rollout_running": gettext_lazy("a rollout was running"),
-    "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
+    "edit_conflict": _("something else had gone live"),
+    "gone": _("it was deleted"),
+    "missed": _("no worker was running"),
+    "not_allowed": _("that person may no longer publish it"),
+    "release_blocked": _("something in the release could not go live"),
+    "evaluation_required": _("evidence was missing"),
+    "review_required": _("approvals were missing"),
+    "rollout_running": _("a rollout was running"),
+    "unpublished_blocks": _("prompt blocks were not published"),
 }
 """Why a schedule failed, by its code; other codes are shown as `OTHERWISE`."""
-OTHERWISE: Final = gettext_lazy("a check refused it")
+OTHERWISE: Final = _("a check refused it")
 PROBLEMS: Final = {
     **REASONS,
-    "edit_conflict": gettext_lazy("what is live, or will be by then, is not what was expected"),
-    "evaluation_required": gettext_lazy("evidence is missing"),
-    "review_required": gettext_lazy("approvals are missing"),
-    "rollout_running": gettext_lazy("a rollout is running"),
-    "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
+    "edit_conflict": _("what is live, or will be by then, is not what was expected"),
+    "evaluation_required": _("evidence is missing"),
+    "review_required": _("approvals are missing"),
+    "rollout_running": _("a rollout is running"),
+    "unpublished_blocks": _("prompt blocks are not published"),
 }
 """Why a schedule would currently fail."""
 
 
-def _sentence(
-    event: Event,
-    names: Names,
-    version: tuple[str, str],
-    resource: tuple[str, str],
-    release: tuple[str, str],
-    **more: str,
-) -> Sentence:
-    """Return the sentence about a version, about a resource that is taken offline, or about a release.
-
-    The first of each pair names the resource or the release. The second is for the resource's own page, or
-    for a release that was deleted.
-    """
-    if not event.resource_id:
-        named_release = names.named.get((event.position, event.ordinal))
-        if named_release is None:
-            return Sentence(release[1], more)
-        return Sentence(release[0], {"release": named_release, **more})
-    values: dict[str, Fragment | str] = dict(more)
-    sentences = resource
-    if event.version_id:
-        sentences = version
-        named = names.version(event.version_id)
-        values["version"] = Fragment(named.text, names.subject(event) or named.address, number=named.number)
-    if names.of_one:
-        return Sentence(sentences[1], values)
-    return Sentence(sentences[0], {"resource": names.resource(event), **values})
-
-
-def _created(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
+SENTENCES: Final = {
+    "created": (
         (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
         (_("{who} scheduled {resource} to be unpublished"), _("{who} scheduled it to be unpublished")),
         (_("{who} scheduled the release {release}"), _("{who} scheduled a release")),
-    )
-
-
-def _changed(event: Event, names: Names) -> Sentence:
-    problems = event.detail.get("problems")
-    if problems is not None:
-        return _judged(event, names, [str(PROBLEMS.get(code, OTHERWISE)) for code in problems])
-    return _sentence(
-        event,
-        names,
+    ),
+    "changed": (
         (
             _("{who} chose another time for {version} of {resource}"),
             _("{who} chose another time for {version}"),
@@ -103,31 +64,22 @@ def _changed(event: Event, names: Names) -> Sentence:
             _("{who} chose another time for the release {release}"),
             _("{who} chose another time for a release"),
         ),
-    )
-
-
-def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
-    """Return the sentence about what would now prevent a schedule, or that nothing does any more."""
-    if not reasons:
-        return _sentence(
-            event,
-            names,
-            (
-                _("{version} of {resource} is scheduled, and nothing stands in the way any more"),
-                _("{version} is scheduled, and nothing stands in the way any more"),
-            ),
-            (
-                _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
-                _("It is scheduled to be unpublished, and nothing stands in the way any more"),
-            ),
-            (
-                _("The release {release} is scheduled, and nothing stands in the way any more"),
-                _("A release is scheduled, and nothing stands in the way any more"),
-            ),
-        )
-    return _sentence(
-        event,
-        names,
+    ),
+    "cleared": (
+        (
+            _("{version} of {resource} is scheduled, and nothing stands in the way any more"),
+            _("{version} is scheduled, and nothing stands in the way any more"),
+        ),
+        (
+            _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
+            _("It is scheduled to be unpublished, and nothing stands in the way any more"),
+        ),
+        (
+            _("The release {release} is scheduled, and nothing stands in the way any more"),
+            _("A release is scheduled, and nothing stands in the way any more"),
+        ),
+    ),
+    "threatened": (
         (
             _("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
             _("{version} is to go live, but as things stand it will not: {reason}"),
@@ -140,14 +92,8 @@ def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
             _("The release {release} is to go live, but as things stand it will not: {reason}"),
             _("A release is to go live, but as things stand it will not: {reason}"),
         ),
-        reason=", ".join(reasons),
-    )
-
-
-def _cancelled(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
+    ),
+    "cancelled": (
         (
             _("{who} cancelled the schedule of {version} of {resource}"),
             _("{who} cancelled the schedule of {version}"),
@@ -160,13 +106,8 @@ def _cancelled(event: Event, names: Names) -> Sentence:
             _("{who} cancelled the schedule of the release {release}"),
             _("{who} cancelled the schedule of a release"),
         ),
-    )
-
-
-def _done(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
+    ),
+    "done": (
         (
             _("{version} of {resource} went live as {who} had scheduled"),
             _("{version} went live as {who} had scheduled"),
@@ -179,17 +120,8 @@ def _done(event: Event, names: Names) -> Sentence:
             _("The release {release} went live as {who} had scheduled"),
             _("A release went live as {who} had scheduled"),
         ),
-    )
-
-
-def _failed(event: Event, names: Names) -> Sentence:
-    code = str(event.detail.get("code") or "")
-    reason = str(REASONS.get(code, OTHERWISE))
-    if code == NOT_ALLOWED and "createdByKey" in event.detail:
-        reason = _("the API key that scheduled it may no longer publish it")
-    return _sentence(
-        event,
-        names,
+    ),
+    "failed": (
         (
             _("{version} of {resource} did not go live, although {who} had scheduled it: {reason}"),
             _("{version} did not go live, although {who} had scheduled it: {reason}"),
@@ -202,23 +134,57 @@ def _failed(event: Event, names: Names) -> Sentence:
             _("The release {release} did not go live, although {who} had scheduled it: {reason}"),
             _("A release did not go live, although {who} had scheduled it: {reason}"),
         ),
-        reason=reason,
-    )
+    ),
+}
+"""The sentences about a version, about a resource that is taken offline, and about a release.
+
+The first of each pair names the resource or the release. The second is for the resource's own page, or for a
+release that was deleted. Of a change, there are three: of the time, and of what would prevent the schedule.
+"""
+
+
+def _describe(event: Event, names: Names) -> Sentence:
+    what, values = event.type.rpartition(".")[2], {}
+    problems = event.detail.get("problems")
+    if what == "changed" and problems is not None:
+        what = "threatened" if problems else "cleared"
+        if problems:
+            values["reason"] = ", ".join(str(PROBLEMS.get(code, OTHERWISE)) for code in problems)
+    elif what == "failed":
+        code = str(event.detail.get("code") or "")
+        values["reason"] = str(REASONS.get(code, OTHERWISE))
+        if code == NOT_ALLOWED and "createdByKey" in event.detail:
+            values["reason"] = gettext("the API key that scheduled it may no longer publish it")
+    version, resource, release = SENTENCES[what]
+    if not event.resource_id:
+        named_release = names.named.get((event.position, event.ordinal))
+        if named_release is None:
+            return Sentence(str(release[1]), values)
+        return Sentence(str(release[0]), {"release": named_release, **values})
+    fragments: dict[str, Fragment | str] = dict(values)
+    if event.version_id:
+        named = names.version(event.version_id)
+        address = names.subject(event) or named.address
+        fragments["version"] = Fragment(named.text, address, number=named.number)
+    sentences = version if event.version_id else resource
+    if names.of_one:
+        return Sentence(str(sentences[1]), fragments)
+    return Sentence(str(sentences[0]), {"resource": names.resource(event), **fragments})
 
 
 EVENTS: Final = EventSubject(
     name="schedule",
     audience=Audience.EDITORS,
     changes_rights=False,
-    noun=gettext_lazy("schedule"),
-    title=gettext_lazy("Schedules"),
-    anything=gettext_lazy("Anything about schedules"),
+    noun=_("schedule"),
+    title=_("Schedules"),
+    anything=_("Anything about schedules"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_created),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_changed),
-        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_cancelled),
-        EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_done),
-        EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_failed),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_describe),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe),
+        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_describe),
+        EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_describe),
+        EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_describe),
     ],
 )
 
@@ -241,6 +207,6 @@ NOTIFICATIONS: Final = (
 
 TOPIC: Final = NotificationTopic(
     name="scheduleFailed",
-    title=gettext_lazy("my schedules, if they fail"),
+    title=_("my schedules, if they fail"),
     types=["schedule.failed"],
 )

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from itertools import chain
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django.contrib.auth import get_user_model
@@ -93,7 +94,7 @@ def key_unusable(prefix: str) -> Refusal:
     return Message("The API key {prefix}… that scheduled this is revoked or has expired.", prefix=prefix)
 
 
-def code_of(error: VersioningError) -> str:
+def failure_code(error: VersioningError) -> str:
     """Return the code of a schedule that an error prevents.
 
     Schedules end with their resource, so anything not found is not readable for the person any more.
@@ -102,7 +103,7 @@ def code_of(error: VersioningError) -> str:
     return NOT_ALLOWED if is_refused else error.code
 
 
-def message_of(error: VersioningError) -> str:
+def failure_message(error: VersioningError) -> str:
     """Return an error of the gate for everyone who may read the schedule.
 
     The gate was asked as another person, who may know of other prompt blocks: so the message does not reveal
@@ -112,15 +113,15 @@ def message_of(error: VersioningError) -> str:
         return blocks_in_words(error.blocks)
     if isinstance(error, ReleaseBlocked):
         return ReleaseBlocked(
-            [replace(problem, message=message_of_item(problem)) for problem in error.problems]
+            [replace(problem, message=item_failure_message(problem)) for problem in error.problems]
         ).message
     return error.message
 
 
-def message_of_item(problem: ReleaseProblem) -> str:
-    """Return a problem of a release as `message_of` does; it names the resource."""
+def item_failure_message(problem: ReleaseProblem) -> str:
+    """Return a problem of a release as `failure_message` does; it names the resource."""
     if isinstance(problem.error, UnpublishedBlocks) and problem.resource is not None:
-        return f"{title_of(problem.resource)}: {message_of(problem.error)}"
+        return f"{title_of(problem.resource)}: {failure_message(problem.error)}"
     return problem.message
 
 
@@ -139,19 +140,8 @@ ItemsByRelease = Mapping[UUID, ReleaseItem]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
-    """What one schedule does with a resource; versions are ids, None stands for none."""
-
-    expects: str | None
-    """The version that must be live by then."""
-    makes_live: str | None
-    is_forced: bool = False
-    """Whether it runs even if another version is live by then."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The outcome of a step."""
+    """The outcome of a schedule on one resource; versions are ids, None stands for none."""
 
     fails: bool
     before: str | None
@@ -162,85 +152,69 @@ class Outcome:
     """Whether it fails only because what it would make live is live by then already."""
 
 
-def is_unexpected(live: str | None, *, expects: str | None, is_forced: bool) -> bool:
-    """Return whether another version is live than expected, so that the schedule does not run."""
-    return not is_forced and expects != live
-
-
-def forecast(live: str | None, steps: Iterable[Step]) -> Iterator[Outcome]:
-    """Yield the outcome of each step, in order of time; `live` is the current live version."""
-    for step in steps:
-        before = live
-        fails = is_unexpected(live, expects=step.expects, is_forced=step.is_forced)
-        live = live if fails else step.makes_live
-        has_nothing_to_do = fails and before == step.makes_live
-        yield Outcome(fails=fails, before=before, live=live, has_nothing_to_do=has_nothing_to_do)
-
-
 def in_order(schedules: Iterable[Schedule]) -> list[Schedule]:
     """Return schedules in running order: at the same time, single versions before releases."""
-    return sorted(schedules, key=lambda one: (one.run_at, one.release_id is not None, one.pk))
+    return sorted(
+        schedules, key=lambda schedule: (schedule.run_at, schedule.release_id is not None, schedule.pk)
+    )
 
 
-def outcomes_of(
-    reference: str, live: str | None, waiting: Sequence[Schedule], items: ItemsByRelease
-) -> list[tuple[Step, Outcome]]:
-    """Return each schedule's step on a resource with its outcome; they are ordered by time."""
-    steps = [_step(one, reference, items) for one in waiting]
-    return list(zip(steps, forecast(live, steps), strict=True))
+def forecast(
+    reference: str, live: str | None, waiting: Iterable[Schedule], items: ItemsByRelease
+) -> list[Outcome]:
+    """Return the outcome of each schedule on a resource if nothing else is published.
+
+    The schedules are in order of time; `live` is the current live version.
+    """
+    outcomes = []
+    for schedule in waiting:
+        if schedule.release_id is None:
+            makes_live = schedule.version_id or None
+        else:
+            version_id = items[schedule.release_id].version_id
+            makes_live = str(version_id) if version_id else None
+        fails = schedule.is_unexpected(reference, live)
+        after = live if fails else makes_live
+        done = fails and live == makes_live
+        outcomes.append(Outcome(fails=fails, before=live, live=after, has_nothing_to_do=done))
+        live = after
+    return outcomes
 
 
-def expected(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Outcome]:
+def forecast_all(live: Mapping[str, tuple[Target, str | None]]) -> Mapping[tuple[UUID, str], Outcome]:
     """Return the outcomes of all schedules on resources, by schedule and resource.
 
     `live` are the resources by their references in `Schedule.expects`, each with its live version. Takes at
     most three statements.
     """
     known = {(target.kind, target.id, target.identity) for target, _ in live.values()}
-    ids, identities = {one[1] for one in known}, {one[2] for one in known}
-    own = Schedule.objects.waiting().filter(resource_id__in=ids, identity__in=identities)
-    scheduled = Schedule.objects.waiting().filter(release_id__isnull=False).order_by().values("release_id")
-    items = ReleaseItem.objects.filter(
-        resource_id__in=ids, identity__in=identities, release__state=ReleaseState.DRAFT, release__in=scheduled
-    )
-    items_of: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
-    for item in items.order_by():
+    about = {
+        "resource_id__in": {resource_id for _, resource_id, _ in known},
+        "identity__in": {identity for *_, identity in known},
+    }
+    waiting: defaultdict[str, list[Schedule]] = defaultdict(list)
+    for schedule in Schedule.objects.waiting().filter(**about).order_by():
+        waiting[schedule.reference].append(schedule)
+    scheduled = Schedule.objects.waiting().of_releases().order_by().values("release_id")
+    rows = ReleaseItem.objects.filter(**about, release__state=ReleaseState.DRAFT, release__in=scheduled)
+    items: defaultdict[str, dict[UUID, ReleaseItem]] = defaultdict(dict)
+    references: defaultdict[UUID, list[str]] = defaultdict(list)
+    for item in rows.order_by():
         if (item.kind, item.resource_id, item.identity) in known:
-            items_of[f"{item.kind}/{item.resource_id}"][item.release_id] = item
-    releases = {release_id for of_one in items_of.values() for release_id in of_one}
-    together = Schedule.objects.waiting().filter(release_id__in=releases) if releases else ()
-    waiting = _by_resource([*own.order_by(), *together], items_of)
-    found = {}
+            reference = f"{item.kind}/{item.resource_id}"
+            items[reference][item.release_id] = item
+            references[item.release_id].append(reference)
+    for schedule in Schedule.objects.waiting().filter(release_id__in=references) if references else ():
+        for reference in references[cast("UUID", schedule.release_id)]:
+            waiting[reference].append(schedule)
+    outcomes = {}
     for reference, (_target, live_now) in live.items():
-        rows = in_order(waiting[reference])
-        for row, (_step, outcome) in zip(
-            rows, outcomes_of(reference, live_now, rows, items_of[reference]), strict=True
+        ordered = in_order(waiting[reference])
+        for schedule, outcome in zip(
+            ordered, forecast(reference, live_now, ordered, items[reference]), strict=True
         ):
-            found[row.pk, reference] = outcome
-    return found
-
-
-def _by_resource(
-    rows: Iterable[Schedule], items_of: Mapping[str, ItemsByRelease]
-) -> Mapping[str, list[Schedule]]:
-    found: defaultdict[str, list[Schedule]] = defaultdict(list)
-    concerned: defaultdict[UUID, list[str]] = defaultdict(list)
-    for reference, of_one in items_of.items():
-        for release_id in of_one:
-            concerned[release_id].append(reference)
-    for row in rows:
-        for reference in [row.reference] if row.release_id is None else concerned[row.release_id]:
-            found[reference].append(row)
-    return found
-
-
-def _step(schedule: Schedule, reference: str, items: ItemsByRelease) -> Step:
-    if schedule.release_id is None:
-        makes_live = schedule.version_id or None
-    else:
-        item = items[schedule.release_id]
-        makes_live = str(item.version_id) if item.version_id else None
-    return Step(expects=schedule.expects.get(reference), makes_live=makes_live, is_forced=schedule.force)
+            outcomes[schedule.pk, reference] = outcome
+    return outcomes
 
 
 _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
@@ -268,7 +242,7 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
 
     A key takes one more where keys need sign-ins of their owners.
     """
-    authors = {one.author_id for one in schedules if one.author_name}
+    authors = {schedule.author_id for schedule in schedules if schedule.author_name}
     users = get_user_model()._default_manager.in_bulk(authors - {None})
     roles: defaultdict[Any, dict[str, Role]] = defaultdict(dict)
     if users:
@@ -286,7 +260,7 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
         for pk, user in users.items()
         if user.is_active
     }
-    prefixes = {one.key_prefix for one in schedules if one.key_prefix}
+    prefixes = {schedule.key_prefix for schedule in schedules if schedule.key_prefix}
     found = ApiKey.objects.filter(prefix__in=prefixes, owner__in=callers).select_related("owner")
     keys = {key.prefix: key.caller(Via.SCHEDULE, owner=callers[key.owner_id]) for key in found if key.usable}
 
@@ -300,7 +274,7 @@ def people(schedules: Sequence[Schedule]) -> Mapping[UUID, Caller | Refusal]:
             return keys.get(schedule.key_prefix, key_unusable(schedule.key_prefix))
         return owner
 
-    return {one.pk: caller_of(one) for one in schedules}
+    return {schedule.pk: caller_of(schedule) for schedule in schedules}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,32 +297,35 @@ class Facts:
         """Return the references of the resources that a schedule moves."""
         if schedule.release_id is None:
             return [schedule.reference]
-        return [f"{one.kind}/{one.resource_id}" for one in self.items[schedule.release_id]]
+        return [f"{item.kind}/{item.resource_id}" for item in self.items[schedule.release_id]]
 
-    def resource(self, schedule: Schedule) -> VersionedResource:
-        """Return the resource of a schedule about one; it must exist."""
-        return self.resources[schedule.reference]
+    def publisher(self, schedule: Schedule) -> Caller | None:
+        """Return the author, if the subject exists and the author may publish it."""
+        author = self.people[schedule.pk]
+        if self.is_gone(schedule) or not isinstance(author, Caller):
+            return None
+        return author if author.may(Right.PUBLISH, schedule.workspace_id) else None
 
     def is_gone(self, schedule: Schedule) -> bool:
         """Return whether the subject of a schedule was deleted, or its release was published otherwise."""
         if schedule.release_id is not None:
             release = self.releases.get(schedule.release_id)
             return release is None or release.state != ReleaseState.DRAFT
-        found = self.live.get(schedule.reference)
-        if found is None or found[0].identity != schedule.identity:
+        target, _live = self.live.get(schedule.reference, (None, None))
+        if target is None or target.identity != schedule.identity:
             return True
         return schedule.action == Action.PUBLISH and self.version(schedule, schedule.version_id) is None
 
     def version(self, schedule: Schedule, version_id: str | None) -> Snapshot | None:
         """Return a version of a schedule's resource; None if it does not exist."""
-        resource = self.resource(schedule)
+        resource = self.resources[schedule.reference]
         unstored = resource.pointers.find(version_id) if resource.pointers and version_id else None
         row = self.versions.get(version_id or "")
-        found: Snapshot | None = row if row is not None and row.resource_id == resource.pk else None
-        return unstored or found
+        stored: Snapshot | None = row if row is not None and row.resource_id == resource.pk else None
+        return unstored or stored
 
 
-def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
+def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
     """Return the facts about schedules; the number of statements is constant."""
     releases = Release.objects.in_bulk(
         {schedule.release_id for schedule in schedules if schedule.release_id is not None}
@@ -361,16 +338,17 @@ def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
     resources: dict[str, VersionedResource] = {}
     versions: dict[str, Any] = {}
     for kind in KINDS:
-        of_kind = [one for one in own if one.kind == kind.slug]
+        of_kind = [schedule for schedule in own if schedule.kind == kind.slug]
         if of_kind:
-            resources |= _resources(editor, kind, {one.resource_id for one in of_kind})
+            resources |= _resources(editor, kind, {schedule.resource_id for schedule in of_kind})
             versions |= _versions(editor, kind, of_kind)
     live = {
         name: (target_of(resource, editor.code), resource.active_id) for name, resource in resources.items()
     }
-    for one in (one for of_one in items.values() for one in of_one if one.resource is not None):
-        about = target_of(one.resource, editor.code)
-        live.setdefault(f"{one.kind}/{one.resource_id}", (about, one.resource.active_id))
+    for item in chain.from_iterable(items.values()):
+        if item.resource is not None:
+            target = target_of(item.resource, editor.code)
+            live.setdefault(f"{item.kind}/{item.resource_id}", (target, item.resource.active_id))
     return Facts(
         people=people(schedules),
         releases=releases,
@@ -413,99 +391,93 @@ Problems = Mapping[UUID, Sequence[Problem]]
 _Outcomes = Mapping[tuple[UUID, str], Outcome]
 
 
-def problems_of(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
+def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
     """Return what would prevent schedules from running, if their time were now, by their ids.
 
     Ended schedules have no problems. The number of statements does not depend on the number of schedules,
     with these exceptions: authors with different rights take one more each where versions refer to prompt
     blocks, and keys one where keys need sign-ins.
     """
-    waiting = {one.pk: one for one in some if one.state == State.SCHEDULED}
+    waiting = [schedule for schedule in some if schedule.state == State.SCHEDULED]
     if not waiting:
         return {}
-    facts = facts_of(schedules.editor, list(waiting.values()))
-    outcomes = expected(facts.live)
-    found = {pk: list(_own_problems(value, facts, outcomes)) for pk, value in waiting.items()}
-    allowed = [one for one in waiting.values() if _may(one, facts)]
-    for pk, problems in _of_the_gate(schedules.editor, allowed, facts, outcomes):
-        found[pk] += problems
-    return found
+    editor = schedules.editor
+    facts = read_facts(editor, waiting)
+    outcomes = forecast_all(facts.live)
+    problems: dict[UUID, list[Problem]] = {}
+    requests: dict[UUID, PublishRequest | TakeDownRequest] = {}
+    attempts: dict[UUID, Attempt] = {}
+    for schedule in waiting:
+        problems[schedule.pk] = list(_own_problems(schedule, facts, outcomes))
+        by = facts.publisher(schedule)
+        if by is None:
+            continue
+        if schedule.release_id is not None:
+            attempts[schedule.pk] = Attempt(
+                release=facts.releases[schedule.release_id],
+                items=facts.items[schedule.release_id],
+                by=by,
+                at=schedule.run_at,
+            )
+        elif (request := _request(schedule, by, facts, outcomes)) is not None:
+            requests[schedule.pk] = request
+    for pk, error in zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True):
+        if error is not None:
+            problem = Problem(code=failure_code(error), message=failure_message(error), error=error)
+            problems[pk].append(problem)
+    for pk, blocked in zip(attempts, problems_of_several(editor, list(attempts.values())), strict=True):
+        problems[pk] += [
+            Problem(
+                code=item.code if item.error is None else failure_code(item.error),
+                message=item_failure_message(item),
+                error=item.error,
+                item=item,
+            )
+            for item in blocked
+        ]
+    return problems
+
+
+def judge(schedules: Verbs, rows: Iterable[Schedule]) -> list[Schedule]:
+    """Return schedules with their `problems`: what would prevent them from running now."""
+    judged = list(rows)
+    problems = find_problems(schedules, judged)
+    for schedule in judged:
+        schedule.problems = problems.get(schedule.pk, ())
+    return judged
 
 
 def _own_problems(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Iterator[Problem]:
     """Yield problems found without the gate: deleted subjects, missing rights, unexpected live versions."""
     if facts.is_gone(schedule):
         yield Problem(code=GONE, message=Message("What was scheduled no longer exists."))
-    elif not _may(schedule, facts):
-        person = facts.people[schedule.pk]
-        why = no_right(schedule.author_name) if isinstance(person, Caller) else person
-        yield Problem(code=NOT_ALLOWED, message=why)
-    elif failing := _failing(schedule, facts, outcomes):
-        done = all(one.has_nothing_to_do for one in failing)
-        yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED, has_nothing_to_do=done)
-
-
-def _failing(schedule: Schedule, facts: Facts, outcomes: _Outcomes) -> Sequence[Outcome]:
-    """Return the outcomes on resources of which another version is live by then.
-
-    A schedule that just ran has none.
-    """
-    found = [outcomes.get((schedule.pk, name)) for name in facts.references(schedule)]
-    return [one for one in found if one is not None and one.fails]
-
-
-def _may(schedule: Schedule, facts: Facts) -> bool:
-    """Return whether the subject exists, and the author may publish it."""
-    person = facts.people[schedule.pk]
-    return (
-        not facts.is_gone(schedule)
-        and isinstance(person, Caller)
-        and person.may(Right.PUBLISH, schedule.workspace_id)
-    )
-
-
-def _of_the_gate(
-    editor: Editor, some: Sequence[Schedule], facts: Facts, outcomes: _Outcomes
-) -> Iterator[tuple[UUID, list[Problem]]]:
-    """Yield the gate's refusals of the versions, and of the items of releases."""
-    alone = {one.pk: _request(one, facts, outcomes) for one in some if one.release_id is None}
-    requests = {pk: request for pk, request in alone.items() if request is not None}
-    for pk, error in zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True):
-        if error is not None:
-            yield pk, [_of_error(error)]
-    together = [one for one in some if one.release_id is not None]
-    attempts = [
-        Attempt(
-            release=facts.releases[one.release_id],
-            items=facts.items[one.release_id],
-            by=_person(one, facts),
-            at=one.run_at,
-        )
-        for one in together
-        if one.release_id is not None
-    ]
-    for one, problems in zip(together, problems_of_several(editor, attempts), strict=True):
-        yield one.pk, [_of_item(problem) for problem in problems]
-
-
-def _of_error(error: VersioningError) -> Problem:
-    return Problem(code=code_of(error), message=message_of(error), error=error)
+    elif facts.publisher(schedule) is None:
+        author = facts.people[schedule.pk]
+        refusal = no_right(schedule.author_name) if isinstance(author, Caller) else author
+        yield Problem(code=NOT_ALLOWED, message=refusal)
+    else:
+        # A schedule that just ran has no outcomes.
+        own = [outcomes.get((schedule.pk, reference)) for reference in facts.references(schedule)]
+        failing = [outcome for outcome in own if outcome is not None and outcome.fails]
+        if failing:
+            done = all(outcome.has_nothing_to_do for outcome in failing)
+            yield Problem(code=SomethingElseIsLive.code, message=UNEXPECTED, has_nothing_to_do=done)
 
 
 def _request(
-    schedule: Schedule, facts: Facts, outcomes: _Outcomes
+    schedule: Schedule, by: Caller, facts: Facts, outcomes: _Outcomes
 ) -> PublishRequest | TakeDownRequest | None:
     """Return the request to the gate about a resource; None if the gate is not involved."""
-    resource, outcome = facts.resource(schedule), outcomes.get((schedule.pk, schedule.reference))
+    resource = facts.resources[schedule.reference]
+    outcome = outcomes.get((schedule.pk, schedule.reference))
     before = resource.active_id if outcome is None else outcome.before
     then = _with_live(resource, before, facts.version(schedule, before))
-    by, at = _person(schedule, facts), schedule.run_at
     if schedule.action == Action.UNPUBLISH:
-        return None if before is None else TakeDownRequest(resource=then, caller=by, at=at)
+        return None if before is None else TakeDownRequest(resource=then, caller=by, at=schedule.run_at)
     version = facts.version(schedule, schedule.version_id)
     if version is None:
         return None
-    return PublishRequest(resource=then, version=version, caller=by, at=at)
+    return PublishRequest(resource=then, version=version, caller=by, at=schedule.run_at)
 
 
 def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot | None) -> VersionedResource:
@@ -518,15 +490,3 @@ def _with_live(resource: VersionedResource, live_id: str | None, live: Snapshot 
     else:
         then.pointers = replace(then.pointers, active=live)
     return then
-
-
-def _person(schedule: Schedule, facts: Facts) -> Caller:
-    person = facts.people[schedule.pk]
-    assert isinstance(person, Caller)  # noqa: S101  asked only where `_may`
-    return person
-
-
-def _of_item(problem: ReleaseProblem) -> Problem:
-    """Return a problem of a release as one of its schedule, for everyone who may read the schedule."""
-    code = problem.code if problem.error is None else code_of(problem.error)
-    return Problem(code=code, message=message_of_item(problem), error=problem.error, item=problem)

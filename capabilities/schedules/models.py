@@ -96,10 +96,6 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         """
         return self.select_for_update(of=("self",)).order_by("run_at", "pk")
 
-    def with_pairs(self) -> Self:
-        """Select each with the schedule that ends its pair."""
-        return self.select_related("followed_by")
-
     def covered_by(self, caller: Caller) -> Self:
         """Filter by the schedules of what is within the limits of the caller's key."""
         if not caller.id_prefix:
@@ -221,13 +217,17 @@ class Schedule(models.Model):
     @property
     def expected_version_id(self) -> str | None:
         """The resource's version that it expects to be live; None for none, and for a release."""
-        found: str | None = self.expects.get(self.reference)
-        return found
+        version_id: str | None = self.expects.get(self.reference)
+        return version_id
 
     @property
     def reference(self) -> str:
         """The resource as named in `expects`."""
         return f"{self.kind}/{self.resource_id}"
+
+    def is_unexpected(self, reference: str, live: str | None) -> bool:
+        """Return whether another version of a resource is live than expected, so that it does not run."""
+        return not self.force and self.expects.get(reference) != live
 
     @property
     def paired_with(self) -> UUID | None:
@@ -249,6 +249,11 @@ class Schedule(models.Model):
         except Schedule.DoesNotExist:
             return None
 
+    @property
+    def problem_codes(self) -> str:
+        """The codes of its problems, as `known_problems` stores them."""
+        return " ".join(sorted({problem.code for problem in self.problems}))
+
     def set_time(self, when: When) -> None:
         """Set when it runs."""
         self.run_at = self.due_at = when.run_at
@@ -269,6 +274,11 @@ class Schedule(models.Model):
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
         if not self._still_waiting().update(**stored):
             raise NotWaiting
+
+    def fail(self, by: Caller, code: str, problem: str, state: State = State.FAILED) -> None:
+        """Store and record that it failed, and why; raises as `end` does."""
+        self.end(state, code=code, problem=problem)
+        self.record("failed", by, code=code)
 
     def refuse_ended(self) -> None:
         """Raise `NotWaiting` as `end` would, before doing work in vain."""

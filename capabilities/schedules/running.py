@@ -21,20 +21,19 @@ from django.utils import timezone
 
 from capabilities.releases.automatic import AutomaticReleases
 from capabilities.releases.editing import refuse_published
-from capabilities.releases.items import Versions, read_ahead
 from capabilities.releases.items import locked as items_locked
+from capabilities.releases.items import read_ahead
 from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.verbs import Releases
 from capabilities.schedules.judging import (
     GONE,
     NOT_ALLOWED,
     SomethingElseIsLive,
-    code_of,
-    is_unexpected,
+    failure_code,
+    failure_message,
+    judge,
     key_unusable,
-    message_of,
     person,
-    problems_of,
 )
 from capabilities.schedules.models import Action, NotWaiting, Schedule, ScheduleQuerySet, State
 from capabilities.schedules.times import instant
@@ -43,7 +42,6 @@ from versioning.domain.access import APPLICATION, Caller, Right, Via
 from versioning.domain.errors import Invalid, Message, NotFound, VersioningError
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import kind_named
-from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of
 from versioning.editor import Editor
 from versioning.editor.locking import Change, changing, retry_on_conflict
@@ -108,7 +106,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
             "identity": target.identity,
             "workspace_id": target.workspace_id,
         }
-        live = {_reference(target.kind, target.id): resource.active_id}
+        live = {f"{target.kind}/{target.id}": resource.active_id}
         yield ResourceSubject(columns=columns, live=live, change=change)
 
 
@@ -128,18 +126,11 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
         refuse_published(release)
         items = items_locked(editor, release.items.select_related("release"))
         live = {
-            _reference(item.kind, item.resource_id): None
-            if item.resource is None
-            else item.resource.active_id
+            f"{item.kind}/{item.resource_id}": None if item.resource is None else item.resource.active_id
             for item in items
         }
         columns = {"release_id": release.pk, "workspace_id": release.workspace_id}
         yield Subject(columns=columns, live=live)
-
-
-def _reference(kind: str, resource_id: str) -> str:
-    """Return a resource's reference for `Schedule.expects`."""
-    return f"{kind}/{resource_id}"
 
 
 MISSED: Final = "missed"
@@ -214,12 +205,15 @@ def run(schedule: Schedule) -> None:
     """Run a schedule, and record the result; raises `NotWaiting` if it ended or was cancelled."""
     grace = datetime.timedelta(seconds=settings.EDITOR_SCHEDULE_GRACE)
     if timezone.now() > schedule.run_at + grace:
-        _fail(schedule, State.MISSED, MISSED, Message("No worker was running then, nor for long afterwards."))
+        problem = Message("No worker was running then, nor for long afterwards.")
+        with events.transaction():
+            schedule.fail(schedule.unattended, MISSED, problem, State.MISSED)
         return
     try:
         _act(schedule, by=person(schedule))
     except VersioningError as error:
-        _fail(schedule, State.FAILED, code_of(error), message_of(error))
+        with events.transaction():
+            schedule.fail(schedule.unattended, failure_code(error), failure_message(error))
 
 
 @retry_on_conflict
@@ -234,7 +228,12 @@ def _act(schedule: Schedule, *, by: Caller) -> None:
     with events.transaction():
         schedule.refuse_ended()  # on SQLite, another worker waited for the one that ran it
         if schedule.release_id is not None:
-            _publish_release(schedule, str(schedule.release_id), versions, by, at)
+            release_id = str(schedule.release_id)
+            editor = get_editor()
+            with locked_release(editor, release_id, by) as subject:
+                _refuse_unexpected(schedule, subject)
+                schedule.end(State.DONE)  # before its release is published, which cancels what still waits
+                editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
         else:
             _move_resource(schedule, by, at)
             schedule.end(State.DONE)
@@ -251,41 +250,19 @@ def _move_resource(schedule: Schedule, by: Caller, at: datetime.datetime) -> Non
             raise NotFound("The resource was deleted.", code=GONE)
         _refuse_unexpected(schedule, subject)
         if schedule.action == Action.PUBLISH:
-            version = _version(subject.change.resource, schedule.version_id)
+            try:
+                version = find_version(subject.change.resource, schedule.version_id)
+            except NotFound:  # or a file, whose error has another code
+                raise NotFound("The version was deleted.", code=GONE) from None
             subject.change.activate(version, at=at, scheduleId=str(schedule.pk))
         else:
             subject.change.deactivate(at=at, scheduleId=str(schedule.pk))
 
 
-def _version(resource: VersionedResource, version_id: str) -> Snapshot:
-    """Return a version of a resource; raises `NotFound` with the code of what is gone, such as a file."""
-    try:
-        return find_version(resource, version_id)
-    except NotFound:
-        raise NotFound("The version was deleted.", code=GONE) from None
-
-
-def _publish_release(
-    schedule: Schedule, release_id: str, versions: Versions, by: Caller, at: datetime.datetime
-) -> None:
-    """Publish a release, and end the schedule; raises as `_move_resource` does, and `ReleaseBlocked`."""
-    editor = get_editor()
-    with locked_release(editor, release_id, by) as subject:
-        _refuse_unexpected(schedule, subject)
-        schedule.end(State.DONE)  # before its release is published, which cancels what still waits
-        editor.capability(Releases).publish(release_id, versions=versions, at=at, by=by)
-
-
 def _refuse_unexpected(schedule: Schedule, subject: Subject) -> None:
     for name, live in subject.live.items():
-        if is_unexpected(live, expects=schedule.expects.get(name), is_forced=schedule.force):
+        if schedule.is_unexpected(name, live):
             raise SomethingElseIsLive
-
-
-def _fail(schedule: Schedule, state: State, code: str, problem: str) -> None:
-    with events.transaction():
-        schedule.end(state, code=code, problem=problem)
-        schedule.record("failed", schedule.unattended, code=code)
 
 
 SETTINGS: Final = (
@@ -302,15 +279,13 @@ def _end_with_resource(
     by: Caller, resource: Target, version: VersionName | None, detail: Mapping[str, Any]
 ) -> None:
     for schedule in Schedule.objects.waiting().about(resource).locked():
-        schedule.end(State.FAILED, code=GONE, problem=Message("The resource was deleted."))
-        schedule.record("failed", by, code=GONE)
+        schedule.fail(by, GONE, Message("The resource was deleted."))
 
 
 def _end_with_release(instance: Release, **_signal: Any) -> None:
     with events.transaction():
         for schedule in Schedule.objects.waiting().filter(release_id=instance.pk).locked():
-            schedule.end(State.FAILED, code=GONE, problem=Message("The release was deleted."))
-            schedule.record("failed", instance.deleted_by, code=GONE)
+            schedule.fail(instance.deleted_by, GONE, Message("The release was deleted."))
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
@@ -346,10 +321,13 @@ def _end_with_key(key: ApiKey, by: Caller) -> Sequence[Schedule]:
     """End what was scheduled with a revoked key; return what of it the caller may read."""
     ended = list(Schedule.objects.waiting().filter(key_prefix=key.prefix).locked())
     for schedule in ended:
-        schedule.end(State.FAILED, code=NOT_ALLOWED, problem=key_unusable(key.prefix))
-        schedule.record("failed", schedule.unattended, code=NOT_ALLOWED)
+        schedule.fail(schedule.unattended, NOT_ALLOWED, key_unusable(key.prefix))
     covered = set(Schedule.objects.covered_by(by).filter(key_prefix=key.prefix).values_list("pk", flat=True))
-    return [one for one in ended if one.pk in covered and by.may(Right.READ_DRAFTS, one.workspace_id)]
+    return [
+        schedule
+        for schedule in ended
+        if schedule.pk in covered and by.may(Right.READ_DRAFTS, schedule.workspace_id)
+    ]
 
 
 FOLLOWERS: Final = (
@@ -375,11 +353,9 @@ LONGEST_WAIT: Final = 600.0
 
 def remember(schedules: Verbs, made: Sequence[Schedule]) -> None:
     """Store the problems of new schedules: their author sees these, and is notified of changes."""
-    found = problems_of(schedules, made)
-    for one in made:
-        one.problems = found.get(one.pk, ())
-        one.known_problems = _codes(one)
-    if any(one.known_problems for one in made):
+    for schedule in judge(schedules, made):
+        schedule.known_problems = schedule.problem_codes
+    if any(schedule.known_problems for schedule in made):
         Schedule.objects.bulk_update(made, ["known_problems"])
 
 
@@ -407,37 +383,18 @@ class Watch:
 def look() -> None:
     """Notify the authors of waiting schedules of changes; several workers may do so at once."""
     schedules: Verbs = get_editor().schedules
-    for some in _waiting():
-        found = problems_of(schedules, some)
-        for one in some:
-            before, one.problems = one.known_problems, found.get(one.pk, ())
-            if _codes(one) != before:
-                _tell(one, before)
-
-
-def _tell(schedule: Schedule, before: str) -> None:
-    """Record the codes of a schedule's problems, unless another worker has done so."""
-    with events.transaction():
-        still = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=before)
-        if still.update(known_problems=_codes(schedule)):
-            by = replace(APPLICATION, via=Via.SCHEDULE)
-            schedule.record("changed", by, problems=_codes(schedule).split())
-
-
-def _waiting() -> Iterator[list[Schedule]]:
-    last = None
-    while True:
-        rows = Schedule.objects.waiting().order_by("pk")
-        some = list(rows.filter(pk__gt=last)[:AT_ONCE] if last is not None else rows[:AT_ONCE])
-        if some:
-            yield some
-        if len(some) < AT_ONCE:
-            return
-        last = some[-1].pk
-
-
-def _codes(schedule: Schedule) -> str:
-    return " ".join(sorted({problem.code for problem in schedule.problems}))
+    waiting = Schedule.objects.waiting().order_by("pk")
+    batch = list(waiting[:AT_ONCE])
+    while batch:
+        for schedule in judge(schedules, batch):
+            codes, known = schedule.problem_codes, schedule.known_problems
+            if codes != known:
+                with events.transaction():
+                    row = Schedule.objects.waiting().filter(pk=schedule.pk, known_problems=known)
+                    if row.update(known_problems=codes):
+                        by = replace(APPLICATION, via=Via.SCHEDULE)
+                        schedule.record("changed", by, problems=codes.split())
+        batch = list(waiting.filter(pk__gt=batch[-1].pk)[:AT_ONCE])
 
 
 SECONDS: Final = 1.0

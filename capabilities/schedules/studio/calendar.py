@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,21 +20,20 @@ from capabilities.releases.models import Release
 from capabilities.schedules.models import Schedule, State
 from capabilities.schedules.studio.panels import (
     as_given,
-    chip_of,
+    cancel_url,
+    change_url,
     in_short,
-    judged,
-    of_again,
-    of_cancelling,
-    of_changing,
-    of_release,
-    reasons_against,
+    list_reasons,
+    release_url,
+    repeat_url,
+    schedule_chip,
     twice,
-    why,
 )
 from capabilities.schedules.verbs import Schedules
 from studio.dates import current_zone, local
 from studio.kinds import KINDS, KINDS_BY_SLUG
 from studio.named import names_of
+from studio.translation import translated
 from studio.workspaces.base import address
 from studio.workspaces.listing import ListingPage
 from versioning.conf import get_editor
@@ -85,7 +84,7 @@ class Period:
     """The end, exclusive."""
 
 
-def entries_of(
+def list_entries(
     workspace_id: str | None,
     period: Period,
     caller: Caller,
@@ -98,40 +97,38 @@ def entries_of(
     They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
     The number of queries does not depend on the number of entries.
     """
-    schedules = _schedules(workspace_id, period, caller, upcoming_only=upcoming_only)
-    events = [] if upcoming_only else _events(workspace_id, period, caller)
-    shown, told = judged(schedules[:MAX_ENTRIES]), _without(events[:MAX_ENTRIES], schedules)
-    releases = {str(one.release_id or "") for one in shown} | {_release_of(one) for one in told}
-    titles = {
-        str(pk): title
-        for pk, title in Release.objects.readable_by(caller)
-        .filter(pk__in=releases - {""})
-        .values_list("pk", "title")
-    }
-    references = {(one.kind, one.resource_id) for one in shown if one.kind}
-    references |= {(one.resource_kind, one.resource_id) for one in told if one.resource_id}
-    make = _Maker(
+    listed = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
+    listed = listed.filter(run_at__gte=period.begin, run_at__lt=period.end)
+    if upcoming_only:
+        listed = listed.waiting()
+    schedules = list(listed.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
+    events = [] if upcoming_only else _list_events(workspace_id, period, caller)
+    is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
+    # A schedule's entry also shows what went live with it.
+    done = [schedule for schedule in schedules if schedule.state == State.DONE]
+    ids = {str(schedule.pk) for schedule in done}
+    published = {str(schedule.release_id) for schedule in done if schedule.release_id}
+    events = [
+        event
+        for event in events[:MAX_ENTRIES]
+        if event.detail.get("scheduleId") not in ids and _release_id(event) not in published
+    ]
+    schedules = Schedules.current().judge(schedules[:MAX_ENTRIES])
+    release_ids = {*map(_release_id, events), *(str(schedule.release_id or "") for schedule in schedules)}
+    releases = Release.objects.readable_by(caller).filter(pk__in=release_ids - {""})
+    references = {(schedule.kind, schedule.resource_id) for schedule in schedules if schedule.kind}
+    references |= {(event.resource_kind, event.resource_id) for event in events if event.resource_id}
+    maker = _EntryMaker(
         caller=caller,
         workspaces=workspaces or {},
         names=names_of(references, caller),
-        titles=titles,
+        titles={str(pk): title for pk, title in releases.values_list("pk", "title")},
     )
-    found = [*map(make.of_schedule, shown), *map(make.of_event, told)]
-    more = max(len(schedules), len(events)) > MAX_ENTRIES
-    return sorted(found, key=lambda one: one.moment), more
+    entries = [*map(maker.from_schedule, schedules), *map(maker.from_event, events)]
+    return sorted(entries, key=lambda entry: entry.moment), is_cut
 
 
-def _schedules(
-    workspace_id: str | None, period: Period, caller: Caller, *, upcoming_only: bool
-) -> list[Schedule]:
-    found = Schedules.current().list(workspace_id=workspace_id, by=caller)
-    found = found.filter(run_at__gte=period.begin, run_at__lt=period.end).exclude(state=State.CANCELLED)
-    if upcoming_only:
-        found = found.waiting()
-    return list(found.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
-
-
-def _events(workspace_id: str | None, period: Period, caller: Caller) -> list[Event]:
+def _list_events(workspace_id: str | None, period: Period, caller: Caller) -> list[Event]:
     then = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
     # Resources that go live with a release are covered by the release's entry.
     alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
@@ -143,25 +140,12 @@ def _events(workspace_id: str | None, period: Period, caller: Caller) -> list[Ev
     return list(page.events)
 
 
-def _without(events: Iterable[Event], schedules: Iterable[Schedule]) -> list[Event]:
-    """Leave out events that a schedule's entry already shows."""
-    done = [schedule for schedule in schedules if schedule.state == State.DONE]
-    ids, releases = {str(one.pk) for one in done}, {str(one.release_id) for one in done if one.release_id}
-    return [
-        event
-        for event in events
-        if event.detail.get("scheduleId") not in ids and _release_of(event) not in releases
-    ]
-
-
-def _release_of(event: Event) -> str:
+def _release_id(event: Event) -> str:
     return str(event.detail.get("releaseId") or "")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Maker:
-    """Creates entries."""
-
+class _EntryMaker:
     caller: Caller
     workspaces: Mapping[str, str]
     """The names of workspaces to show, by id."""
@@ -170,7 +154,7 @@ class _Maker:
     titles: Any
     """The titles of releases, by id."""
 
-    def of_schedule(self, schedule: Schedule) -> Entry:
+    def from_schedule(self, schedule: Schedule) -> Entry:
         """Return a schedule as an entry."""
         may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
         may_change = may_publish and schedule.state == State.SCHEDULED
@@ -184,23 +168,35 @@ class _Maker:
             workspace_name=self.workspaces.get(workspace_id, ""),
             what=in_short(schedule),
             who=schedule.author_name,
-            chip=chip_of(schedule),
-            notes=[one for one in (twice(schedule), why(schedule), *reasons_against(schedule)) if one],
-            change_address=of_changing(schedule) if may_change else "",
-            cancel_address=of_cancelling(schedule) if may_change else "",
-            again_address=of_again(schedule) if may_publish else "",
+            chip=schedule_chip(schedule),
+            notes=[
+                note
+                for note in (twice(schedule), translated(schedule.problem), *list_reasons(schedule))
+                if note
+            ],
+            change_address=change_url(schedule) if may_change else "",
+            cancel_address=cancel_url(schedule) if may_change else "",
+            again_address=repeat_url(schedule) if may_publish else "",
         )
 
-    def of_event(self, event: Event) -> Entry:
+    def from_event(self, event: Event) -> Entry:
         """Return an event as an entry."""
-        subject = event.resource_kind, event.resource_id, _release_of(event)
+        version = reference_to_id(event.version_id)
+        if event.version_number is not None:
+            version = _("version {number}").format(number=event.version_number)
+        what = _("%(version)s went live") % {"version": version}
+        if event.type == RELEASED:
+            what = _("went live together")
+        elif event.type.endswith(".unpublished"):
+            what = _("was unpublished")
+        subject = event.resource_kind, event.resource_id, _release_id(event)
         name, address = self._about(*subject, event.workspace_id)
         return Entry(
             moment=event.created_at,
             name=name,
             address=address,
             workspace_name=self.workspaces.get(event.workspace_id, ""),
-            what=_what(event),
+            what=what,
             who=event.actor,
         )
 
@@ -210,38 +206,14 @@ class _Maker:
             title = self.titles.get(release_id)
             if title is None:
                 return _("A release"), ""
-            return _("Release “%(title)s”") % {"title": title}, of_release(workspace_id, release_id)
+            return _("Release “%(title)s”") % {"title": title}, release_url(workspace_id, release_id)
         name = self.names.get((kind, resource_id))
         if name is None:
             return resource_id, ""
         return name, KINDS_BY_SLUG[kind].address("history", resource_id)
 
 
-def _what(event: Event) -> str:
-    if event.type == RELEASED:
-        return _("went live together")
-    if event.type.endswith(".unpublished"):
-        return _("was unpublished")
-    version = reference_to_id(event.version_id)
-    if event.version_number is not None:
-        version = _("version {number}").format(number=event.version_number)
-    return _("%(version)s went live") % {"version": version}
-
-
-def by_day(entries: Iterable[Entry]) -> dict[datetime.date, list[Entry]]:
-    """Return entries by day, in their order."""
-    found: dict[datetime.date, list[Entry]] = {}
-    for entry in entries:
-        found.setdefault(entry.day, []).append(entry)
-    return found
-
-
-def days_between(first: datetime.date, last: datetime.date) -> Iterator[datetime.date]:
-    """Yield every day from the first to the last."""
-    for number in range((last - first).days + 1):
-        yield first + datetime.timedelta(days=number)
-
-
+DAY: Final = datetime.timedelta(days=1)
 WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
 MAX_IN_CELL: Final = 5
@@ -295,8 +267,8 @@ class Month:
     @classmethod
     def read(cls, text: str, today: datetime.date) -> Month:
         """Return the month in an address, such as `2026-12`; by default the current one."""
-        found = _MONTH.fullmatch(text)
-        return cls(datetime.date(int(found[1]), int(found[2]), 1) if found else today.replace(day=1))
+        match = _MONTH.fullmatch(text)
+        return cls(datetime.date(int(match[1]), int(match[2]), 1) if match else today.replace(day=1))
 
     @property
     def word(self) -> str:
@@ -344,10 +316,18 @@ class CalendarPage(ListingPage):
         month = Month.read(request.GET.get("month", ""), now.date())
         as_list = request.GET.get("view") == LIST
         first, last = (month.first, month.last) if as_list else month.weeks
-        found, more = entries_of(workspace_id, _period(first, last), self.caller, workspaces=names)
+        # In the zone of the page, where a day can have 23 or 25 hours.
+        zone = timezone.get_current_timezone()
+        period = Period(
+            begin=datetime.datetime.combine(first, datetime.time(), tzinfo=zone),
+            end=datetime.datetime.combine(last + DAY, datetime.time(), tzinfo=zone),
+        )
+        listed, more = list_entries(workspace_id, period, self.caller, workspaces=names)
         week = Period(begin=now, end=now + WEEK)
-        soon, more_soon = entries_of(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
-        entries = by_day(found)
+        soon, more_soon = list_entries(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
+        entries: dict[datetime.date, list[Entry]] = {}
+        for entry in listed:
+            entries.setdefault(entry.day, []).append(entry)
         days = [
             Day(
                 date=day,
@@ -357,7 +337,7 @@ class CalendarPage(ListingPage):
                 is_outside=day.month != month.first.month,
                 list_address=self._query(Month(day.replace(day=1)), as_list=True),
             )
-            for day in days_between(first, last)
+            for day in (first + DAY * number for number in range((last - first).days + 1))
         ]
         is_current = month == Month.read("", now.date())
         return self.page(
@@ -370,12 +350,14 @@ class CalendarPage(ListingPage):
             month=month,
             as_list=as_list,
             more=more,
-            has_any=bool(found),
+            has_any=bool(listed),
             days=days,
             is_current=is_current,
             shown_days=[day for day in days if day.entries and not (is_current and day.is_past)],
             past_days=[day for day in reversed(days) if day.entries and is_current and day.is_past],
-            activity_address=self._activity(workspace_id),
+            activity_address=(
+                address("activity", workspace_id) if workspace_id else reverse("studio:activity")
+            ),
             weekdays=[
                 # Translators: a weekday in short, as PHP's date() formats it
                 date_format(datetime.date(2024, 1, number), _("D"))
@@ -389,24 +371,12 @@ class CalendarPage(ListingPage):
             next=request.get_full_path(),
         )
 
-    def _activity(self, workspace_id: str | None) -> str:
-        return address("activity", workspace_id) if workspace_id else reverse("studio:activity")
-
     def _query(self, month: Month, *, as_list: bool) -> str:
         return f"?{self.query(**_query_of(month, as_list=as_list))}"
 
 
 def _query_of(month: Month, *, as_list: bool) -> dict[str, str]:
     return {"month": month.word, **({"view": LIST} if as_list else {})}
-
-
-def _period(first: datetime.date, last: datetime.date) -> Period:
-    """Return the period of some days in the zone of the page, where a day can have 23 or 25 hours."""
-    begin, end = (
-        datetime.datetime.combine(day, datetime.time(), tzinfo=timezone.get_current_timezone())
-        for day in (first, last + datetime.timedelta(days=1))
-    )
-    return Period(begin=begin, end=end)
 
 
 urlpatterns = [path("calendar/", CalendarPage.as_view(), name="calendar")]

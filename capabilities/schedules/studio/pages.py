@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django import forms
@@ -24,13 +23,12 @@ from capabilities.schedules.studio import panels
 from capabilities.schedules.studio.calendar import CalendarPage
 from capabilities.schedules.studio.panels import (
     STATES,
+    cancel_url,
     in_short,
-    judged,
-    of_cancelling,
-    of_release,
-    plan_of,
+    list_warnings,
+    read_plan,
+    release_url,
     twice,
-    warnings_of,
     when_element,
     will_happen,
     zone_to_change,
@@ -56,12 +54,10 @@ from versioning.domain.zones import MAX_NAME, known_zones, offered_zones
 from versioning.editor.timeline import Timeline
 from versioning.models import VersionedResource, WorkerHeartbeat
 
-MORNING: Final = datetime.time(9)
 DAY: Final = datetime.timedelta(days=1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Preset:
+class Preset(NamedTuple):
     """A local time with its name."""
 
     name: str
@@ -74,15 +70,8 @@ class Preset:
 def presets(today: datetime.date) -> list[Preset]:
     """Return tomorrow morning, and the morning of the next Monday unless that is tomorrow."""
     tomorrow, monday = today + DAY, today + DAY * (7 - today.weekday())
-    named = {tomorrow: gettext("Tomorrow 9:00"), monday: gettext("Monday 9:00")}
-    return [
-        Preset(
-            name=name,
-            local_time=datetime.datetime.combine(day, MORNING).isoformat(timespec="minutes"),
-            day=day_in_words(day),
-        )
-        for day, name in named.items()
-    ]
+    names = {tomorrow: gettext("Tomorrow 9:00"), monday: gettext("Monday 9:00")}
+    return [Preset(name, f"{day:%Y-%m-%d}T09:00", day_in_words(day)) for day, name in names.items()]
 
 
 FIELDS: Final = {
@@ -212,7 +201,7 @@ class SchedulePage(ResourcePage):
         Raises `Invalid` for a time and if the forecast says that this very version is live then.
         """
         run_at = form.times.begin().run_at
-        expects = plan_of(self.found).live_at(run_at, self.found.active_id)
+        expects = read_plan(self.found).live_at(run_at, self.found.active_id)
         if expects == version.version_id and not form.ending:
             raise Invalid.field("", "This version is live at that time already.", code="unchanged")
         return Schedules.current().create(
@@ -249,7 +238,7 @@ class SchedulePage(ResourcePage):
         entries: Any = Timeline(self.found, history.versions)[:OFFERED]
         others = [entry.version for entry in entries if entry.version.version_id != self.found.active_id]
         found = [*([self.found.active] if self.found.active else []), *others]
-        return [(one.version_id, _choice(one)) for one in found]
+        return [(version.version_id, _choice(version)) for version in found]
 
     def show(
         self,
@@ -313,7 +302,7 @@ class ReleaseSchedulePage(WorkspacePage):
             form.add(Invalid.field("", error.message))
             return self.show(form, found, status=409)
         message, level = _confirmation(made)
-        return self.go(of_release(self.workspace_id, str(found.pk)), message, level=level)
+        return self.go(release_url(self.workspace_id, str(found.pk)), message, level=level)
 
     def _scheduled(self, release: Release) -> HttpResponse | None:
         """Return to a release that is scheduled already: a second schedule could only fail."""
@@ -322,7 +311,7 @@ class ReleaseSchedulePage(WorkspacePage):
         message = gettext(
             "This release is already scheduled. Change the time of that schedule, or cancel it."
         )
-        return self.go(of_release(self.workspace_id, str(release.pk)), message, level=messages.ERROR)
+        return self.go(release_url(self.workspace_id, str(release.pk)), message, level=messages.ERROR)
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""
@@ -340,7 +329,7 @@ class ReleaseSchedulePage(WorkspacePage):
             form=form,
             zones=offered_zones(),
             silence=WorkerHeartbeat.objects.silence(),
-            back_address=of_release(self.workspace_id, str(release.pk)),
+            back_address=release_url(self.workspace_id, str(release.pk)),
         )
 
 
@@ -358,9 +347,9 @@ def _choice(version: Snapshot) -> str:
 
 def _confirmation(schedule: Schedule) -> tuple[str, int]:
     """Return the message about a new schedule and its level; if it would fail, a warning that says why."""
-    judged([schedule])
+    Schedules.current().judge([schedule])
     level = messages.WARNING if schedule.problems else messages.SUCCESS
-    sentences = [will_happen(schedule), twice(schedule), *warnings_of(schedule)]
+    sentences = [will_happen(schedule), twice(schedule), *list_warnings(schedule)]
     return format_html_join(" ", "{}", ([sentence] for sentence in sentences if sentence)), level
 
 
@@ -428,7 +417,7 @@ class ChangePage(OneSchedulePage):
             if schedule.kind
             else gettext("A release"),
             "in_short": in_short(schedule),
-            "warnings": warnings_of(judged([schedule])[0]),
+            "warnings": list_warnings(Schedules.current().judge([schedule])[0]),
             "kind": KINDS_BY_SLUG.get(schedule.kind),
             "next": given.get("next", ""),
             "zones": offered_zones(),
@@ -447,25 +436,21 @@ class CancelPage(OneSchedulePage):
         """Cancel it, or schedule it again, and go back."""
         found = self.find(schedule)
         if "undo" in request.POST:
-            return self._again(found)
+            back = own_address(self.request.POST["undo"], self.address("calendar"))
+            try:
+                made = Schedules.current().repeat(str(found.pk), by=self.caller)
+            except (Invalid, Conflict) as error:
+                problem = error.issues[0].message if isinstance(error, Invalid) else error.message
+                message = gettext("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
+                return self.go(back, message, level=messages.ERROR)
+            return self.go(back, format_html(gettext("Scheduled again for {when}."), when=when_element(made)))
         try:
             Schedules.current().cancel(schedule, by=self.caller)
         except ScheduleEnded:
             return self.ended(found)
         message = gettext("Schedule cancelled. Nothing live has changed.")
-        again, back = of_cancelling(found), self.after(found)
+        again, back = cancel_url(found), self.after(found)
         return self.go(back, with_undo(message, again, back))
-
-    def _again(self, cancelled: Schedule) -> HttpResponse:
-        """Schedule the same once more, with its end, if that is still possible."""
-        back = own_address(self.request.POST["undo"], self.address("calendar"))
-        try:
-            made = Schedules.current().repeat(str(cancelled.pk), by=self.caller)
-        except (Invalid, Conflict) as error:
-            problem = error.issues[0].message if isinstance(error, Invalid) else error.message
-            message = gettext("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
-            return self.go(back, message, level=messages.ERROR)
-        return self.go(back, format_html(gettext("Scheduled again for {when}."), when=when_element(made)))
 
 
 urlpatterns = [
@@ -509,5 +494,5 @@ STUDIO: Final = Extension(
     subject_panels=panels.subject_panels,
     list_notes=panels.list_notes,
     for_you=panels.for_you,
-    event_address=panels.of_event,
+    event_address=panels.event_url,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -32,8 +32,8 @@ from capabilities.schedules.judging import (
     Outcome,
     Problem,
     SomethingElseIsLive,
+    forecast,
     in_order,
-    outcomes_of,
 )
 from capabilities.schedules.models import SHOWN_FOR, Action, Schedule, ScheduleQuerySet, State
 from capabilities.schedules.verbs import Schedules
@@ -51,7 +51,6 @@ from studio.translation import translated
 from studio.workspaces.base import address
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
-from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import reference_to_id
 from versioning.domain.zones import UTC, known_zones
 from versioning.models import Event, VersionedResource, WorkerHeartbeat
@@ -59,18 +58,13 @@ from versioning.serving.grants import target_of
 from versioning.serving.reference_checks import UnpublishedBlocks
 
 
-def of_form(kind: StudioKind, resource_id: str, version_id: str, **filled_in: str) -> str:
-    """Return the address of the form to schedule a version; some fields may be filled in."""
-    return f"{kind.address('schedule', resource_id)}?{urlencode({'version': version_id, **filled_in})}"
-
-
-def of_release_form(workspace_id: str, release_id: str, **filled_in: str) -> str:
+def release_form_url(workspace_id: str, release_id: str, **filled_in: str) -> str:
     """Return the address of the form to schedule a release; some fields may be filled in."""
     query = f"?{urlencode(filled_in)}" if filled_in else ""
     return address("schedule_release", workspace_id, release_id) + query
 
 
-def of_again(schedule: Schedule) -> str:
+def repeat_url(schedule: Schedule) -> str:
     """Return the address of the form to repeat a failed schedule; empty if there is none."""
     filled_in = {"time_zone": schedule.time_zone} if schedule.time_zone else {}
     if schedule.force:
@@ -78,46 +72,36 @@ def of_again(schedule: Schedule) -> str:
     if schedule.state not in {State.FAILED, State.MISSED} or schedule.code == GONE:
         return ""
     if schedule.release_id is not None:
-        return of_release_form(schedule.workspace_id, str(schedule.release_id), **filled_in)
+        return release_form_url(schedule.workspace_id, str(schedule.release_id), **filled_in)
     if schedule.action == Action.UNPUBLISH:
         return ""  # the studio has no form for this
-    return of_form(KINDS_BY_SLUG[schedule.kind], schedule.resource_id, schedule.version_id, **filled_in)
+    form = KINDS_BY_SLUG[schedule.kind].address("schedule", schedule.resource_id)
+    return f"{form}?{urlencode({'version': schedule.version_id, **filled_in})}"
 
 
-def of_publishing(schedule: Schedule) -> str:
-    """Return the address of the page that publishes a schedule's version, and shows what is missing."""
-    kind = KINDS_BY_SLUG[schedule.kind]
-    return f"{kind.address('publish', schedule.resource_id)}?{urlencode({'version': schedule.version_id})}"
-
-
-def of_release(workspace_id: str, release_id: str) -> str:
+def release_url(workspace_id: str, release_id: str) -> str:
     """Return the address of the page of a release."""
     return address("release", workspace_id, release_id)
 
 
-def of_version(schedule: Schedule) -> str:
-    """Return the address of the version of a schedule."""
-    return KINDS_BY_SLUG[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
-
-
-def of_calendar(workspace_id: str) -> str:
+def calendar_url(workspace_id: str) -> str:
     """Return the address of the calendar of a workspace."""
     return address("calendar", workspace_id)
 
 
-def of_changing(schedule: Schedule) -> str:
+def change_url(schedule: Schedule) -> str:
     """Return the address of the form to change the time of a schedule."""
     return address("schedule", schedule.workspace_id, str(schedule.pk))
 
 
-def of_cancelling(schedule: Schedule) -> str:
+def cancel_url(schedule: Schedule) -> str:
     """Return the address that the cancel button sends to."""
     return address("schedule_cancel", schedule.workspace_id, str(schedule.pk))
 
 
-def of_event(kind: StudioKind, event: Event) -> str:
+def event_url(kind: StudioKind, event: Event) -> str:
     """Return the address of the calendar for an event about a schedule; empty for any other."""
-    return of_calendar(event.workspace_id) if event.type.startswith("schedule.") else ""
+    return calendar_url(event.workspace_id) if event.type.startswith("schedule.") else ""
 
 
 def when(schedule: Schedule) -> str:
@@ -183,16 +167,9 @@ WILL_FAIL: Final = (pgettext_lazy("a schedule", "Will fail"), "chip-danger")
 """The chip of a waiting schedule that would currently fail."""
 
 
-def chip_of(schedule: Schedule) -> tuple[str | Promise, str]:
+def schedule_chip(schedule: Schedule) -> tuple[str | Promise, str]:
     """Return the name of a schedule's state, and the class of its chip; waiting ones must be judged."""
     return WILL_FAIL if schedule.problems else STATES[schedule.state]
-
-
-def version_name(schedule: Schedule) -> str:
-    """Return the name of a schedule's version where it stands alone: `Version 12`."""
-    if schedule.version_number is not None:
-        return _("Version %(number)s") % {"number": schedule.version_number}
-    return translated(reference_to_id(schedule.version_id))
 
 
 def version_within(schedule: Schedule) -> str:
@@ -204,7 +181,12 @@ def version_within(schedule: Schedule) -> str:
 
 def version_link(schedule: Schedule) -> SafeString:
     """Return the name of the version of a schedule, as a link to it."""
-    return format_html('<a class="link" href="{}">{}</a>', of_version(schedule), version_name(schedule))
+    if schedule.version_number is not None:
+        name = _("Version %(number)s") % {"number": schedule.version_number}
+    else:
+        name = translated(reference_to_id(schedule.version_id))
+    page = KINDS_BY_SLUG[schedule.kind].address("version", schedule.resource_id, schedule.version_id)
+    return format_html('<a class="link" href="{}">{}</a>', page, name)
 
 
 def will_happen(schedule: Schedule, title: str = "") -> SafeString:
@@ -212,20 +194,21 @@ def will_happen(schedule: Schedule, title: str = "") -> SafeString:
 
     `title` is that of the release, on a page about one of the resources in it.
     """
-    values = {"when": when_element(schedule), "who": person(schedule.author_name, Place.WITHIN)}
-    if schedule.release_id is not None and not title:
-        return format_html(_("Scheduled for {when}, by {who}."), **values)
-    if schedule.release_id is not None:
-        return format_html(
-            _("It is part of the release “{title}”, which goes live on {when}, by {who}."),
-            title=title,
-            **values,
-        )
-    if schedule.action == Action.UNPUBLISH:
-        return format_html(_("It is unpublished on {when}, by {who}."), **values)
-    return format_html(
-        _("{version} goes live on {when}, by {who}."), version=version_link(schedule), **values
-    )
+    values: dict[str, str] = {
+        "when": when_element(schedule),
+        "who": person(schedule.author_name, Place.WITHIN),
+    }
+    if schedule.release_id is not None and title:
+        sentence = _("It is part of the release “{title}”, which goes live on {when}, by {who}.")
+        values["title"] = title
+    elif schedule.release_id is not None:
+        sentence = _("Scheduled for {when}, by {who}.")
+    elif schedule.action == Action.UNPUBLISH:
+        sentence = _("It is unpublished on {when}, by {who}.")
+    else:
+        sentence = _("{version} goes live on {when}, by {who}.")
+        values["version"] = version_link(schedule)
+    return format_html(sentence, **values)
 
 
 def did_not_happen(schedule: Schedule) -> SafeString:
@@ -249,11 +232,6 @@ def in_short(schedule: Schedule) -> str:
         _("%(version)s goes live") if schedule.state == State.SCHEDULED else _("%(version)s was to go live")
     )
     return message % {"version": version_within(schedule)}
-
-
-def why(schedule: Schedule) -> str:
-    """Return why a schedule failed, as a sentence; empty if it did not."""
-    return translated(schedule.problem)
 
 
 MAX_PLANNED: Final = 20
@@ -280,7 +258,7 @@ class Plan:
 
     def live_at(self, moment: datetime.datetime, now: str | None) -> str | None:
         """Return the version that is expected to be live at a time, or None."""
-        before = [one for one in self.planned if one.schedule.run_at <= moment]
+        before = [planned for planned in self.planned if planned.schedule.run_at <= moment]
         return before[-1].outcome.live if before else now
 
 
@@ -290,7 +268,7 @@ def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
     return [shown, ReleaseItem.objects.filter(release__state=ReleaseState.DRAFT, **about)]
 
 
-def plan_of(resource: VersionedResource) -> Plan:
+def read_plan(resource: VersionedResource) -> Plan:
     """Return the schedules of a resource and of its releases."""
     target = target_of(resource, get_editor().code)
     items = ReleaseItem.objects.filter(
@@ -302,13 +280,13 @@ def plan_of(resource: VersionedResource) -> Plan:
     own = Q(kind=target.kind, resource_id=target.id, identity=target.identity)
     lately = Q(state__in=(State.FAILED, State.MISSED), executed_at__gte=timezone.now() - SHOWN_FOR)
     with_others = Q(release_id__in=items.order_by().values("release"), state=State.SCHEDULED)
-    found = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
-    rows = list(found.order_by("run_at", "pk")[:MAX_PLANNED])
+    shown = Schedule.objects.filter(own & (Q(state=State.SCHEDULED) | lately) | with_others)
+    rows = list(shown.order_by("run_at", "pk")[:MAX_PLANNED])
     waiting = in_order(row for row in rows if row.state == State.SCHEDULED)
     releases = [row.release_id for row in waiting if row.release_id is not None]
     joined = items.filter(release__in=releases).select_related("release") if releases else ()
     of_releases: Mapping[UUID, ReleaseItem] = {item.release_id: item for item in joined}
-    outcomes = outcomes_of(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
+    outcomes = forecast(f"{target.kind}/{target.id}", resource.active_id, waiting, of_releases)
     return Plan(
         planned=[
             Planned(
@@ -316,7 +294,7 @@ def plan_of(resource: VersionedResource) -> Plan:
                 outcome=outcome,
                 title=of_releases[row.release_id].release.title if row.release_id is not None else "",
             )
-            for row, (_step, outcome) in zip(waiting, outcomes, strict=True)
+            for row, outcome in zip(waiting, outcomes, strict=True)
         ],
         failed=[
             row
@@ -330,29 +308,28 @@ MAX_SHOWN: Final = 5
 """The maximum number of problems shown for a schedule; the page of a release shows all."""
 
 
-def judged(schedules: Iterable[Schedule]) -> list[Schedule]:
-    """Return schedules with what would prevent them from running now; a few statements for all."""
-    found = list(schedules)
-    problems = Schedules.current().problems(found)
-    for one in found:
-        one.problems = problems.get(one.pk, ())
-    return found
-
-
-def warnings_of(schedule: Schedule) -> list[SafeString]:
-    """Return the warning that a schedule will fail, with `reasons_against`; empty if it will not."""
-    reasons = reasons_against(schedule)
+def list_warnings(schedule: Schedule) -> list[SafeString]:
+    """Return the warning that a schedule will fail, with `list_reasons`; empty if it will not."""
+    reasons = list_reasons(schedule)
     lead = format_html("<strong>{}</strong>", _("As things stand it will fail."))
     return [format_html("{} {}", lead, reasons[0]), *reasons[1:]] if reasons else []
 
 
-def reasons_against(schedule: Schedule) -> list[SafeString]:
+def list_reasons(schedule: Schedule) -> list[SafeString]:
     """Return what would prevent a schedule, a sentence each, next to the warning chip.
 
     Sentences about unexpected live versions contain what to do; the others have a link. If there are too
     many, the rest is on the page of the release.
     """
-    sentences = [_sentence(schedule, problem) for problem in schedule.problems[:MAX_SHOWN]]
+    sentences = []
+    for problem in schedule.problems[:MAX_SHOWN]:
+        words = _problem_in_words(schedule, problem)
+        if problem.item is not None and problem.item.resource is not None:
+            item = problem.item.resource
+            words = f"{resource_name(item.kind, item.resource_id)}: {words}"
+        title, address = _find_remedy(schedule, problem)
+        html = '{} <a class="link" href="{}">{}</a>' if address else "{}"
+        sentences.append(format_html(html, words, address, title))
     more = len(schedule.problems) - len(sentences)
     if more:
         message = ngettext("And %(count)s more problem.", "And %(count)s more problems.", more)
@@ -360,41 +337,35 @@ def reasons_against(schedule: Schedule) -> list[SafeString]:
     return sentences
 
 
-def _sentence(schedule: Schedule, problem: Problem) -> SafeString:
-    words = _words(schedule, problem)
-    if problem.item is not None and problem.item.resource is not None:
-        item = problem.item.resource
-        words = f"{resource_name(item.kind, item.resource_id)}: {words}"
-    title, address = _way(schedule, problem)
-    if not address:
-        return format_html("{}", words)
-    return format_html('{} <a class="link" href="{}">{}</a>', words, address, title)
-
-
-def _words(schedule: Schedule, problem: Problem) -> str:
+def _problem_in_words(schedule: Schedule, problem: Problem) -> str:
     """Return a problem in the language of the page."""
     if problem.code == NOT_ALLOWED:
         who = person(schedule.author_name, Place.BEGINNING)
         return _("%(who)s may no longer publish here.") % {"who": who}
     if problem.code == SomethingElseIsLive.code:
-        return _nothing_to_do(schedule) if problem.has_nothing_to_do else _something_else(schedule)
+        return _unexpected_in_words(schedule, has_nothing_to_do=problem.has_nothing_to_do)
     if isinstance(problem.error, UnpublishedBlocks):
-        return _blocks(problem.error.blocks)
+        blocks = problem.error.blocks
+        names = [resource_name(PROMPT_BLOCK.slug, block) for block in blocks[:MAX_NAMED]]
+        message = ngettext(
+            "The prompt block %(blocks)s is not published.",
+            "The prompt blocks %(blocks)s are not published.",
+            len(blocks),
+        )
+        return message % {"blocks": ", ".join(names) + (", …" if len(blocks) > MAX_NAMED else "")}
     if problem.item is not None:
         return " ".join(problem_in_words(problem.item))
     return " ".join(reasons(problem.error)) or translated(problem.message)
 
 
-def _nothing_to_do(schedule: Schedule) -> str:
-    if schedule.release_id is not None:
+def _unexpected_in_words(schedule: Schedule, *, has_nothing_to_do: bool) -> str:
+    if has_nothing_to_do and schedule.release_id is not None:
         return _("By then, a part of the release is already live. Cancel the schedule and schedule it again.")
-    if schedule.action == Action.UNPUBLISH:
+    if has_nothing_to_do and schedule.action == Action.UNPUBLISH:
         return _("By then, nothing is live any more. You can cancel the schedule.")
-    version = version_within(schedule)
-    return _("By then, %(version)s is already live. You can cancel the schedule.") % {"version": version}
-
-
-def _something_else(schedule: Schedule) -> str:
+    if has_nothing_to_do:
+        version = version_within(schedule)
+        return _("By then, %(version)s is already live. You can cancel the schedule.") % {"version": version}
     if schedule.release_id is None and schedule.expected_version_id is None:
         return _(
             "Nothing was to be live by then, but something is. Unpublish it first, or cancel this and "
@@ -406,18 +377,7 @@ def _something_else(schedule: Schedule) -> str:
     )
 
 
-def _blocks(blocks: Sequence[str]) -> str:
-    names = [resource_name(PROMPT_BLOCK.slug, block) for block in blocks[:MAX_NAMED]]
-    named = ", ".join(names) + (", …" if len(blocks) > MAX_NAMED else "")
-    message = ngettext(
-        "The prompt block %(blocks)s is not published.",
-        "The prompt blocks %(blocks)s are not published.",
-        len(blocks),
-    )
-    return message % {"blocks": named}
-
-
-def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
+def _find_remedy(schedule: Schedule, problem: Problem) -> tuple[str, str]:
     """Return the text and the address of a link that can fix a problem, if there is one."""
     if problem.error is None and problem.item is None:
         return "", ""
@@ -427,8 +387,9 @@ def _way(schedule: Schedule, problem: Problem) -> tuple[str, str]:
         if own is not None:
             return own.title, own.address
     if schedule.release_id is not None:
-        return _("To the release"), of_release(schedule.workspace_id, str(schedule.release_id))
-    return _("What is missing"), of_publishing(schedule)
+        return _("To the release"), release_url(schedule.workspace_id, str(schedule.release_id))
+    page = KINDS_BY_SLUG[schedule.kind].address("publish", schedule.resource_id)
+    return _("What is missing"), f"{page}?{urlencode({'version': schedule.version_id})}"
 
 
 STYLESHEETS = ["schedules/schedules.css"]
@@ -459,28 +420,31 @@ class Line:
     @property
     def change_address(self) -> str:
         """The address of the form to change its time."""
-        return of_changing(self.schedule)
+        return change_url(self.schedule)
 
     @property
     def cancel_address(self) -> str:
         """The address that the cancel button sends to."""
-        return of_cancelling(self.schedule)
+        return cancel_url(self.schedule)
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield the strip."""
-    plan = plan_of(shown.resource)
-    if plan.planned or plan.failed:
-        replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
-        lines = lines_of(plan, may_publish=Right.PUBLISH in shown.rights, before_publishing=replaces)
-        # An open edit page loads its parts from another address.
-        is_open = shown.page in {"edit", "since"}
-        own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
-        yield Panel(
-            slot=Slot.TOP,
-            html=strip(lines, shown.resource.workspace_id, shown.request, own),
-            stylesheets=STYLESHEETS,
-        )
+    plan = read_plan(shown.resource)
+    if not plan.planned and not plan.failed:
+        return
+    may_publish = Right.PUBLISH in shown.rights
+    Schedules.current().judge(planned.schedule for planned in plan.planned)
+    waiting = [_planned(planned.schedule, planned.title, may_publish=may_publish) for planned in plan.planned]
+    replaces = shown.page == "publish" and shown.version.version_id != shown.resource.active_id
+    if replaces and waiting and not waiting[0].schedule.force and not waiting[0].schedule.problems:
+        waiting[0] = replace(waiting[0], warnings=[_("If you publish now, this schedule fails.")])
+    lines = [*(_failed(schedule, may_publish=may_publish) for schedule in plan.failed), *waiting]
+    # An open edit page loads its parts from another address.
+    is_open = shown.page in {"edit", "since"}
+    own = shown.kind.address("change", shown.resource.pk) if is_open else shown.request.get_full_path()
+    html = strip(lines, shown.resource.workspace_id, shown.request, own)
+    yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
 
 
 def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
@@ -488,7 +452,16 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
     if shown.subject != "release" or not shown.caller.may(Right.READ_DRAFTS, shown.workspace_id):
         return
     may_publish = shown.caller.may(Right.PUBLISH, shown.workspace_id)
-    lines = _lines_of_release(shown, may_publish=may_publish)
+    own = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id)
+    own = own.order_by("run_at", "pk")
+    waiting = Schedules.current().judge(own.waiting())
+    # A failure is shown until the release is scheduled again.
+    failed = own.failed_lately() if shown.is_open else ()
+    lines = [
+        *(_failed(schedule, may_publish=may_publish) for schedule in failed),
+        *(_planned(schedule, may_publish=may_publish) for schedule in waiting),
+        *(_lines_of_items(shown, may_publish=may_publish) if shown.is_open else ()),
+    ]
     if lines:
         html = strip(lines, shown.workspace_id, shown.request, shown.request.get_full_path())
         yield Panel(slot=Slot.TOP, html=html, stylesheets=STYLESHEETS)
@@ -496,44 +469,15 @@ def subject_panels(shown: SubjectOnPage) -> Iterator[Panel]:
         line.schedule.state == State.SCHEDULED and line.schedule.release_id is not None for line in lines
     )
     if may_publish and shown.is_open and not is_waiting:
-        context = {"address": of_release_form(shown.workspace_id, shown.id)}
+        context = {"address": release_form_url(shown.workspace_id, shown.id)}
         html = render_to_string("schedules/button.html", context)
         yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=STYLESHEETS)
 
 
-def lines_of(plan: Plan, *, may_publish: bool, before_publishing: bool = False) -> list[Line]:
-    """Return the lines of a strip: first failed schedules, then waiting ones.
-
-    On the page that publishes another version, the next schedule says that it will fail then.
-    """
-    judged(one.schedule for one in plan.planned)
-    failed = [_failed(one, may_publish=may_publish) for one in plan.failed]
-    planned = [_planned(one.schedule, one.title, may_publish=may_publish) for one in plan.planned]
-    if before_publishing and planned:
-        following = planned[0].schedule
-        if not following.force and not following.problems:
-            planned[0] = replace(planned[0], warnings=[_("If you publish now, this schedule fails.")])
-    return [*failed, *planned]
-
-
-def _lines_of_release(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
-    """Return the lines for a release's page; a failure is shown until the release is scheduled again."""
-    found = Schedule.objects.filter(release_id=shown.id, workspace=shown.workspace_id).order_by(
-        "run_at", "pk"
-    )
-    waiting = judged(found.waiting())
-    failed = found.failed_lately() if shown.is_open else ()
-    return [
-        *(_failed(one, may_publish=may_publish) for one in failed),
-        *(_planned(one, may_publish=may_publish) for one in waiting),
-        *(_lines_of_items(shown, may_publish=may_publish) if shown.is_open else ()),
-    ]
-
-
 def _lines_of_items(shown: SubjectOnPage, *, may_publish: bool) -> list[Line]:
     """Return the schedules of items of a draft release on their own, which fail once it is published."""
-    found = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
-    rows = list(found[:MAX_PLANNED])
+    own = Schedule.objects.waiting().of_items(UUID(shown.id)).filter(force=False).order_by("run_at", "pk")
+    rows = list(own[:MAX_PLANNED])
     names = names_of([(row.kind, row.resource_id) for row in rows], shown.caller)
     return [
         Line(
@@ -552,29 +496,24 @@ def _failed(schedule: Schedule, *, may_publish: bool) -> Line:
     return Line(
         schedule=schedule,
         sentence=did_not_happen(schedule),
-        warnings=[why(schedule)],
-        again_address=of_again(schedule) if may_publish else "",
+        warnings=[translated(schedule.problem)],
+        again_address=repeat_url(schedule) if may_publish else "",
     )
 
 
 def _planned(schedule: Schedule, title: str = "", *, may_publish: bool) -> Line:
+    notes = [
+        twice(schedule),
+        _("This ends what goes live at the time above.") if schedule.follows_id is not None else "",
+        _("It happens even if another version is live by then.") if schedule.force else "",
+    ]
     return Line(
         schedule=schedule,
         sentence=will_happen(schedule, title),
-        notes=notes_of(schedule),
-        warnings=warnings_of(schedule),
+        notes=[note for note in notes if note],
+        warnings=list_warnings(schedule),
         can_change=may_publish,
     )
-
-
-def notes_of(schedule: Schedule) -> list[str]:
-    """Return the further notes on a waiting schedule."""
-    notes = [twice(schedule)]
-    if schedule.follows_id is not None:
-        notes.append(_("This ends what goes live at the time above."))
-    if schedule.force:
-        notes.append(_("It happens even if another version is live by then."))
-    return [note for note in notes if note]
 
 
 def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_url: str) -> SafeString:
@@ -583,7 +522,7 @@ def strip(lines: Sequence[Line], workspace_id: str, request: HttpRequest, next_u
     context: dict[str, Any] = {
         "lines": lines,
         "silence": WorkerHeartbeat.objects.silence() if is_waiting else None,
-        "calendar_address": of_calendar(workspace_id),
+        "calendar_address": calendar_url(workspace_id),
         "next": next_url,
         "csrf_token": get_token(request),
     }
@@ -595,38 +534,30 @@ def list_notes(
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return what goes live next of each resource; two queries, for callers who may read drafts."""
     waiting = Schedules.current().list(by=caller).waiting()
-    found: dict[str, Schedule] = {}
-    for resource_id, schedule in _of_resources(waiting, kind, resources):
-        first = found.get(resource_id, schedule)
-        if resources[resource_id] == schedule.workspace_id and schedule.run_at <= first.run_at:
-            found[resource_id] = schedule
-    return {resource_id: [_chip(kind, resource_id, value)] for resource_id, value in found.items()}
-
-
-def _of_resources(
-    waiting: ScheduleQuerySet, kind: ResourceKind, ids: Iterable[str]
-) -> list[tuple[str, Schedule]]:
-    """Return the schedules of resources of a kind, and of the releases that they are in, by their ids."""
-    own = waiting.filter(kind=kind.slug, resource_id__in=list(ids))
-    items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(ids)).order_by()
+    own = waiting.filter(kind=kind.slug, resource_id__in=list(resources))
+    items = ReleaseItem.objects.filter(kind=kind.slug, resource_id__in=list(resources)).order_by()
     of_releases = waiting.of_releases().filter(release_id__in=items.values("release"))
-    together = {release.release_id: release for release in of_releases.order_by("-run_at")}
+    together = {schedule.release_id: schedule for schedule in of_releases.order_by("-run_at")}
     pairs = items.filter(release__in=together).values_list("resource_id", "release") if together else ()
-    return [
-        *((one.resource_id, one) for one in own),
+    following: dict[str, Schedule] = {}
+    for resource_id, schedule in (
+        *((schedule.resource_id, schedule) for schedule in own),
         *((resource_id, together[release_id]) for resource_id, release_id in pairs),
-    ]
-
-
-def _chip(kind: StudioKind, resource_id: str, schedule: Schedule) -> SafeString:
-    """Return the chip; a schedule that will fail says so, as far as a worker knows."""
-    word, chip = WILL_FAIL if schedule.known_problems else STATES[State.SCHEDULED]
-    if schedule.release_id is not None:
-        address = of_release(schedule.workspace_id, str(schedule.release_id))
-    else:
-        address = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
-    title = f"{in_short(schedule)} · {when(schedule)}"
-    return format_html('<a class="chip {}" href="{}" title="{}">{}</a>', chip, address, title, word)
+    ):
+        first = following.get(resource_id, schedule)
+        if resources[resource_id] == schedule.workspace_id and schedule.run_at <= first.run_at:
+            following[resource_id] = schedule
+    notes = {}
+    for resource_id, schedule in following.items():
+        # A schedule that will fail says so, as far as a worker knows.
+        word, chip = WILL_FAIL if schedule.known_problems else STATES[State.SCHEDULED]
+        page = KINDS_BY_SLUG[kind.slug].address("history", resource_id)
+        if schedule.release_id is not None:
+            page = release_url(schedule.workspace_id, str(schedule.release_id))
+        title = f"{in_short(schedule)} · {when(schedule)}"
+        html = format_html('<a class="chip {}" href="{}" title="{}">{}</a>', chip, page, title, word)
+        notes[resource_id] = [html]
+    return notes
 
 
 MAX_JUDGED: Final = 50
@@ -639,9 +570,9 @@ def count_for(caller: Caller) -> int:
     if caller.user_id is None or not Schedule.objects.filter(author=caller.user_id).exists():
         return 0
     threatened = _own(caller).waiting().exclude(known_problems="")
-    found = list((threatened | _recent_failures(caller))[:MAX_JUDGED])
-    failed = [one for one in found if one.executed_at is not None]
-    return len(found) - len(failed) + len(_Subjects.of(failed, caller).unresolved)
+    rows = list((threatened | _recent_failures(caller))[:MAX_JUDGED])
+    failed = [schedule for schedule in rows if schedule.executed_at is not None]
+    return len(rows) - len(failed) + len(_Subjects.of(failed, caller).unresolved)
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
@@ -649,18 +580,18 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     waiting = list(_own(caller).waiting().order_by("run_at", "pk")[:MAX_JUDGED])
     failed = _recent_failures(caller).order_by("-run_at", "pk")[:MAX_JUDGED]
     subjects = _Subjects.of([*failed, *waiting], caller)
-    upcoming = judged(waiting)
-    found = [
+    upcoming = Schedules.current().judge(waiting)
+    schedules = [
         *subjects.unresolved,
-        *(one for one in upcoming if one.problems),
-        *(one for one in upcoming if not one.problems),
+        *(schedule for schedule in upcoming if schedule.problems),
+        *(schedule for schedule in upcoming if not schedule.problems),
     ]
     yield TaskGroup(
         key="schedules",
         urgency=Urgency.PLANNED,
         title=_("Your schedules"),
-        tasks=[_task(one, subjects, caller) for one in found[:SHOWN]],
-        count=len(found),
+        tasks=[_task(schedule, subjects, caller) for schedule in schedules[:SHOWN]],
+        count=len(schedules),
         address=reverse("studio:calendar"),
         stylesheets=STYLESHEETS,
     )
@@ -707,46 +638,45 @@ class _Subjects:
     @property
     def unresolved(self) -> list[Schedule]:
         """The failed schedules whose subject is still not as they were to make it."""
-        return [
-            schedule
-            for schedule in self.schedules
-            if schedule.executed_at is not None and not self._is_resolved(schedule)
-        ]
+        unresolved = []
+        for schedule in self.schedules:
+            if schedule.release_id is not None:
+                release = self.releases.get(schedule.release_id)
+                is_resolved = release is not None and release.state != ReleaseState.DRAFT
+            else:
+                resource, _name = self.resources.get((schedule.kind, schedule.resource_id), (None, ""))
+                is_resolved = resource is not None and resource.active_id == (schedule.version_id or None)
+            if schedule.executed_at is not None and not is_resolved:
+                unresolved.append(schedule)
+        return unresolved
 
-    def _is_resolved(self, schedule: Schedule) -> bool:
-        if schedule.release_id is not None:
-            release = self.releases.get(schedule.release_id)
-            return release is not None and release.state != ReleaseState.DRAFT
-        found = self.resources.get((schedule.kind, schedule.resource_id))
-        return found is not None and found[0].active_id == (schedule.version_id or None)
-
-    def named(self, schedule: Schedule) -> tuple[str, str]:
+    def describe(self, schedule: Schedule) -> tuple[str, str]:
         """Return the name and the address of a schedule's subject."""
         if schedule.release_id is not None:
             release = self.releases.get(schedule.release_id)
             if release is None:
                 return _("A release"), ""
-            return release.title, of_release(schedule.workspace_id, str(release.pk))
-        found = self.resources.get((schedule.kind, schedule.resource_id))
-        if found is None:
+            return release.title, release_url(schedule.workspace_id, str(release.pk))
+        if (schedule.kind, schedule.resource_id) not in self.resources:
             return schedule.resource_id, ""
-        return found[1], KINDS_BY_SLUG[schedule.kind].address("history", schedule.resource_id)
+        _resource, name = self.resources[schedule.kind, schedule.resource_id]
+        return name, KINDS_BY_SLUG[schedule.kind].address("history", schedule.resource_id)
 
 
 def _task(schedule: Schedule, subjects: _Subjects, caller: Caller) -> Task:
-    name, address = subjects.named(schedule)
-    again = of_again(schedule)
+    name, address = subjects.describe(schedule)
+    again = repeat_url(schedule)
     is_over = schedule.executed_at is not None
     may_publish = caller.may(Right.PUBLISH, schedule.workspace_id)
-    action = (_("Schedule again…"), again) if is_over else (_("Reschedule…"), of_changing(schedule))
+    action = (_("Schedule again…"), again) if is_over else (_("Reschedule…"), change_url(schedule))
     is_offered = may_publish and bool(again if is_over else schedule.problems)
     return Task(
         name=name,
         address=address,
         icon=KINDS_BY_SLUG[schedule.kind].icon if schedule.kind else "publish",
-        chip=chip_of(schedule),
+        chip=schedule_chip(schedule),
         about=f"{in_short(schedule)} · {when(schedule)}",
-        notes=[one for one in (why(schedule), *reasons_against(schedule)) if one],
+        notes=[note for note in (translated(schedule.problem), *list_reasons(schedule)) if note],
         workspace_id=schedule.workspace_id,
         action=action[0] if is_offered else "",
         action_address=action[1],
