@@ -18,7 +18,9 @@ class SchedulesConfig(EditorApp):
     keeps_versions = "capabilities.schedules.running.SCHEDULED_VERSIONS"
     follows = "capabilities.schedules.running.FOLLOWERS"
     ends_with_keys = "capabilities.schedules.running.ENDS_WITH_KEYS"
-    adds = {"capabilities.releases.automatic.register": "capabilities.schedules.running.SCHEDULED_RELEASES"}
+    adds = {
+        "capabilities.releases.verbs.register_automatic": "capabilities.schedules.running.SCHEDULED_RELEASES"
+    }
     filters = "capabilities.schedules.verbs.FILTER"
     jobs = "capabilities.schedules.running.JOBS"
     api = "capabilities.schedules.api"

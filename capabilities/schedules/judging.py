@@ -20,12 +20,12 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 
 from capabilities.releases import rules
-from capabilities.releases.checking import Attempt, problems_of_several
 from capabilities.releases.items import ItemNow, now, rows_of, versions_of
 from capabilities.releases.models import Release, ReleaseItem
-from capabilities.releases.models.releases import State as ReleaseState
+from capabilities.releases.models import State as ReleaseState
 from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.releases.rules import ReleaseBlocked, title_of
+from capabilities.releases.verbs import Attempt, problems_of_several
 from capabilities.schedules.models import Action, Schedule, State
 from versioning.domain.access import APPLICATION, Caller, Right, Role, Via
 from versioning.domain.errors import (

@@ -19,12 +19,10 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from capabilities.releases.automatic import AutomaticReleases
-from capabilities.releases.editing import refuse_published
 from capabilities.releases.items import locked as items_locked
 from capabilities.releases.items import read_ahead
 from capabilities.releases.models import Release, ReleaseItem
-from capabilities.releases.verbs import Releases
+from capabilities.releases.verbs import AutomaticReleases, Releases, refuse_published
 from capabilities.schedules.judging import (
     GONE,
     NOT_ALLOWED,

@@ -23,8 +23,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext_lazy
 
 from capabilities.releases.models import Release, ReleaseItem
-from capabilities.releases.models.releases import State as ReleaseState
-from capabilities.releases.studio.wording import problem_in_words
+from capabilities.releases.models import State as ReleaseState
+from capabilities.releases.studio.pages import problem_in_words
 from capabilities.schedules.judging import (
     GONE,
     MAX_NAMED,
