@@ -17,7 +17,7 @@ from capabilities.releases import items
 from capabilities.releases.items import ItemNow
 from capabilities.releases.models import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE, Release, ReleaseItem, State
 from capabilities.releases.rules import Problem, ReleaseChanged
-from capabilities.releases.verbs import Releases, etag_of
+from capabilities.releases.verbs import Releases, release_etag
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
 from versioning.api.paging import Page
@@ -52,7 +52,7 @@ class ReleaseView:
     """A release with the current state of its items."""
 
     release: Release
-    items: Sequence[ItemNow]
+    items: list[ItemNow]
     conflicts: Sequence[ItemNow] = ()
     """The items that the reverted release no longer has live."""
 
@@ -223,19 +223,18 @@ class ReleaseViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the releases, newest first."""
-        given = request.query_params
-        found = self._releases.list(
-            workspace=given.get("workspaceId"), state=given.get("state"), by=self.caller
+        filters = request.query_params
+        releases = self._releases.list(
+            workspace=filters.get("workspaceId"), state=filters.get("state"), by=self.caller
         )
-        page = Page.read(given, size=20, fields=ORDERS, then="pk")
-        return self.page_of(page, found, _views, weight=LENGTH)
+        page = Page.read(filters, size=20, fields=ORDERS, then="pk")
+        return self.page_of(page, releases, _views, weight=LENGTH)
 
     def create(self, request: Request) -> Response:
         """Create a draft release."""
-        given = _cleared(ReleaseCreate.read(request))
-        workspace = given.pop("workspaceId")
-        made = self._releases.create(workspace, **given, by=self.caller)
-        return self._answer(request, made, status=201, headers={"Location": _address(made)})
+        fields = _read_fields(ReleaseCreate, request)
+        release = self._releases.create(fields.pop("workspaceId"), **fields, by=self.caller)
+        return self._answer_created(request, release)
 
     def retrieve(self, request: Request, id: str) -> Response:  # noqa: A002
         """Read a release, and what is currently live for its items."""
@@ -243,9 +242,9 @@ class ReleaseViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:  # noqa: A002
         """Change a draft release."""
-        changes = _cleared(ReleaseUpdate.read(request))
-        changed = self._releases.change(id, **changes, by=self.caller, expect=expected_etags(request))
-        return self._answer(request, changed)
+        changes = _read_fields(ReleaseUpdate, request)
+        release = self._releases.change(id, **changes, by=self.caller, expect=expected_etags(request))
+        return self._answer(request, release)
 
     def destroy(self, request: Request, id: str) -> Response:  # noqa: A002
         """Delete a draft release."""
@@ -266,13 +265,18 @@ class ReleaseViewSet(EditorViewSet):
     def revert(self, request: Request, id: str) -> Response:  # noqa: A002
         """Create a draft release that goes back to the versions that were live before."""
         Nothing.read(request)
-        made = self._releases.revert(id, by=self.caller)
-        headers = {"Location": _address(made.release)}
-        return self._answer(request, made.release, made.conflicts, status=201, headers=headers)
+        reverting = self._releases.revert(id, by=self.caller)
+        return self._answer_created(request, reverting.release, reverting.conflicts)
 
     @property
     def _releases(self) -> Releases:
         return Releases.current()
+
+    def _answer_created(
+        self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = ()
+    ) -> Response:
+        headers = {"Location": addresses.location(f"releases/{release.pk}")}
+        return self._answer(request, release, conflicts, status=201, headers=headers)
 
     def _answer(
         self, request: Request, release: Release, conflicts: Sequence[items.ItemNow] = (), **response: Any
@@ -281,27 +285,22 @@ class ReleaseViewSet(EditorViewSet):
         body = self.dump(view)
         # `If-Match` uses the part before the hyphen, so saving a draft of an item in the meantime does not
         # prevent changes of the release; for `If-None-Match` the whole tag counts.
-        return with_etag(request, body, etag=f"{etag_of(release)}-{content_etag(body)}", **response)
+        return with_etag(request, body, etag=f"{release_etag(release)}-{content_etag(body)}", **response)
 
 
 def _views(releases: Sequence[Release], conflicts: Sequence[items.ItemNow] = ()) -> list[ReleaseView]:
     """Return the views of releases; the number of queries does not depend on the number of releases."""
     rows = ReleaseItem.objects.filter(release__in=[release.pk for release in releases])
-    found: dict[Any, list[items.ItemNow]] = {release.pk: [] for release in releases}
-    for one in items.now(get_editor(), rows.select_related("release").order_by("place")):
-        found[one.item.release_id].append(one)
-    return [
-        ReleaseView(release=release, items=found[release.pk], conflicts=conflicts) for release in releases
-    ]
+    views = {release.pk: ReleaseView(release=release, items=[], conflicts=conflicts) for release in releases}
+    for item in items.now(get_editor(), rows.select_related("release").order_by("place")):
+        views[item.item.release_id].items.append(item)
+    return list(views.values())
 
 
-def _cleared(body: Json) -> Json:
-    """Return a body with an empty text in place of a null description."""
+def _read_fields(schema: type[RequestSchema], request: Request) -> Json:
+    """Return the members of the body, with an empty text in place of a null description."""
+    body = dict(schema.read(request))
     return {**body, "description": body["description"] or ""} if "description" in body else body
-
-
-def _address(release: Release) -> str:
-    return addresses.location(f"releases/{release.pk}")
 
 
 _RELEASE: Final = "releases/(?P<id>[^/]+)"

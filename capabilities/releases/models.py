@@ -51,8 +51,8 @@ class ReleaseQuerySet(models.QuerySet["Release"]):
         """Filter by the releases that hold nothing outside the limits of the caller's key."""
         if not caller.id_prefix:
             return self
-        of_release = ReleaseItem.objects.filter(release=models.OuterRef("pk"))
-        return self.exclude(models.Exists(of_release.exclude(covered_by(caller, "resource_id"))))
+        release_url = ReleaseItem.objects.filter(release=models.OuterRef("pk"))
+        return self.exclude(models.Exists(release_url.exclude(covered_by(caller, "resource_id"))))
 
     def locked(self) -> Self:
         """Lock the rows until the end of the transaction."""

@@ -15,22 +15,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from capabilities.releases import rules
 from capabilities.releases.items import (
     ItemNow,
     Items,
     Versions,
-    collection_of,
-    locked,
-    moves_of,
+    find_collection,
+    lock_items,
     now,
     pinned,
+    planned_versions,
     read_ahead,
     refuse_too_many,
 )
@@ -43,7 +43,14 @@ from capabilities.releases.models import (
     ReleaseQuerySet,
     State,
 )
-from capabilities.releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
+from capabilities.releases.rules import (
+    Problem,
+    ReleaseBlocked,
+    ReleaseChanged,
+    gate_problem,
+    in_order,
+    item_problem,
+)
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.access import Action as KeyAction
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message, NotFound, VersioningError
@@ -89,31 +96,24 @@ def register_automatic(automatic: AutomaticReleases) -> None:
     _registered.append(automatic)
 
 
-def items_changed(release: Release, by: Caller) -> None:
-    """Make the locked release run with the rights of the caller, if it is published automatically."""
-    for automatic in _registered:
-        automatic.take_over(release, by)
-
-
-def was_published(release: Release, by: Caller) -> None:
-    """End what would publish the locked release later."""
-    for automatic in _registered:
-        automatic.published(release, by)
-
-
 def changeable(releases: Collection[Release], by: Caller) -> list[Release]:
     """Return the draft releases among these that the caller may change and delete now."""
-    saved = [release for release in releases if by.may(Right.SAVE, release.workspace_id)]
+    saveable = [release for release in releases if by.may(Right.SAVE, release.workspace_id)]
     publishes = by.may_act(KeyAction.PUBLISH)
-    asked = {one.pk for one in saved if not (publishes and by.may(Right.PUBLISH, one.workspace_id))}
-    automatic = {pk for one in _registered for pk in one.among(asked)} if asked else set()
-    return [one for one in saved if one.pk not in automatic]
+    unpublishable = {
+        release.pk for release in saveable if not (publishes and by.may(Right.PUBLISH, release.workspace_id))
+    }
+    refused = _find_automatic(unpublishable)
+    return [release for release in saveable if release.pk not in refused]
 
 
 def automatic_among(releases: Collection[Release]) -> set[UUID | None]:
     """Return the ids of the draft releases among these that will be published automatically."""
-    drafts = [release.pk for release in releases if release.state == State.DRAFT]
-    return {pk for one in _registered for pk in one.among(drafts)} if drafts else set()
+    return _find_automatic([release.pk for release in releases if release.state == State.DRAFT])
+
+
+def _find_automatic(ids: Collection[UUID]) -> set[UUID | None]:
+    return {pk for automatic in _registered for pk in automatic.among(ids)} if ids else set()
 
 
 def require_right_to_change(release: Release, by: Caller) -> None:
@@ -134,15 +134,15 @@ def list_readable(
     *, workspace: str | None = None, state: str | None = None, by: Who = APPLICATION
 ) -> QuerySet[Release]:
     """Return the releases that the caller may read, newest first, of one workspace or in one state."""
-    found = Release.objects.readable_by(caller_of(by)).with_people()
+    releases = Release.objects.readable_by(caller_of(by)).with_people()
     if workspace is not None:
-        found = found.filter(workspace=workspace)
-    return found if state is None else found.filter(state=state)
+        releases = releases.filter(workspace=workspace)
+    return releases if state is None else releases.filter(state=state)
 
 
 def find(release_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DRAFTS) -> Release:
     """Return a release to a caller who has the right in its workspace."""
-    return _found(Release.objects.with_people(), release_id, caller_of(by), right)
+    return _find(Release.objects.with_people(), release_id, caller_of(by), right)
 
 
 @retry_on_conflict
@@ -160,8 +160,8 @@ def create(
     releases.editor.workspace.find(workspace, right=Right.SAVE, by=caller)
     release = Release(
         workspace_id=workspace,
-        title=_title(title),
-        description=_description(description),
+        title=_check_title(title),
+        description=_check_description(description),
         created_by_id=caller.user_id,
     )
     new_items = pinned(releases.editor, release, items, caller)
@@ -188,16 +188,16 @@ def change(
     """
     caller = caller_of(by)
     with _editing(release_id, caller, expect) as (release, changed):
-        given = {
-            "title": None if title is None else _title(title),
-            "description": None if description is None else _description(description),
-        }
-        for name, value in given.items():
-            if value is not None and value != getattr(release, name):
-                setattr(release, name, value)
-                changed.append(name)
+        before = release.title, release.description
+        if title is not None:
+            release.title = _check_title(title)
+        if description is not None:
+            release.description = _check_description(description)
+        after = release.title, release.description
+        names = zip(("title", "description"), before, after, strict=True)
+        changed.extend(name for name, old, new in names if old != new)
         if items is not None:
-            changed.extend(_replaced(release, pinned(releases.editor, release, items, caller)))
+            changed.extend(_replace_items(release, pinned(releases.editor, release, items, caller)))
     return find(release_id, by=caller)
 
 
@@ -218,9 +218,9 @@ def add_items(
     with _editing(release_id, caller, expect) as (release, changed):
         known = {(item.kind, item.resource_id): item for item in release.items.all()}
         new = pinned(releases.editor, release, items, caller)
-        known |= {(one.kind, one.resource_id): one for one in new}
+        known |= {(item.kind, item.resource_id): item for item in new}
         refuse_too_many(len(known))
-        changed.extend(_replaced(release, list(known.values())))
+        changed.extend(_replace_items(release, list(known.values())))
     return find(release_id, by=caller)
 
 
@@ -264,8 +264,8 @@ def changing(
     Raises `NotFound`, `Forbidden` without the right, `ReleaseChanged` and `Conflict` as `change` does.
     """
     with events.transaction():
-        release = _found(Release.objects.locked(), release_id, by, right)
-        if expect is not None and ANY_ETAG not in expect and etag_of(release) not in expect:
+        release = _find(Release.objects.locked(), release_id, by, right)
+        if expect is not None and ANY_ETAG not in expect and release_etag(release) not in expect:
             raise ReleaseChanged
         refuse_published(release)
         revision = release.revision
@@ -287,12 +287,14 @@ def _editing(
             release.revision += 1
             release.record("changed", by, fields=changed)
         if "items" in changed:
-            items_changed(release, by)
+            for automatic in _registered:
+                automatic.take_over(release, by)
 
 
-def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
+def _replace_items(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
     """Replace the items of a release, in this order; return the field name if that changes them."""
-    if [_content(one) for one in items] == [_content(one) for one in release.items.all()]:
+    content = attrgetter("kind", "resource_id", "identity", "action", "version_id")
+    if list(map(content, items)) == list(map(content, release.items.all())):
         return []
     release.items.all().delete()
     for place, item in enumerate(items):
@@ -301,12 +303,7 @@ def _replaced(release: Release, items: Sequence[ReleaseItem]) -> list[str]:
     return ["items"]
 
 
-def _content(item: ReleaseItem) -> tuple[object, ...]:
-    """Return the content of an item without its position, for comparison."""
-    return item.kind, item.resource_id, item.identity, item.action, item.version_id
-
-
-def etag_of(release: Release) -> str:
+def release_etag(release: Release) -> str:
     """Return a text that changes with the release itself, for `If-Match`."""
     return f"{release.pk.hex}{release.revision:08x}"
 
@@ -325,23 +322,23 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
     release.record("created", by, **more)
 
 
-def _found(rows: ReleaseQuerySet, release_id: str, by: Caller, right: Right) -> Release:
-    found = rows.covered_by(by).filter(pk=uuid_of(release_id)).first()
-    if found is None or not by.may(Right.READ, found.workspace_id):
+def _find(rows: ReleaseQuerySet, release_id: str, by: Caller, right: Right) -> Release:
+    release = rows.covered_by(by).filter(pk=uuid_of(release_id)).first()
+    if release is None or not by.may(Right.READ, release.workspace_id):
         raise NotFound
-    by.require(Right.READ_DRAFTS, found.workspace_id)
-    by.require(right, found.workspace_id)
-    return found
+    by.require(Right.READ_DRAFTS, release.workspace_id)
+    by.require(right, release.workspace_id)
+    return release
 
 
-def _title(text: str) -> str:
+def _check_title(text: str) -> str:
     title = text.strip()
     if not title or len(title) > MAX_TITLE:
         raise Invalid.field("title", Message("must have 1 to {limit} characters", limit=MAX_TITLE))
     return title
 
 
-def _description(text: str) -> str:
+def _check_description(text: str) -> str:
     if len(text) > MAX_DESCRIPTION:
         raise Invalid.field(
             "description", Message("must not be longer than {limit} characters", limit=MAX_DESCRIPTION)
@@ -383,33 +380,26 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
             created_by_id=caller.user_id,
             reverts=published,
         )
-        numbers = _numbers_before(editor, moved)
-        store_new(release, [_back(release, one, place, numbers) for place, one in enumerate(moved)], caller)
+        numbers: dict[UUID, int] = {}
+        for slug in dict.fromkeys(item.kind for item in moved):
+            before = {item.item.active_before for item in moved if item.kind == slug} - {None}
+            versions = find_collection(editor, slug).model.version_model.objects.filter(pk__in=before)
+            numbers |= dict(versions.order_by().values_list("pk", "number"))  # a deleted one has none
+        new_items = [
+            ReleaseItem(
+                release=release,
+                place=place,
+                kind=item.kind,
+                resource_id=item.resource_id,
+                identity=item.item.identity,
+                action=Action.UNPUBLISH if item.item.active_before is None else Action.PUBLISH,
+                version_id=item.item.active_before,
+                version_number=numbers.get(item.item.active_before) if item.item.active_before else None,
+            )
+            for place, item in enumerate(moved)
+        ]
+        store_new(release, new_items, caller)
     return Reverting(release=find(str(release.pk), by=caller), conflicts=conflicts)
-
-
-def _numbers_before(editor: Editor, items: Sequence[ItemNow]) -> Mapping[UUID, int]:
-    """Return the numbers of the versions that were live before; a deleted one has none."""
-    found: dict[UUID, int] = {}
-    for slug in dict.fromkeys(item.kind for item in items):
-        before = {item.item.active_before for item in items if item.kind == slug} - {None}
-        versions = collection_of(editor, slug).model.version_model.objects.filter(pk__in=before)
-        found |= dict(versions.order_by().values_list("pk", "number"))
-    return found
-
-
-def _back(release: Release, one: ItemNow, place: int, numbers: Mapping[UUID, int]) -> ReleaseItem:
-    before = one.item.active_before
-    return ReleaseItem(
-        release=release,
-        place=place,
-        kind=one.kind,
-        resource_id=one.resource_id,
-        identity=one.item.identity,
-        action=Action.UNPUBLISH if before is None else Action.PUBLISH,
-        version_id=before,
-        version_number=None if before is None else numbers.get(before),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -435,10 +425,14 @@ def check(releases: Verbs, release_id: str, *, by: Who = APPLICATION) -> Check:
     caller, editor = caller_of(by), releases.editor
     release = find(release_id, by=caller)
     items = in_order(now(editor, release.items.all(), with_texts=True))
-    return Check(
-        problems=problems_of(editor, release, items, caller),
-        warnings=[warning for item in items for warning in _warnings(item)],
-    )
+    warnings = []
+    for item in items:
+        if item.newer:
+            sentence = "A newer version was saved, which the release does not publish."
+            warnings.append(item_problem(item, "newer_version", sentence))
+        if item.is_unchanged:
+            warnings.append(item_problem(item, "unchanged", "It is like that already."))
+    return Check(problems=find_problems(editor, release, items, caller), warnings=warnings)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -455,10 +449,10 @@ class Attempt:
     @cached_property
     def together(self) -> overlays.Versions:
         """What goes live together, or is taken down."""
-        return moves_of(item.item for item in self.items)
+        return planned_versions(item.item for item in self.items)
 
 
-def problems_of(
+def find_problems(
     editor: Editor,
     release: Release,
     items: Sequence[ItemNow],
@@ -474,71 +468,58 @@ def problems_of(
     Raises `OptionRefused` if the caller may not use an option, and `Invalid` for an invalid value.
     """
     attempt = Attempt(release=release, items=items, by=by, options=options, at=at or timezone.now())
-    [found] = problems_of_several(editor, [attempt])
-    return found
+    [problems] = find_problems_of_several(editor, [attempt])
+    return problems
 
 
-def problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
-    """Return `problems_of` for several releases, in as many statements as `gate.refusals` takes."""
-    requests = {
-        (number, one.item.pk): request
-        for number, attempt in enumerate(attempts)
-        for one, request in _requests(attempt)
-    }
+def find_problems_of_several(editor: Editor, attempts: Sequence[Attempt]) -> list[list[Problem]]:
+    """Return `find_problems` for several releases, in as many statements as `gate.refusals` takes."""
+    requests: dict[tuple[int, int], GateRequest] = {}
+    for number, attempt in enumerate(attempts):
+        for item in attempt.items:
+            move: Any = {
+                "resource": item.resource,
+                "caller": attempt.by,
+                "options": attempt.options,
+                "together": attempt.together,
+                "at": attempt.at,
+            }
+            if item.resource is None or item.is_file:
+                continue
+            if item.version is not None:
+                requests[number, item.item.pk] = PublishRequest(version=item.version, **move)
+            elif item.item.action != Action.PUBLISH and item.active_version_id is not None:
+                requests[number, item.item.pk] = TakeDownRequest(**move)
     refusals = dict(zip(requests, gate.refusals(list(requests.values()), editor.code), strict=True))
-    return [
-        [
-            problem
-            for item in attempt.items
-            for problem in _problems(attempt, item, refusals.get((number, item.item.pk)))
-        ]
-        or ([] if attempt.items else [rules.empty()])
-        for number, attempt in enumerate(attempts)
-    ]
+    problems: list[list[Problem]] = []
+    for number, attempt in enumerate(attempts):
+        own: list[Problem] = []
+        for item in attempt.items:
+            own += _item_problems(attempt, item, refusals.get((number, item.item.pk)))
+        if not attempt.items:
+            own = [Problem(resource=None, code="empty", message=Message("The release is empty."))]
+        problems.append(own)
+    return problems
 
 
-def _requests(attempt: Attempt) -> Iterator[tuple[ItemNow, GateRequest]]:
-    """Yield the requests to the gate: for all items that publish a version, or unpublish one."""
-    for item in attempt.items:
-        if item.resource is None or item.is_file:
-            continue
-        move: Any = {
-            "resource": item.resource,
-            "caller": attempt.by,
-            "options": attempt.options,
-            "together": attempt.together,
-            "at": attempt.at,
-        }
-        if item.version is not None:
-            yield item, PublishRequest(version=item.version, **move)
-        elif item.item.action != Action.PUBLISH and item.active_version_id is not None:
-            yield item, TakeDownRequest(**move)
-
-
-def _problems(attempt: Attempt, one: ItemNow, refusal: VersioningError | None) -> Iterator[Problem]:
-    if one.resource is None:
-        yield rules.gone(one, is_version=False)
-    elif one.is_file:
-        yield rules.in_a_file(one)
-    elif one.item.action == Action.PUBLISH and one.version is None:
-        yield rules.gone(one, is_version=True)
+def _item_problems(attempt: Attempt, item: ItemNow, refusal: VersioningError | None) -> Iterator[Problem]:
+    if item.resource is None:
+        yield item_problem(item, "gone", "It was deleted.")
+    elif item.is_file:
+        sentence = "Its override is kept as a file, which no transaction can move."
+        yield item_problem(item, "code_source", sentence)
+    elif item.item.action == Action.PUBLISH and item.version is None:
+        yield item_problem(item, "gone", "The version to publish was deleted.")
     else:
         if isinstance(refusal, gate.OptionRefused) or (refusal is not None and refusal.code == Invalid.code):
             raise refusal  # the request is at fault, not the release
         if refusal is not None:
-            yield rules.problem_of(one, refusal)
-        if refusal is None or one.item.action != Action.PUBLISH:
+            yield gate_problem(item, refusal)
+        if refusal is None or item.item.action != Action.PUBLISH:
             try:
                 attempt.by.require(Right.PUBLISH, attempt.release.workspace_id)
             except Forbidden as error:
-                yield rules.problem_of(one, error)
-
-
-def _warnings(one: ItemNow) -> Iterator[Problem]:
-    if one.newer:
-        yield rules.newer(one)
-    if one.is_unchanged:
-        yield rules.unchanged(one)
+                yield gate_problem(item, error)
 
 
 _FIXED: Final = frozenset(field.name for field in ReleaseItem._meta.fields if field.name != "active_before")
@@ -561,17 +542,16 @@ def publish(
     Locks the release, then its resources, blocks first and each kind by id, then moves them in that order.
     Everything is recorded at one position of the log, with the end of its schedules. The configurations,
     which take longest, are read before anything is locked, because a transaction on SQLite blocks other
-    saves: `versions` are those that
-    `read_ahead` returned to a caller who already began a transaction. The gate is asked about the time `at`,
-    by default now. Raises `ReleaseBlocked` if the gate refuses any item, `Conflict` if the release is already
-    published, and `ReleaseChanged` as `editing.change` does.
+    saves: `versions` are those that `read_ahead` returned to a caller who already began a transaction. The
+    gate is asked about the time `at`, by default now. Raises `ReleaseBlocked` if the gate refuses any item,
+    `Conflict` if the release is already published, and `ReleaseChanged` as `change` does.
     """
     caller, editor, given = caller_of(by), releases.editor, gate.only_options(options)
     if versions is None:
         versions = read_ahead(editor, find(release_id, by=caller, right=Right.PUBLISH).items.all())
     with changing(release_id, Right.PUBLISH, caller, expect) as release, events.together():
-        items = locked(editor, release.items.all(), versions)
-        problems = problems_of(editor, release, items, caller, options=given, at=at)
+        items = lock_items(editor, release.items.all(), versions)
+        problems = find_problems(editor, release, items, caller, options=given, at=at)
         if problems:
             raise ReleaseBlocked(problems)
         release.record("published", caller)
@@ -579,8 +559,11 @@ def publish(
         release.state, release.published_at = State.PUBLISHED, timezone.now()
         release.published_by_id, release.revision = caller.user_id, release.revision + 1
         if release.reverts is not None:
-            _note_reverted(release.reverts, release, caller)
-        was_published(release, caller)
+            still = Release.objects.filter(pk=release.reverts.pk, state=State.PUBLISHED)
+            if still.update(state=State.REVERTED, revision=F("revision") + 1):
+                release.reverts.record("reverted", caller, revertedBy=str(release.pk))
+        for automatic in _registered:
+            automatic.published(release, caller)
     return find(release_id, by=caller)
 
 
@@ -593,10 +576,10 @@ def _publish_items(
     options: Options,
     at: datetime.datetime | None,
 ) -> None:
-    together, before = moves_of(item.item for item in items), _live_now(items)
+    together, before = planned_versions(item.item for item in items), _live_now(items)
     about = {"releaseId": str(release.pk)}
     for item in items:
-        collection = collection_of(editor, item.kind)
+        collection = find_collection(editor, item.kind)
         change = Change(collection, item.resource, by, options)  # the release has locked it
         change.require(Right.PUBLISH, None)
         item.item.active_before = item.resource.active_version_id
@@ -618,13 +601,6 @@ def _live_now(items: list[ItemNow]) -> Mapping[tuple[str, str], OverlaidVersion]
         )
         for item in items
     }
-
-
-def _note_reverted(reverted: Release, by_release: Release, by: Caller) -> None:
-    """Mark a release as reverted, unless another one already has."""
-    still = Release.objects.filter(pk=reverted.pk, state=State.PUBLISHED)
-    if still.update(state=State.REVERTED, revision=F("revision") + 1):
-        reverted.record("reverted", by, revertedBy=str(by_release.pk))
 
 
 class Releases(Verbs):
@@ -655,7 +631,7 @@ def open_release(release_id: str, caller: Caller) -> Overlay:
     release = find(release_id, by=caller)
     if release.state != State.DRAFT:
         raise NotFound("The release is published: only a draft can be selected.")
-    return Overlay(selector=SELECTOR.name, versions=moves_of(release.items.all()))
+    return Overlay(selector=SELECTOR.name, versions=planned_versions(release.items.all()))
 
 
 SELECTOR: Final = OverlaySelector(

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from django.db.models import Q
-from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from capabilities.schedules.judging import NOT_ALLOWED
 from studio.activity.fragments import Fragment, Sentence
@@ -22,117 +22,122 @@ if TYPE_CHECKING:
     from versioning.models import Event
 
 REASONS: Final = {
-    "edit_conflict": _("something else had gone live"),
-    "gone": _("it was deleted"),
-    "missed": _("no worker was running"),
-    "not_allowed": _("that person may no longer publish it"),
-    "release_blocked": _("something in the release could not go live"),
-    "evaluation_required": _("evidence was missing"),
-    "review_required": _("approvals were missing"),
-    "rollout_running": _("a rollout was running"),
-    "unpublished_blocks": _("prompt blocks were not published"),
+    "edit_conflict": gettext_lazy("something else had gone live"),
+    "gone": gettext_lazy("it was deleted"),
+    "missed": gettext_lazy("no worker was running"),
+    "not_allowed": gettext_lazy("that person may no longer publish it"),
+    "release_blocked": gettext_lazy("something in the release could not go live"),
+    "evaluation_required": gettext_lazy("evidence was missing"),
+    "review_required": gettext_lazy("approvals were missing"),
+    "rollout_running": gettext_lazy("a rollout was running"),
+    "unpublished_blocks": gettext_lazy("prompt blocks were not published"),
 }
 """Why a schedule failed, by its code; other codes are shown as `OTHERWISE`."""
-OTHERWISE: Final = _("a check refused it")
+OTHERWISE: Final = gettext_lazy("a check refused it")
 PROBLEMS: Final = {
     **REASONS,
-    "edit_conflict": _("what is live, or will be by then, is not what was expected"),
-    "evaluation_required": _("evidence is missing"),
-    "review_required": _("approvals are missing"),
-    "rollout_running": _("a rollout is running"),
-    "unpublished_blocks": _("prompt blocks are not published"),
+    "edit_conflict": gettext_lazy("what is live, or will be by then, is not what was expected"),
+    "evaluation_required": gettext_lazy("evidence is missing"),
+    "review_required": gettext_lazy("approvals are missing"),
+    "rollout_running": gettext_lazy("a rollout is running"),
+    "unpublished_blocks": gettext_lazy("prompt blocks are not published"),
 }
 """Why a schedule would currently fail."""
 
 
 SENTENCES: Final = {
     "created": (
-        (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
-        (_("{who} scheduled {resource} to be unpublished"), _("{who} scheduled it to be unpublished")),
-        (_("{who} scheduled the release {release}"), _("{who} scheduled a release")),
+        (gettext_lazy("{who} scheduled {version} of {resource}"), gettext_lazy("{who} scheduled {version}")),
+        (
+            gettext_lazy("{who} scheduled {resource} to be unpublished"),
+            gettext_lazy("{who} scheduled it to be unpublished"),
+        ),
+        (gettext_lazy("{who} scheduled the release {release}"), gettext_lazy("{who} scheduled a release")),
     ),
     "changed": (
         (
-            _("{who} chose another time for {version} of {resource}"),
-            _("{who} chose another time for {version}"),
+            gettext_lazy("{who} chose another time for {version} of {resource}"),
+            gettext_lazy("{who} chose another time for {version}"),
         ),
         (
-            _("{who} chose another time for unpublishing {resource}"),
-            _("{who} chose another time for unpublishing it"),
+            gettext_lazy("{who} chose another time for unpublishing {resource}"),
+            gettext_lazy("{who} chose another time for unpublishing it"),
         ),
         (
-            _("{who} chose another time for the release {release}"),
-            _("{who} chose another time for a release"),
+            gettext_lazy("{who} chose another time for the release {release}"),
+            gettext_lazy("{who} chose another time for a release"),
         ),
     ),
     "cleared": (
         (
-            _("{version} of {resource} is scheduled, and nothing stands in the way any more"),
-            _("{version} is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("{version} of {resource} is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("{version} is scheduled, and nothing stands in the way any more"),
         ),
         (
-            _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
-            _("It is scheduled to be unpublished, and nothing stands in the way any more"),
+            gettext_lazy("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
+            gettext_lazy("It is scheduled to be unpublished, and nothing stands in the way any more"),
         ),
         (
-            _("The release {release} is scheduled, and nothing stands in the way any more"),
-            _("A release is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("The release {release} is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("A release is scheduled, and nothing stands in the way any more"),
         ),
     ),
     "threatened": (
         (
-            _("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
-            _("{version} is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("{version} is to go live, but as things stand it will not: {reason}"),
         ),
         (
-            _("{resource} is to be unpublished, but as things stand it will not be: {reason}"),
-            _("It is to be unpublished, but as things stand it will not be: {reason}"),
+            gettext_lazy("{resource} is to be unpublished, but as things stand it will not be: {reason}"),
+            gettext_lazy("It is to be unpublished, but as things stand it will not be: {reason}"),
         ),
         (
-            _("The release {release} is to go live, but as things stand it will not: {reason}"),
-            _("A release is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("The release {release} is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("A release is to go live, but as things stand it will not: {reason}"),
         ),
     ),
     "cancelled": (
         (
-            _("{who} cancelled the schedule of {version} of {resource}"),
-            _("{who} cancelled the schedule of {version}"),
+            gettext_lazy("{who} cancelled the schedule of {version} of {resource}"),
+            gettext_lazy("{who} cancelled the schedule of {version}"),
         ),
         (
-            _("{who} cancelled the scheduled unpublishing of {resource}"),
-            _("{who} cancelled its scheduled unpublishing"),
+            gettext_lazy("{who} cancelled the scheduled unpublishing of {resource}"),
+            gettext_lazy("{who} cancelled its scheduled unpublishing"),
         ),
         (
-            _("{who} cancelled the schedule of the release {release}"),
-            _("{who} cancelled the schedule of a release"),
+            gettext_lazy("{who} cancelled the schedule of the release {release}"),
+            gettext_lazy("{who} cancelled the schedule of a release"),
         ),
     ),
     "done": (
         (
-            _("{version} of {resource} went live as {who} had scheduled"),
-            _("{version} went live as {who} had scheduled"),
+            gettext_lazy("{version} of {resource} went live as {who} had scheduled"),
+            gettext_lazy("{version} went live as {who} had scheduled"),
         ),
         (
-            _("{resource} was unpublished as {who} had scheduled"),
-            _("It was unpublished as {who} had scheduled"),
+            gettext_lazy("{resource} was unpublished as {who} had scheduled"),
+            gettext_lazy("It was unpublished as {who} had scheduled"),
         ),
         (
-            _("The release {release} went live as {who} had scheduled"),
-            _("A release went live as {who} had scheduled"),
+            gettext_lazy("The release {release} went live as {who} had scheduled"),
+            gettext_lazy("A release went live as {who} had scheduled"),
         ),
     ),
     "failed": (
         (
-            _("{version} of {resource} did not go live, although {who} had scheduled it: {reason}"),
-            _("{version} did not go live, although {who} had scheduled it: {reason}"),
+            gettext_lazy(
+                "{version} of {resource} did not go live, although {who} had scheduled it: {reason}"
+            ),
+            gettext_lazy("{version} did not go live, although {who} had scheduled it: {reason}"),
         ),
         (
-            _("{resource} was not unpublished, although {who} had scheduled it: {reason}"),
-            _("It was not unpublished, although {who} had scheduled it: {reason}"),
+            gettext_lazy("{resource} was not unpublished, although {who} had scheduled it: {reason}"),
+            gettext_lazy("It was not unpublished, although {who} had scheduled it: {reason}"),
         ),
         (
-            _("The release {release} did not go live, although {who} had scheduled it: {reason}"),
-            _("A release did not go live, although {who} had scheduled it: {reason}"),
+            gettext_lazy("The release {release} did not go live, although {who} had scheduled it: {reason}"),
+            gettext_lazy("A release did not go live, although {who} had scheduled it: {reason}"),
         ),
     ),
 }
@@ -154,7 +159,7 @@ def _describe(event: Event, names: Names) -> Sentence:
         code = str(event.detail.get("code") or "")
         values["reason"] = str(REASONS.get(code, OTHERWISE))
         if code == NOT_ALLOWED and "createdByKey" in event.detail:
-            values["reason"] = gettext("the API key that scheduled it may no longer publish it")
+            values["reason"] = _("the API key that scheduled it may no longer publish it")
     version, resource, release = SENTENCES[what]
     if not event.resource_id:
         named_release = names.named.get((event.position, event.ordinal))
@@ -176,9 +181,9 @@ EVENTS: Final = EventSubject(
     name="schedule",
     audience=Audience.EDITORS,
     changes_rights=False,
-    noun=_("schedule"),
-    title=_("Schedules"),
-    anything=_("Anything about schedules"),
+    noun=gettext_lazy("schedule"),
+    title=gettext_lazy("Schedules"),
+    anything=gettext_lazy("Anything about schedules"),
     types=[
         EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_describe),
         EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe),
@@ -207,6 +212,6 @@ NOTIFICATIONS: Final = (
 
 TOPIC: Final = NotificationTopic(
     name="scheduleFailed",
-    title=_("my schedules, if they fail"),
+    title=gettext_lazy("my schedules, if they fail"),
     types=["schedule.failed"],
 )

@@ -20,12 +20,12 @@ from uuid import UUID
 from django.contrib.auth import get_user_model
 
 from capabilities.releases import rules
-from capabilities.releases.items import ItemNow, now, rows_of, versions_of
+from capabilities.releases.items import ItemNow, now, read_rows, read_versions
 from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.models import State as ReleaseState
 from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.releases.rules import ReleaseBlocked, title_of
-from capabilities.releases.verbs import Attempt, problems_of_several
+from capabilities.releases.verbs import Attempt, find_problems_of_several
 from capabilities.schedules.models import Action, Schedule, State
 from versioning.domain.access import APPLICATION, Caller, Right, Role, Via
 from versioning.domain.errors import (
@@ -362,7 +362,7 @@ def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
 def _resources(editor: Editor, kind: ResourceKind, ids: set[str]) -> dict[str, VersionedResource]:
     """Return resources by their names in `Schedule.expects`; each override file takes a statement."""
     collection: Any = editor.collection(kind)
-    found = rows_of(collection, ids)
+    found = read_rows(collection, ids)
     if editor.source == "code" and kind.in_code:
         for resource_id in ids & editor.code.agents.keys():
             found.pop(resource_id, None)
@@ -381,7 +381,7 @@ def _versions(editor: Editor, kind: ResourceKind, schedules: Sequence[Schedule])
         with suppress(ValueError):  # versions in Git have ids of another kind, and no rows
             keys.append(UUID(version_id))
     collection = editor.collection(KINDS_BY_SLUG[kind.slug])
-    return {str(pk): version for pk, version in versions_of(collection, keys, with_texts=True).items()}
+    return {str(pk): version for pk, version in read_versions(collection, keys, with_texts=True).items()}
 
 
 UNEXPECTED: Final = "Something else is live, or will be by then, than this was scheduled for."
@@ -425,7 +425,7 @@ def find_problems(schedules: Verbs, some: Iterable[Schedule]) -> Problems:
         if error is not None:
             problem = Problem(code=failure_code(error), message=failure_message(error), error=error)
             problems[pk].append(problem)
-    for pk, blocked in zip(attempts, problems_of_several(editor, list(attempts.values())), strict=True):
+    for pk, blocked in zip(attempts, find_problems_of_several(editor, list(attempts.values())), strict=True):
         problems[pk] += [
             Problem(
                 code=item.code if item.error is None else failure_code(item.error),

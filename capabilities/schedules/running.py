@@ -19,8 +19,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from capabilities.releases.items import locked as items_locked
-from capabilities.releases.items import read_ahead
+from capabilities.releases.items import lock_items, read_ahead
 from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.verbs import AutomaticReleases, Releases, refuse_published
 from capabilities.schedules.judging import (
@@ -122,7 +121,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
             raise NotFound
         by.require(Right.PUBLISH, release.workspace_id)
         refuse_published(release)
-        items = items_locked(editor, release.items.select_related("release"))
+        items = lock_items(editor, release.items.select_related("release"))
         live = {
             f"{item.kind}/{item.resource_id}": None if item.resource is None else item.resource.active_id
             for item in items

@@ -15,7 +15,7 @@ from django.utils.translation import ngettext, npgettext
 from capabilities.releases.items import is_file
 from capabilities.releases.models import MAX_TITLE, Release, State
 from capabilities.releases.rules import ReleaseBlocked
-from capabilities.releases.studio.pages import ReleasesPage, of_release, title_for
+from capabilities.releases.studio.pages import ReleasesPage, release_url, title_for
 from capabilities.releases.verbs import Releases, automatic_among, changeable
 from studio.bulk.base import ChosenPage, ChosenResource
 from studio.bulk.publish import with_changes
@@ -29,7 +29,7 @@ from versioning.editor.bulk import Choice
 from versioning.models.querysets import within
 
 
-def items_of(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
+def make_items(choices: Iterable[Choice]) -> Sequence[dict[str, Any]]:
     """Return items that publish exactly the chosen versions."""
     return [
         {"resource": {"kind": choice.kind.slug, "id": choice.id}, "versionId": choice.version_id}
@@ -41,13 +41,15 @@ def as_chosen(
     drafts: Mapping[tuple[str, str], Draft], choices: Sequence[Choice], caller: Caller
 ) -> dict[tuple[str, str], Draft]:
     """Return chosen resources, each with the chosen version, which need not be the newest."""
-    found = dict(drafts)
+    selected = dict(drafts)
     for choice in choices:
         key = choice.kind.slug, choice.id
-        if key in found and choice.version_id != found[key].resource.current.version_id:
+        if key in selected and choice.version_id != selected[key].resource.current.version_id:
             versions = get_editor().collection(choice.kind)
-            found[key] = found[key].of(versions.version(choice.id, choice.version_id, by=caller).version)
-    return found
+            selected[key] = selected[key].of(
+                versions.version(choice.id, choice.version_id, by=caller).version
+            )
+    return selected
 
 
 class PublishTogetherPage(ChosenPage):
@@ -79,10 +81,10 @@ class PublishTogetherPage(ChosenPage):
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Publish them and show the release; if the gate refuses it, it stays a draft with the reasons."""
-        found = self._drafts(choices)
-        if any((choice.kind.slug, choice.id) not in found for choice in choices):
+        by_key = self._drafts(choices)
+        if any((choice.kind.slug, choice.id) not in by_key for choice in choices):
             raise NotFound
-        drafts = [found[choice.kind.slug, choice.id] for choice in choices]
+        drafts = [by_key[choice.kind.slug, choice.id] for choice in choices]
         for choice, draft in zip(choices, drafts, strict=True):
             if has_changed(choice, draft):
                 message = _(
@@ -90,21 +92,21 @@ class PublishTogetherPage(ChosenPage):
                 )
                 message = message % {"name": draft.row.summary.name}
                 return self.go(self.back_address, message, level=messages.ERROR)
-        workspace_id = workspace_of(drafts)
+        workspace_id = common_workspace(drafts)
         self.caller.require(Right.PUBLISH, workspace_id)
         title = title_for([draft.row.summary.name for draft in drafts])
-        made = Releases.current().create(workspace_id, title=title, items=items_of(choices), by=self.caller)
+        made = Releases.current().create(workspace_id, title=title, items=make_items(choices), by=self.caller)
         try:
             Releases.current().publish(str(made.pk), by=self.caller)
         except ReleaseBlocked:
             message = _(
                 "Nothing was published. The release is kept as a draft, and says what stands in the way."
             )
-            return self.go_on(of_release(made), message, level=messages.ERROR)
+            return self.go_on(release_url(made), message, level=messages.ERROR)
         message = ngettext(
             "%(count)s version is live.", "%(count)s versions went live together.", len(choices)
         )
-        return self.go_on(of_release(made), message % {"count": len(choices)})
+        return self.go_on(release_url(made), message % {"count": len(choices)})
 
 
 def has_changed(choice: Choice, draft: Draft) -> bool:
@@ -114,14 +116,14 @@ def has_changed(choice: Choice, draft: Draft) -> bool:
     return choice.version_id != draft.resource.current.version_id
 
 
-def workspace_of(drafts: Sequence[Draft]) -> str:
+def common_workspace(drafts: Sequence[Draft]) -> str:
     """Return the workspace of the chosen resources; raises `Invalid` if there are several."""
-    found = {draft.resource.workspace_id for draft in drafts}
-    if len(found) > 1:
+    workspaces = {draft.resource.workspace_id for draft in drafts}
+    if len(workspaces) > 1:
         raise Invalid.field(
             FIELD, _("A release holds resources of one workspace, and you chose resources of several")
         )
-    return found.pop()
+    return workspaces.pop()
 
 
 MAX_OFFERED: Final = 100
@@ -154,12 +156,16 @@ class AddPage(ChosenPage):
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
         """Add them to the chosen release, or create one."""
-        found = self._drafts(choices)
-        drafts = [found[choice.kind.slug, choice.id] for choice in choices if self._is_in(found, choice)]
+        by_key = self._drafts(choices)
+        drafts = [
+            by_key[choice.kind.slug, choice.id]
+            for choice in choices
+            if ((choice.kind.slug, choice.id) in by_key)
+        ]
         if len(drafts) < len(choices):
             raise NotFound
-        workspace_id = workspace_of(drafts)
-        wanted, items = self.request.POST.get("release", ""), items_of(choices)
+        workspace_id = common_workspace(drafts)
+        wanted, items = self.request.POST.get("release", ""), make_items(choices)
         if wanted:
             release = Releases.current().add_items(wanted, items, by=self.caller)
         else:
@@ -167,7 +173,7 @@ class AddPage(ChosenPage):
             title = title or title_for([draft.row.summary.name for draft in drafts])
             release = Releases.current().create(workspace_id, title=title, items=items, by=self.caller)
         message = _("Added to “%(release)s”. Nothing in it is published yet.") % {"release": release.title}
-        return self.go_on(of_release(release), message)
+        return self.go_on(release_url(release), message)
 
     def more(self) -> dict[str, Any]:
         """Return the open releases, and the input."""
@@ -185,7 +191,7 @@ class AddPage(ChosenPage):
         drafts = Releases.current().list(state=State.DRAFT, by=self.caller)
         newest = drafts.filter(within("workspace_id", self.caller.scope(Right.SAVE)))[:MAX_OFFERED]
         scheduled = automatic_among(newest)
-        return [one for one in changeable(newest, self.caller) if one.pk not in scheduled]
+        return [release for release in changeable(newest, self.caller) if release.pk not in scheduled]
 
     @property
     def back_address(self) -> str:
@@ -198,10 +204,6 @@ class AddPage(ChosenPage):
     def _drafts(self, choices: Sequence[Choice]) -> dict[tuple[str, str], Draft]:
         """Return the chosen resources, each with the chosen version, which need not be the newest."""
         return as_chosen(super()._drafts(choices), choices, self.caller)
-
-    @staticmethod
-    def _is_in(found: dict[tuple[str, str], Draft], choice: Choice) -> bool:
-        return (choice.kind.slug, choice.id) in found
 
 
 urlpatterns = [

@@ -13,14 +13,14 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.urls import path, reverse
 from django.utils.functional import Promise
-from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from capabilities.releases.items import ItemNow, is_file, now
 from capabilities.releases.models import (
@@ -33,7 +33,14 @@ from capabilities.releases.models import (
     State,
 )
 from capabilities.releases.rules import Problem, ReleaseBlocked, ReleaseChanged, in_order
-from capabilities.releases.verbs import SELECTOR, Releases, automatic_among, changeable, etag_of, problems_of
+from capabilities.releases.verbs import (
+    SELECTOR,
+    Releases,
+    automatic_among,
+    changeable,
+    find_problems,
+    release_etag,
+)
 from studio import additions
 from studio.diff.fields import FieldDifference, differences
 from studio.extensions import Action as Link
@@ -88,17 +95,17 @@ def problem_in_words(problem: Problem) -> list[str]:
         return reasons(problem.error)
     if problem.code == "gone":
         is_there = isinstance(problem.resource, ItemNow) and problem.resource.resource is not None
-        return [gettext("The version to publish was deleted.") if is_there else gettext("It was deleted.")]
+        return [_("The version to publish was deleted.") if is_there else _("It was deleted.")]
     if problem.code == "code_source":
-        return [gettext("Its override is kept as a file, which no release can publish.")]
-    return [gettext("The release is still empty.")]
+        return [_("Its override is kept as a file, which no release can publish.")]
+    return [_("The release is still empty.")]
 
 
 def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) -> str:
     """Return the label of the button that publishes a release with this many items of each type."""
     counts = {"published": published, "unpublished": unpublished}
     if not published and not unpublished:
-        return gettext("Publish release")
+        return _("Publish release")
     if goes_back and not unpublished:
         words = ngettext("Revert now (publish %(count)s)", "Revert now (publish %(count)s)", published)
         return words % {"count": published}
@@ -108,9 +115,9 @@ def publishing_in_words(published: int, unpublished: int, *, goes_back: bool) ->
             ngettext("unpublish %(count)s", "unpublish %(count)s", unpublished) % {"count": unpublished},
         ]
         said = [words for words, count in zip(back, counts.values(), strict=True) if count]
-        return gettext("Revert now (%(what)s)") % {"what": ", ".join(said)}
+        return _("Revert now (%(what)s)") % {"what": ", ".join(said)}
     if published and unpublished:
-        return gettext("Publish %(published)s and unpublish %(unpublished)s together") % counts
+        return _("Publish %(published)s and unpublish %(unpublished)s together") % counts
     if unpublished:
         words = ngettext("Unpublish", "Unpublish all %(count)s together", unpublished)
         return words % {"count": unpublished}
@@ -126,12 +133,12 @@ def title_for(names: Sequence[str]) -> str:
     return title % {"name": first, "count": more}
 
 
-def of_release(release: Release) -> str:
+def release_url(release: Release) -> str:
     """Return the address of the page of a release."""
     return address("release", release.workspace_id, str(release.pk))
 
 
-def of_publishing_together() -> str:
+def publish_together_url() -> str:
     """Return the address that publishes chosen resources together."""
     return reverse("studio:publish_together")
 
@@ -147,7 +154,7 @@ def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[in
         return {}
     rows = Release.objects.readable_by(caller).in_bulk(set(ids.values()))
     return {
-        key: NamedInEvent(title=rows[pk].title, address=of_release(rows[pk]))
+        key: NamedInEvent(title=rows[pk].title, address=release_url(rows[pk]))
         for key, pk in ids.items()
         if pk in rows
     }
@@ -214,7 +221,7 @@ class ShownItem:
         if self.now.version is None or not self.address or not self.kind.has_preview:
             return []
         query = urlencode({"release": str(self.now.item.release_id)})
-        pages = {"preview": gettext("Preview"), "try": pgettext("tab", "Try")}
+        pages = {"preview": _("Preview"), "try": pgettext("tab", "Try")}
         return [
             (title, f"{self.kind.address(page, self.now.resource_id)}?{query}")
             for page, title in pages.items()
@@ -238,68 +245,45 @@ def shown_items(
 
     `problems` has the reasons why one cannot be published, by kind and id.
     """
-    found = now(get_editor(), items, with_texts=True)
-    before = _versions_before(found)
-    names = _block_names([one.version for one in found] + list(before.values()), caller)
-    called = _called(items, caller)
-    links = additions.links(caller, [(one.resource, one.version) for one in found if one.version is not None])
+    current = now(get_editor(), items, with_texts=True)
+    versions = [item.version for item in current if item.version is not None]
+    names: dict[tuple[str, str], str] = {}
+    replaced: dict[str, Version] = {}
+    for kind in KINDS:
+        own = [item for item in current if item.kind == kind.slug]
+        for resource, entry in kind.catalog(caller).some([item.resource_id for item in own]):
+            names[kind.slug, resource.pk] = entry.name or resource.pk
+        ids = [item.active_before for item in own if item.active_before]
+        if ids:
+            rows = kind.model.version_model.objects.defer("search_text", "excerpt").filter(pk__in=ids)
+            replaced |= {str(row.pk): row for row in rows}
+    instructions = [version.config.get("instructions") for version in [*versions, *replaced.values()]]
+    blocks = [block for texts in instructions if isinstance(texts, list) for block in texts]
+    block_names = {block.id: block.name for block in blocks_on_page({"instructions": blocks}, caller)}
+    links = additions.links(caller, [(item.resource, item.version) for item in current if item.version])
     budget = PageBudget(characters=CHARACTERS, lines=LINES)
     shown = []
-    for one in found:
-        kind, key = KINDS_BY_SLUG[one.kind], (one.kind, one.resource_id)
-        is_there = one.resource is not None and key in called
-        earlier = before.get(one.active_before or "") if is_there else None
+    for item in current:
+        kind, key = KINDS_BY_SLUG[item.kind], (item.kind, item.resource_id)
+        is_readable = item.resource is not None and key in names
+        before = replaced.get(item.active_before or "") if is_readable else None
+        fields: Sequence[FieldDifference] = ()
+        if item.version is not None and (before is None or before.pk != item.version.pk):
+            old = before.config if before is not None else {}
+            fields = differences(old, item.version.config, kind.schema, budget, block_names)
         shown.append(
             ShownItem(
-                now=one,
+                now=item,
                 kind=kind,
-                name=called[key] if is_there else one.resource_id,
-                address=kind.address("change", one.resource_id) if is_there else "",
-                before=earlier,
-                fields=_changes(kind, earlier, one, budget, names),
+                name=names[key] if is_readable else item.resource_id,
+                address=kind.address("change", item.resource_id) if is_readable else "",
+                before=before,
+                fields=fields,
                 problems=problems.get(key, ()),
-                links=links.get(key, ()) if is_there else (),
+                links=links.get(key, ()) if is_readable else (),
             )
         )
     return shown
-
-
-def _changes(
-    kind: StudioKind, before: Version | None, one: ItemNow, budget: PageBudget, names: dict[str, str]
-) -> Sequence[FieldDifference]:
-    if one.version is None or (before is not None and before.pk == one.version.pk):
-        return ()
-    old = before.config if before is not None else {}
-    return differences(old, one.version.config, kind.schema, budget, names)
-
-
-def _versions_before(items: Sequence[ItemNow]) -> dict[str, Version]:
-    """Return the versions that are replaced, by id; one query for each kind."""
-    found: dict[str, Version] = {}
-    for kind in KINDS:
-        ids = [item.active_before for item in items if item.kind == kind.slug and item.active_before]
-        if ids:
-            rows = kind.model.version_model.objects.defer("search_text", "excerpt").filter(pk__in=ids)
-            found |= {str(row.pk): row for row in rows}
-    return found
-
-
-def _called(items: Sequence[ReleaseItem], caller: Caller) -> dict[tuple[str, str], str]:
-    """Return the names of the resources that the caller may read; one query for each kind."""
-    return {
-        (kind.slug, resource.pk): entry.name or resource.pk
-        for kind in KINDS
-        for resource, entry in kind.catalog(caller).some(
-            [item.resource_id for item in items if item.kind == kind.slug]
-        )
-    }
-
-
-def _block_names(versions: Sequence[Version | None], caller: Caller) -> dict[str, str]:
-    """Return the names of the prompt blocks that versions refer to, by id; one query."""
-    listed = [version.config.get("instructions") for version in versions if version is not None]
-    together = [block for blocks in listed if isinstance(blocks, list) for block in blocks]
-    return {block.id: block.name for block in blocks_on_page({"instructions": together}, caller)}
 
 
 SHOW: Final = "show"
@@ -311,9 +295,9 @@ QUERY: Final = urlencode({SHOW: MINE})
 
 def own_drafts(caller: Caller, workspace_id: str | None = None) -> ReleaseQuerySet:
     """Return the open releases that the person made, and may still change, newest first."""
-    found = Release.objects.filter(within("workspace_id", caller.scope(Right.SAVE)), state=State.DRAFT)
-    found = found.filter(created_by__isnull=False, created_by=caller.user_id)
-    return found if workspace_id is None else found.filter(workspace=workspace_id)
+    drafts = Release.objects.filter(within("workspace_id", caller.scope(Right.SAVE)), state=State.DRAFT)
+    drafts = drafts.filter(created_by__isnull=False, created_by=caller.user_id)
+    return drafts if workspace_id is None else drafts.filter(workspace=workspace_id)
 
 
 def count_for(caller: Caller) -> int:
@@ -329,8 +313,8 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     yield TaskGroup(
         key="releases",
         urgency=Urgency.STARTED,
-        title=gettext("Your open releases"),
-        tasks=[_task(one, is_scheduled=one.pk in scheduled) for one in shown],
+        title=_("Your open releases"),
+        tasks=[_task(release, is_scheduled=release.pk in scheduled) for release in shown],
         count=len(shown) if len(shown) < SHOWN else drafts.count(),
         address=f"{reverse('studio:releases')}?{QUERY}",
     )
@@ -341,7 +325,7 @@ def _task(release: Release, *, is_scheduled: bool) -> Task:
     state = state_in_words(release, is_scheduled=is_scheduled)
     return Task(
         name=release.title,
-        address=of_release(release),
+        address=release_url(release),
         icon="publish",
         chip=(state.word, state.chip),
         said=shortened(release.description) if release.description else "",
@@ -349,7 +333,7 @@ def _task(release: Release, *, is_scheduled: bool) -> Task:
         % {"count": count},
         at=release.created_at,
         workspace_id=release.workspace_id,
-        action=gettext("Open release"),
+        action=_("Open release"),
     )
 
 
@@ -365,24 +349,24 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     resource = shown.resource
     if not shown.unpublished_blocks or is_file(get_editor(), resource):
         return
-    found = [
+    offered = [
         (block, entry)
         for block, entry in PROMPT_BLOCK.catalog(shown.caller).some(shown.unpublished_blocks)
         if block.workspace_id == resource.workspace_id
     ]
-    if not found:
+    if not offered:
         return
-    blocks = [block for block, _entry in found]
+    blocks = [block for block, _entry in offered]
     chosen = [(shown.kind, resource, shown.version.version_id)]
     chosen += [(PROMPT_BLOCK, block, block.latest_id) for block in blocks]
     context = {
-        "address": of_publishing_together(),
+        "address": publish_together_url(),
         "chosen": [
-            (value_of(kind, one.pk, version_id), etag_field(kind, one.pk), one.etag)
-            for kind, one, version_id in chosen
+            (value_of(kind, row.pk, version_id), etag_field(kind, row.pk), row.etag)
+            for kind, row, version_id in chosen
         ],
         "count": len(blocks),
-        "name": Summary.of(found[0][1]).name,
+        "name": Summary.of(offered[0][1]).name,
         "is_short": shown.page in EDITING,
         "is_all": len(blocks) == len(shown.unpublished_blocks),
         "next": shown.request.get_full_path(),
@@ -398,15 +382,15 @@ def actions(
     """Yield the menu entries on a resource and its versions for people who may create releases."""
     if caller.may(Right.SAVE, resource.workspace_id) and not is_file(get_editor(), resource):
         query = urlencode({FIELD: value_of(kind, resource.pk, version.version_id)})
-        yield Link(title=gettext("Add to release…"), address=f"{reverse('studio:add_to_release')}?{query}")
+        yield Link(title=_("Add to release…"), address=f"{reverse('studio:add_to_release')}?{query}")
 
 
 def chosen(caller: Caller, page: ChosenOn) -> Iterator[Link]:
     """Yield the actions on resources chosen in a list."""
     if page is ChosenOn.WAITING and caller.scope(Right.PUBLISH) != frozenset():
-        yield Link(title=gettext("Publish as one release…"), address=of_publishing_together())
+        yield Link(title=_("Publish as one release…"), address=publish_together_url())
     if caller.scope(Right.SAVE) != frozenset():
-        yield Link(title=gettext("Add to release…"), address=reverse("studio:add_to_release"))
+        yield Link(title=_("Add to release…"), address=reverse("studio:add_to_release"))
 
 
 RELEASES_PER_PAGE: Final = 50
@@ -432,29 +416,6 @@ class ReleaseForm(forms.Form):
     description = forms.CharField(label=gettext_lazy("Purpose"), required=False, max_length=MAX_DESCRIPTION)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A release in a list."""
-
-    release: Release
-    count: int
-    """The number of items."""
-    workspace_name: str = ""
-    """The name of its workspace, in a list of several."""
-    is_scheduled: bool = False
-    """Whether it will be published automatically."""
-
-    @property
-    def address(self) -> str:
-        """The address of its page."""
-        return of_release(self.release)
-
-    @property
-    def state(self) -> Wording:
-        """Its state."""
-        return state_in_words(self.release, is_scheduled=self.is_scheduled)
-
-
 class ReleasesPage(ListingPage):
     """The releases, newest first; the page updates itself."""
 
@@ -464,44 +425,41 @@ class ReleasesPage(ListingPage):
         """Show a page of the releases in one state, by default drafts, or of all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        given = request.GET.get(SHOW, "")
-        show = given if given in _TITLES else State.DRAFT.value
-        page: Any = Paginator(self._found(show, workspace_id), RELEASES_PER_PAGE).get_page(
-            request.GET.get("page")
-        )
+        shown = request.GET.get(SHOW, "")
+        show = shown if shown in _TITLES else State.DRAFT.value
+        if show == MINE:
+            listed: QuerySet[Release] = own_drafts(self.caller, workspace_id).with_people()
+        else:
+            state = None if show == ALL else show
+            listed = Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
+        page: Any = Paginator(listed, RELEASES_PER_PAGE).get_page(request.GET.get("page"))
+        releases = list(page.object_list)
+        counted = Release.objects.filter(pk__in=[release.pk for release in releases]).order_by()
+        counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
+        scheduled = automatic_among(releases)
         return self.page(
             "releases/releases.html",
-            title=gettext("Releases"),
+            title=_("Releases"),
             show=show,
             choices=[
-                (title, f"?{self.query(**_narrowed(one))}", one == show) for one, title in _TITLES.items()
+                (title, f"?{self.query(**_narrowed(choice))}", choice == show)
+                for choice, title in _TITLES.items()
             ],
             page=page,
             query=self.query(**_narrowed(show)),
             kept=_narrowed(show),
-            lines=self._lines(list(page.object_list)),
+            lines=[
+                {
+                    "release": release,
+                    "address": release_url(release),
+                    "state": state_in_words(release, is_scheduled=release.pk in scheduled),
+                    "count": counts.get(release.pk, 0),
+                    "workspace_name": self.shown_names.get(release.workspace_id, ""),
+                }
+                for release in releases
+            ],
             **self._adding(),
         )
-
-    def _found(self, show: str, workspace_id: str | None) -> Any:
-        if show == MINE:
-            return own_drafts(self.caller, workspace_id).with_people()
-        state = None if show == ALL else show
-        return Releases.current().list(workspace=workspace_id, state=state, by=self.caller)
-
-    def _lines(self, shown: Sequence[Release]) -> list[Line]:
-        counted = Release.objects.filter(pk__in=[one.pk for one in shown]).order_by()
-        counts = dict(counted.annotate(count=Count("items")).values_list("pk", "count"))
-        scheduled = automatic_among(shown)
-        return [
-            Line(
-                release=one,
-                is_scheduled=one.pk in scheduled,
-                count=counts.get(one.pk, 0),
-                workspace_name=self.shown_names.get(one.workspace_id, ""),
-            )
-            for one in shown
-        ]
 
     def _adding(self) -> dict[str, Any]:
         """Return where a release is created: in the workspace, or in one of several to choose from."""
@@ -540,13 +498,13 @@ class NewReleasePage(WorkspacePage):
         except Invalid as error:
             add_errors(form, error)
             return self.show(form, status=400)
-        return self.go(of_release(made))
+        return self.go(release_url(made))
 
     def show(self, form: ReleaseForm, *, status: int = 200) -> HttpResponse:
         """Return the page."""
         return self.page(
             "releases/new.html",
-            title=gettext("New release"),
+            title=_("New release"),
             status=status,
             form=form,
             back_address=self.address("releases"),
@@ -604,10 +562,10 @@ class ReleasePage(WorkspacePage):
     @cached_property
     def release(self) -> Release:
         """The release; raises `NotFound` if it is of another workspace."""
-        found = Releases.current().find(self.kwargs["release"], by=self.caller)
-        if found.workspace_id != self.workspace.pk:
+        release = Releases.current().find(self.kwargs["release"], by=self.caller)
+        if release.workspace_id != self.workspace.pk:
             raise NotFound
-        return found
+        return release
 
     @cached_property
     def is_scheduled(self) -> bool:
@@ -629,12 +587,25 @@ class ReleasePage(WorkspacePage):
     ) -> HttpResponse:
         """Return the page, with the problems of the release."""
         release, rows = self.release, list(self.release.items.all())
-        if problems is None:
-            problems = self._problems(len(rows))
+        if problems is None and not (self.is_draft and self.may(Right.PUBLISH)):
+            problems = ()
+        elif problems is None and (len(rows) <= MAX_CHECKED or "check" in self.request.GET):
+            problems = Releases.current().check(str(release.pk), by=self.caller).problems
+        by_item: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for problem in problems or ():
+            if problem.resource is not None:
+                by_item[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
         unpublished = sum(row.action == Action.UNPUBLISH for row in rows)
         own = [problem for problem in problems or () if problem.resource is None]
         page: Any = Paginator(rows, ITEMS_PER_PAGE).get_page(self.request.GET.get("page"))
-        by_item = _by_item(problems or ())
+        subject = SubjectOnPage(
+            subject="release",
+            id=str(release.pk),
+            is_open=self.is_draft and bool(rows),
+            workspace_id=self.workspace_id,
+            request=self.request,
+            caller=self.caller,
+        )
         return self.page(
             "releases/release.html",
             title=release.title,
@@ -643,7 +614,7 @@ class ReleasePage(WorkspacePage):
             state=state_in_words(release, is_scheduled=self.is_scheduled),
             is_scheduled=self.is_scheduled,
             is_draft=self.is_draft,
-            tag=etag_of(release),
+            tag=release_etag(release),
             page=page,
             query="",
             count=len(rows),
@@ -662,30 +633,10 @@ class ReleasePage(WorkspacePage):
             max_title=MAX_TITLE,
             max_description=MAX_DESCRIPTION,
             releases_address=self.address("releases"),
-            reverts_address=of_release(release.reverts) if release.reverts else "",
-            panels=self._panels(is_open=self.is_draft and bool(rows)),
+            reverts_address=release_url(release.reverts) if release.reverts else "",
+            panels=additions.added(lambda extension: extension.subject_panels(subject)),
             **context,
         )
-
-    def _panels(self, *, is_open: bool) -> list[Panel]:
-        """Return other applications' panels about the release, such as when it goes live."""
-        shown = SubjectOnPage(
-            subject="release",
-            id=str(self.release.pk),
-            is_open=is_open,
-            workspace_id=self.workspace_id,
-            request=self.request,
-            caller=self.caller,
-        )
-        return additions.added(lambda one: one.subject_panels(shown))
-
-    def _problems(self, count: int) -> Sequence[Problem] | None:
-        """Return its problems; None for many items, until they are requested."""
-        if not self.is_draft or not self.may(Right.PUBLISH):
-            return ()
-        if count > MAX_CHECKED and "check" not in self.request.GET:
-            return None
-        return Releases.current().check(str(self.release.pk), by=self.caller).problems
 
     def _reason_form(self, problems: Sequence[Problem], error: str) -> ReasonForm | None:
         """Return the form for a reason with which the gate would accept everything; None without one."""
@@ -693,38 +644,38 @@ class ReleasePage(WorkspacePage):
         def refusals_with(options: Options) -> list[str]:
             items = in_order(now(self.editor, self.release.items.all(), with_texts=True))
             try:
-                left = problems_of(self.editor, self.release, items, self.caller, options=options)
+                left = find_problems(self.editor, self.release, items, self.caller, options=options)
             except gate.OptionRefused as refused:  # such as by a policy
                 return [refused.code]
-            return [one.code for one in left]
+            return [problem.code for problem in left]
 
         first = [problem.code for problem in problems]
         refusals = overruled_by_reason(first, self.workspace.pk, self.caller, refusals_with)
-        hidden = {"tag": etag_of(self.release), "do": "publish"}
+        hidden = {"tag": release_etag(self.release), "do": "publish"}
         return ReasonForm(refusals=refusals, action="", hidden=hidden, error=error) if refusals else None
 
     def _publish(self) -> HttpResponse:
         reason, was_scheduled = given_reason(self.request), self.is_scheduled
         if reason == "":
-            return self.show(status=400, reason_error=gettext("Say why."))
+            return self.show(status=400, reason_error=_("Say why."))
         done = Releases.current().publish(
             self._id, by=self.caller, expect=self._expected, **options_of(self.request, reason)
         )
-        message = gettext("Published: everything went live together.")
+        message = _("Published: everything went live together.")
         if any(item.action == Action.UNPUBLISH for item in done.items.all()):
-            message = gettext("Done: everything changed at the same moment.")
-        cancelled = gettext("Its schedule is cancelled.")
+            message = _("Done: everything changed at the same moment.")
+        cancelled = _("Its schedule is cancelled.")
         return self._again(f"{message} {cancelled}" if was_scheduled else message)
 
     def _revert(self) -> HttpResponse:
-        title = gettext("Revert: %(title)s") % {"title": self.release.title}
+        title = _("Revert: %(title)s") % {"title": self.release.title}
         made = Releases.current().revert(self._id, title=title, by=self.caller)
-        for message in first_of([_left_alone(conflict) for conflict in made.conflicts], MAX_MESSAGES):
+        conflict_words = _("“%(name)s” is left as it is: something else has gone live since the release.")
+        names = [resource_name(conflict.kind, conflict.resource_id) for conflict in made.conflicts]
+        for message in first_of([conflict_words % {"name": name} for name in names], MAX_MESSAGES):
             self.tell(message)
-        message = gettext(
-            "This draft undoes the release. Nothing has changed yet: look at it, then publish it."
-        )
-        return self.go(of_release(made.release), message)
+        message = _("This draft undoes the release. Nothing has changed yet: look at it, then publish it.")
+        return self.go(release_url(made.release), message)
 
     def _save(self) -> HttpResponse:
         typed = self.request.POST
@@ -735,7 +686,7 @@ class ReleasePage(WorkspacePage):
             by=self.caller,
             expect=self._expected,
         )
-        return self._again(gettext("Saved."))
+        return self._again(_("Saved."))
 
     def _take_newer(self) -> HttpResponse:
         kind, resource_id = self._named
@@ -744,17 +695,15 @@ class ReleasePage(WorkspacePage):
             "versionId": self.request.POST.get("version", ""),
         }
         Releases.current().add_items(self._id, [item], by=self.caller, expect=self._expected)
-        return self._again(gettext("The release now publishes the newer version."))
+        return self._again(_("The release now publishes the newer version."))
 
     def _remove(self) -> HttpResponse:
         Releases.current().remove_item(self._id, *self._named, by=self.caller, expect=self._expected)
-        return self._again(gettext("Removed from the release. Nothing else has changed."))
+        return self._again(_("Removed from the release. Nothing else has changed."))
 
     def _delete(self) -> HttpResponse:
         Releases.current().delete(self._id, by=self.caller, expect=self._expected)
-        return self.go(
-            self.address("releases"), gettext("The release is deleted. What was in it stays as it is.")
-        )
+        return self.go(self.address("releases"), _("The release is deleted. What was in it stays as it is."))
 
     @property
     def _id(self) -> str:
@@ -777,21 +726,7 @@ class ReleasePage(WorkspacePage):
         self.__dict__.pop("release", None)
 
     def _again(self, message: str, *, level: int = messages.SUCCESS) -> HttpResponse:
-        return self.go(of_release(self.release), message, level=level)
-
-
-def _by_item(problems: Sequence[Problem]) -> dict[tuple[str, str], list[str]]:
-    found: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
-    for problem in problems:
-        if problem.resource is not None:
-            found[problem.resource.kind, problem.resource.resource_id] += problem_in_words(problem)
-    return dict(found)
-
-
-def _left_alone(conflict: ItemNow) -> str:
-    """Return the sentence about an item that was replaced by another version since."""
-    message = gettext("“%(name)s” is left as it is: something else has gone live since the release.")
-    return message % {"name": resource_name(conflict.kind, conflict.resource_id)}
+        return self.go(release_url(self.release), message, level=level)
 
 
 urlpatterns = [
@@ -807,14 +742,14 @@ STUDIO: Final = Extension(
     pages=[
         MainPage(
             page="releases",
-            title=_("Releases"),
+            title=gettext_lazy("Releases"),
             place=20,
             sections=["releases/"],
             waiting=count_for,
             waiting_query=QUERY,
         )
     ],
-    tabs=[WorkspaceTab(page="releases", title=_("Releases"), right=Right.READ_DRAFTS, place=20)],
+    tabs=[WorkspaceTab(page="releases", title=gettext_lazy("Releases"), right=Right.READ_DRAFTS, place=20)],
     for_you=for_you,
     panels=panels,
     panels_need=Right.PUBLISH,
@@ -823,14 +758,14 @@ STUDIO: Final = Extension(
     named_in_events=named_in_events,
     overlays={
         SELECTOR.name: OverlayWords(
-            column=_("With the release"),
-            heading=_("With the release, in this context"),
-            preview=_("As if the whole release were published now."),
-            trial=_(
+            column=gettext_lazy("With the release"),
+            heading=gettext_lazy("With the release, in this context"),
+            preview=gettext_lazy("As if the whole release were published now."),
+            trial=gettext_lazy(
                 "Answers as if the whole release were published now, with its prompt blocks and sub-agents, "
                 "appear beside those of the live version."
             ),
-            without=_("Without the release"),
+            without=gettext_lazy("Without the release"),
         )
     },
 )

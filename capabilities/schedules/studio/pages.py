@@ -14,8 +14,8 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, path
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
-from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from capabilities.releases.models import Release
 from capabilities.schedules.models import Schedule, State
@@ -70,7 +70,7 @@ class Preset(NamedTuple):
 def presets(today: datetime.date) -> list[Preset]:
     """Return tomorrow morning, and the morning of the next Monday unless that is tomorrow."""
     tomorrow, monday = today + DAY, today + DAY * (7 - today.weekday())
-    names = {tomorrow: gettext("Tomorrow 9:00"), monday: gettext("Monday 9:00")}
+    names = {tomorrow: _("Tomorrow 9:00"), monday: _("Monday 9:00")}
     return [Preset(name, f"{day:%Y-%m-%d}T09:00", day_in_words(day)) for day, name in names.items()]
 
 
@@ -93,10 +93,10 @@ class TimeForm(forms.Form):
     """A local time in a time zone."""
 
     local_time = forms.CharField(
-        label=_("Day and time"), widget=LocalTimeInput(attrs={"class": "input", "autofocus": True})
+        label=gettext_lazy("Day and time"), widget=LocalTimeInput(attrs={"class": "input", "autofocus": True})
     )
     time_zone = forms.CharField(
-        label=_("Time zone"),
+        label=gettext_lazy("Time zone"),
         max_length=MAX_NAME,
         widget=forms.TextInput(
             attrs={
@@ -133,9 +133,11 @@ class ForceForm(TimeForm):
     """A time, and whether other versions may be live by then."""
 
     force = forms.BooleanField(
-        label=_("Publish even if someone publishes another version first"),
+        label=gettext_lazy("Publish even if someone publishes another version first"),
         required=False,
-        help_text=_("Otherwise a hotfix that someone publishes first stays live, and the schedule fails."),
+        help_text=gettext_lazy(
+            "Otherwise a hotfix that someone publishes first stays live, and the schedule fails."
+        ),
     )
 
 
@@ -143,12 +145,12 @@ class ScheduleForm(ForceForm):
     """A time and, optionally, an end and the version that is live afterwards."""
 
     until = forms.CharField(
-        label=_("Until"),
+        label=gettext_lazy("Until"),
         required=False,
         widget=LocalTimeInput(attrs={"class": "input"}),
     )
     then = forms.ChoiceField(
-        label=_("Then back to"), required=False, widget=forms.Select(attrs={"class": "input"})
+        label=gettext_lazy("Then back to"), required=False, widget=forms.Select(attrs={"class": "input"})
     )
 
     def __init__(self, *args: Any, versions: Sequence[tuple[str, str]], **kwargs: Any) -> None:
@@ -256,7 +258,7 @@ class SchedulePage(ResourcePage):
                 at = form.times.begin().run_at
         return self.page(
             "schedules/ask.html",
-            title=gettext("Schedule %(version)s") % {"version": reference_to(version)},
+            title=_("Schedule %(version)s") % {"version": reference_to(version)},
             status=status,
             form=form or self._form(initial=initial),
             version=version,
@@ -308,9 +310,7 @@ class ReleaseSchedulePage(WorkspacePage):
         """Return to a release that is scheduled already: a second schedule could only fail."""
         if not Schedule.objects.waiting().filter(release_id=release.pk, workspace=self.workspace).exists():
             return None
-        message = gettext(
-            "This release is already scheduled. Change the time of that schedule, or cancel it."
-        )
+        message = _("This release is already scheduled. Change the time of that schedule, or cancel it.")
         return self.go(release_url(self.workspace_id, str(release.pk)), message, level=messages.ERROR)
 
     def release(self, release_id: str) -> Release:
@@ -324,7 +324,7 @@ class ReleaseSchedulePage(WorkspacePage):
         """Return the form."""
         return self.page(
             "schedules/ask_release.html",
-            title=gettext("Schedule the release “%(title)s”") % {"title": release.title},
+            title=_("Schedule the release “%(title)s”") % {"title": release.title},
             status=status,
             form=form,
             zones=offered_zones(),
@@ -373,7 +373,7 @@ class OneSchedulePage(WorkspacePage):
     def ended(self, schedule: Schedule) -> HttpResponse:
         """Redirect with the message that it is too late."""
         schedule.refresh_from_db()
-        message = gettext("It is too late: this schedule is already %(state)s.") % {
+        message = _("It is too late: this schedule is already %(state)s.") % {
             "state": str(STATES[schedule.state][0]).lower()
         }
         return self.go(self.after(schedule), message, level=messages.WARNING)
@@ -404,7 +404,7 @@ class ChangePage(OneSchedulePage):
             return self.show(form, found, status=400)
         except ScheduleEnded:
             return self.ended(found)
-        message = format_html(gettext("It is now scheduled for {when}."), when=when_element(changed))
+        message = format_html(_("It is now scheduled for {when}."), when=when_element(changed))
         return self.go(self.after(changed), format_html("{} {}", message, twice(changed)))
 
     def show(self, form: TimeForm, schedule: Schedule, *, status: int = 200) -> HttpResponse:
@@ -413,9 +413,7 @@ class ChangePage(OneSchedulePage):
         context: dict[str, Any] = {
             "form": form,
             "schedule": schedule,
-            "about": resource_name(schedule.kind, schedule.resource_id)
-            if schedule.kind
-            else gettext("A release"),
+            "about": resource_name(schedule.kind, schedule.resource_id) if schedule.kind else _("A release"),
             "in_short": in_short(schedule),
             "warnings": list_warnings(Schedules.current().judge([schedule])[0]),
             "kind": KINDS_BY_SLUG.get(schedule.kind),
@@ -424,7 +422,7 @@ class ChangePage(OneSchedulePage):
             "silence": WorkerHeartbeat.objects.silence(),
             "back_address": self.address("calendar"),
         }
-        return self.page("schedules/change.html", title=gettext("Reschedule"), status=status, **context)
+        return self.page("schedules/change.html", title=_("Reschedule"), status=status, **context)
 
 
 class CancelPage(OneSchedulePage):
@@ -441,14 +439,14 @@ class CancelPage(OneSchedulePage):
                 made = Schedules.current().repeat(str(found.pk), by=self.caller)
             except (Invalid, Conflict) as error:
                 problem = error.issues[0].message if isinstance(error, Invalid) else error.message
-                message = gettext("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
+                message = _("Not scheduled again: %(problem)s") % {"problem": translated(problem)}
                 return self.go(back, message, level=messages.ERROR)
-            return self.go(back, format_html(gettext("Scheduled again for {when}."), when=when_element(made)))
+            return self.go(back, format_html(_("Scheduled again for {when}."), when=when_element(made)))
         try:
             Schedules.current().cancel(schedule, by=self.caller)
         except ScheduleEnded:
             return self.ended(found)
-        message = gettext("Schedule cancelled. Nothing live has changed.")
+        message = _("Schedule cancelled. Nothing live has changed.")
         again, back = cancel_url(found), self.after(found)
         return self.go(back, with_undo(message, again, back))
 
@@ -479,13 +477,13 @@ STUDIO: Final = Extension(
     pages=[
         MainPage(
             page="calendar",
-            title=_("Calendar"),
+            title=gettext_lazy("Calendar"),
             place=30,
             sections=["calendar/", "schedules/"],
             waiting=panels.count_for,
         )
     ],
-    tabs=[WorkspaceTab(page="calendar", title=_("Calendar"), right=Right.READ_DRAFTS, place=30)],
+    tabs=[WorkspaceTab(page="calendar", title=gettext_lazy("Calendar"), right=Right.READ_DRAFTS, place=30)],
     panels=panels.panels,
     panels_need=Right.READ_DRAFTS,
     panels_on=panels.WITH_STRIP,
