@@ -9,9 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from capabilities.review.models import PublishedConfiguration, Review, Verdict
-from capabilities.review.policy.judged_versions import judged_version
-from capabilities.review.policy.outcomes import outcome_of, outcomes_of
-from capabilities.review.policy.rules import Outcome, under_review
+from capabilities.review.outcomes import Outcome, judged_version, outcome_of, outcomes_of, under_review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import define

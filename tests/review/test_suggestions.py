@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from capabilities.review.comments.places import value_at, with_text
-from capabilities.review.comments.suggestions import parts_of, replaced, with_wording
+from capabilities.review.comments import parts_of, replaced, with_wording
+from capabilities.review.places import value_at, with_text
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.comments import change, say

@@ -19,8 +19,8 @@ from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.gates.checking import Change
 from capabilities.evaluation.gates.verbs import Gates
 from capabilities.releases.verbs import Releases
-from capabilities.review.policy.administration import ReviewPolicies
-from capabilities.review.reviews.verbs import Reviews
+from capabilities.review.policy import ReviewPolicies
+from capabilities.review.reviews import Reviews
 from capabilities.rollouts.verbs import Rollouts
 from capabilities.schedules.verbs import Schedules, Times
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER

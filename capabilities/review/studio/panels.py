@@ -1,31 +1,53 @@
-"""Reviews on pages about a version: request one, show or move the open one; the next steps after a save."""
+"""What reviews add to other pages of the studio: panels, lists, notes on the history, For you."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Case, QuerySet, Value, When
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from capabilities.review.models import Review
-from capabilities.review.policy.administration import policy_of
-from capabilities.review.reviews.subjects import MAX_TEXT
-from capabilities.review.reviews.verbs import Reviews
-from capabilities.review.studio import requested_changes
-from capabilities.review.studio.links import of_asking, of_review
-from capabilities.review.studio.presenters import has_decided, may_decide, open_review_of, record_of
-from capabilities.review.studio.wording import STATES, missing_in_words, state_in_words
-from studio.extensions import NextStep, VersionButton
+from capabilities.review.models import Comment, OtherAuthor, Review, ReviewPolicy, Verdict, VerdictValue
+from capabilities.review.outcomes import judged_version, outcomes_of
+from capabilities.review.policy import ReviewRequired, policy_of
+from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, Standing, standings_of
+from capabilities.review.studio import wording
+from capabilities.review.studio.wording import (
+    STATES,
+    ReviewLine,
+    has_decided,
+    lines_of,
+    may_decide,
+    missing_in_words,
+    of_asking,
+    of_review,
+    open_review_of,
+    record_of,
+    state_in_words,
+)
+from studio.extensions import Action, ChosenOn, Extension, NextStep, VersionButton, WorkspaceTab
+from studio.for_you import SHOWN, Task, TaskGroup, Urgency
 from studio.kinds import StudioKind
+from studio.navigation import MainPage
 from studio.panels import Panel, Slot, VersionOnPage
+from studio.people import Place, people, person
+from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
+from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
-from versioning.models import VersionedResource
+from versioning.models import Event, VersionedResource
+from versioning.serving.grants import target_of
 
 BUTTON: Final = "review"
 """The value of `then` that the button of the edit page sends."""
@@ -117,7 +139,7 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
     if shown.page == EDIT:
-        yield from requested_changes.panels(shown, context["review"])
+        yield from wording.panels(shown, context["review"])
     if context["may_decide"]:
         yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
 
@@ -144,3 +166,349 @@ def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
         "max_text": MAX_TEXT,
         "next": shown.request.get_full_path(),
     }
+
+
+MAX_OPEN: Final = 500
+"""How many open reviews are considered, newest first."""
+
+
+SHOW: Final = "show"
+"""The parameter of the list of reviews that says which ones to show."""
+WAITING: Final = "waiting"
+QUERY: Final = urlencode({SHOW: WAITING})
+"""The query of the list for the reviews that wait for the person."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """The open reviews that wait for a person, newest first."""
+
+    returned: Sequence[ReviewRecord] = ()
+    """Reviews that they requested, or of their versions, in which a reviewer requested changes."""
+    asked: Sequence[ReviewRecord] = ()
+    """Reviews for which they are asked to look, and those that lack an approval that they may give."""
+
+    @property
+    def all(self) -> list[ReviewRecord]:
+        """All of them, changes to make first."""
+        return [*self.returned, *self.asked]
+
+
+def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
+    """Return the open reviews that wait for a person, in one workspace or all.
+
+    Authors are not asked to review their own changes. The number of queries is constant.
+    """
+    if caller.username is None or caller.scope(Right.READ_DRAFTS) == frozenset():
+        return Waiting()
+    # Every page says how many there are, and often no review is open: then the rest need not be asked.
+    if not Review.objects.open().exists():
+        return Waiting()
+    readable: Any = Reviews.current().list(by=caller, workspace_id=workspace_id).open()
+    own_first = Case(When(author_id=caller.user_id, then=Value(0)), default=Value(1))
+    rows: Sequence[Review] = list(readable.order_by(own_first, "-created_at", "id")[:MAX_OPEN])
+    if not rows:
+        return Waiting()
+    commented = _commented(rows, caller)
+    records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
+    pairs = sorted(zip(rows, records, strict=True), key=lambda pair: pair[0].created_at, reverse=True)
+    return Waiting(
+        returned=[record for row, record in pairs if _is_returned(row, record, caller)],
+        asked=[
+            record
+            for row, record in pairs
+            if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
+        ],
+    )
+
+
+def count_for(caller: Caller) -> int:
+    """Return how many reviews wait for a person."""
+    return len(waiting_for(caller).all)
+
+
+def _is_returned(row: Review, record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether changes are requested of the person: they asked for the review, or wrote the version."""
+    is_own = row.author_id == caller.user_id or caller.user_id in record.outcome.authors
+    return is_own and record.state is ReviewState.CHANGES_REQUESTED
+
+
+def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
+    if caller.user_id in record.outcome.authors:
+        return False
+    if any(verdict.account_id == caller.user_id and verdict.counts for verdict in record.verdicts):
+        return False
+    may_decide = caller.may(Right.PUBLISH, record.workspace_id)
+    if caller.username in record.reviewers:
+        return may_decide or not has_commented
+    return may_decide and record.state is ReviewState.OPEN
+
+
+def _commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
+    """Return the keys of the reviews on whose resources the person has commented since the request."""
+    identities = {row.identity for row in rows}
+    own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
+    found: dict[Any, list[Any]] = {}
+    for kind, resource_id, identity, at in own.values_list("kind", "resource_id", "identity", "created_at"):
+        found.setdefault((kind, resource_id, identity), []).append(at)
+    return {
+        row.pk
+        for row in rows
+        if any(at >= row.created_at for at in found.get((row.kind, row.resource_id, row.identity), ()))
+    }
+
+
+def for_you(caller: Caller) -> Iterator[TaskGroup]:
+    """Yield the changes that are requested of the person, and the reviews that wait for them."""
+    found = waiting_for(caller)
+    shown = [*found.returned[:SHOWN], *found.asked[:SHOWN]]
+    lines = {line.record.id: line for line in lines_of(shown, caller)}
+    address = f"{reverse('studio:reviews')}?{QUERY}"
+
+    def shown_of(records: Sequence[ReviewRecord]) -> list[ReviewLine]:
+        return [lines[record.id] for record in records[:SHOWN]]
+
+    yield TaskGroup(
+        key="returned",
+        urgency=Urgency.RETURNED,
+        title=_("Changes requested of you"),
+        tasks=[_returned(line) for line in shown_of(found.returned)],
+        count=len(found.returned),
+        address=address,
+    )
+    yield TaskGroup(
+        key="asked",
+        urgency=Urgency.ASKED,
+        title=_("Waiting for your review"),
+        tasks=[_asked(line, caller) for line in shown_of(found.asked)],
+        count=len(found.asked),
+        address=address,
+    )
+
+
+def _returned(line: ReviewLine) -> Task:
+    """Return a review in which a reviewer requested changes, with the comment."""
+    requests = [
+        verdict
+        for verdict in line.record.verdicts
+        if verdict.counts and verdict.verdict == VerdictValue.REQUEST_CHANGES
+    ]
+    who = people(line.record.outcome.changes_requested_by, Place.BEGINNING)
+    about = _("{who} asked for changes to version {number}")
+    return Task(
+        name=line.name,
+        address=line.address,
+        icon=line.kind.icon,
+        chip=(line.state.word, line.state.chip),
+        said=requests[-1].body if requests else "",
+        about=format_html(about, who=who, number=line.record.version_number),
+        at=requests[-1].created_at if requests else None,
+        notes=_notes(line),
+        workspace_id=line.record.workspace_id,
+        action=_("Edit"),
+        action_address=line.kind.address("change", line.record.resource_id),
+    )
+
+
+def _asked(line: ReviewLine, caller: Caller) -> Task:
+    """Return a review that waits for the person."""
+    record = line.record
+    who = person(record.requested_by, Place.BEGINNING)
+    about = (
+        _("{who} asked you to look at version {number}")
+        if caller.username in record.reviewers
+        else _("{who} asked for a review of version {number}")
+    )
+    return Task(
+        name=line.name,
+        address=line.address,
+        icon=line.kind.icon,
+        chip=(line.state.word, line.state.chip),
+        said=record.message,
+        about=format_html(about, who=who, number=record.version_number),
+        at=record.created_at,
+        notes=_notes(line),
+        workspace_id=record.workspace_id,
+        action=_("Review"),
+    )
+
+
+def _notes(line: ReviewLine) -> list[str]:
+    return [_("There is now a newer version.")] if line.record.outdated else []
+
+
+def list_notes(
+    caller: Caller, kind: StudioKind, resources: Mapping[str, str]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
+    found: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
+    rows = [row for row in found.filter(resource_id__in=resources) if _is_about(row, resources)]
+    standings = standings_of(Reviews.current(), rows) if rows else []
+    return {row.resource_id: [_chip(row, one)] for row, one in zip(rows, standings, strict=True)}
+
+
+def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
+    """Return whether a review is about the resource with its id in the list, and not of another workspace."""
+    return resources[review.resource_id] == review.workspace_id
+
+
+def _chip(review: Review, standing: Standing) -> SafeString:
+    words = state_in_words(standing.state, review.version_number, outdated=standing.outdated)
+    address = of_review(review.kind, review.resource_id, review.pk)
+    return format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
+
+
+def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
+    """Return what the newest versions lack, by the slug of the kind and the id.
+
+    Workspaces whose drafts the caller may not read are left out.
+    """
+    waiting = [
+        resource
+        for resource in resources
+        if resource.waits and caller.may(Right.READ_DRAFTS, resource.workspace_id)
+    ]
+    if not waiting:
+        return {}
+    strict = set(
+        ReviewPolicy.objects.filter(pk__in={one.workspace_id for one in waiting}, required__gt=0).values_list(
+            "pk", flat=True
+        )
+    )
+    asked = [one for one in waiting if one.workspace_id in strict]
+    code = get_editor().code
+    outcomes = outcomes_of([judged_version(one, one.latest, target_of(one, code)) for one in asked])
+    return {
+        (one.kind.slug, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
+        for one, outcome in zip(asked, outcomes, strict=True)
+        if not outcome.is_allowed
+    }
+
+
+def chosen(caller: Caller, page: ChosenOn) -> Iterator[Action]:
+    """Yield the action on waiting drafts for people who may ask for reviews."""
+    if page is ChosenOn.WAITING and caller.scope(Right.SAVE) != frozenset():
+        yield Action(title=_("Ask for review…"), address=reverse("studio:ask_for_reviews"))
+
+
+def notes(
+    caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
+) -> Mapping[str, Sequence[SafeString]]:
+    """Return the notes on each version, by its id; three queries at most."""
+    target = target_of(resource, get_editor().code)
+    ids = [version.version_id for version in versions]
+    found: defaultdict[str, list[SafeString]] = defaultdict(list)
+    verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
+    for version_id, given in _latest(verdicts.defer("body")).items():
+        found[version_id] += _sentences(given)
+    for version_id, names in _suggesters(target, versions).items():
+        words = format_html(_("Wording suggested by {people}"), people=people(names))
+        found[version_id].append(words)
+    for version_id, words in _bypasses(target, versions):
+        found[version_id].append(words)
+    return found
+
+
+def _suggesters(target: Target, versions: Sequence[Snapshot]) -> Mapping[str, list[str]]:
+    """Return whose suggested wordings versions accepted, by the ids of the versions."""
+    ids = {version.number: version.version_id for version in versions if not version.read_only}
+    rows = OtherAuthor.objects.about(target).filter(number__in=ids, suggestion__isnull=False)
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for row in rows.select_related("author").order_by("pk"):
+        found[ids[row.number]].append(row.author.get_username())
+    return found
+
+
+def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
+    """Yield who published versions without a review, and why, if still logged; one query."""
+    # Versions in a file or in Git have no such column.
+    columns = {version.version_id: getattr(version, "bypassed_by", "?") for version in versions}
+    names = {version_id: name for version_id, name in columns.items() if name}
+    if not names:
+        return
+    events = Event.objects.filter(
+        type="review.bypassed",
+        resource_id=target.id,
+        resource_uuid=target.identity,
+        version_id__in=names,
+    ).order_by("position")
+    for event in events:
+        names.pop(event.version_id, None)
+        yield event.version_id, _bypassed(event.actor, str(event.detail.get("reason") or ""))
+    for version_id, name in names.items():
+        if name != "?":
+            yield version_id, _bypassed(name, "")
+
+
+def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
+    """Return the latest verdict of each person, by version."""
+    latest: dict[tuple[str, Any], Verdict] = {}
+    for one in verdicts:
+        latest[one.version_id, one.author_name] = one
+    found: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for (version_id, _name), one in latest.items():
+        found[version_id].append(one)
+    return found
+
+
+def _sentences(given: Sequence[Verdict]) -> Iterable[SafeString]:
+    sentences = {
+        VerdictValue.APPROVE: _("Approved by {people}"),
+        VerdictValue.REQUEST_CHANGES: _("Changes requested by {people}"),
+    }
+    for verdict, sentence in sentences.items():
+        some = [one for one in given if one.verdict == verdict]
+        if some:
+            last = some[-1]
+            address = of_review(last.kind, last.resource_id, last.review_id)
+            words = format_html(sentence, people=people(one.author_name for one in some))
+            yield format_html('<a class="link" href="{}">{}</a>', address, words)
+
+
+def _bypassed(actor: str, reason: str) -> SafeString:
+    sentence = _("{who} published it without a review")
+    if reason:
+        sentence = _("{who} published it without a review: “{reason}”")
+    said = format_html(sentence, who=person(actor, Place.BEGINNING), reason=reason)
+    return format_html("<strong>{}</strong>", said)
+
+
+STUDIO: Final = Extension(
+    urls="capabilities.review.studio.pages",
+    own_urls="capabilities.review.studio.many",
+    resource_urls="capabilities.review.studio.pages.resource_urls",
+    pages=[
+        MainPage(
+            page="reviews",
+            title=gettext_lazy("Reviews"),
+            place=10,
+            sections=["reviews/"],
+            waiting=count_for,
+            waiting_query=QUERY,
+        )
+    ],
+    tabs=[
+        WorkspaceTab(page="reviews", title=gettext_lazy("Reviews"), right=Right.READ_DRAFTS, place=10),
+        WorkspaceTab(
+            page="review_policy",
+            title=gettext_lazy("Review policy"),
+            right=Right.READ_DRAFTS,
+            place=10,
+            is_setting=True,
+        ),
+    ],
+    panels=panels,
+    panels_need=Right.READ_DRAFTS,
+    concerns=open_reviews,
+    buttons=ASKING,
+    next_steps=next_steps,
+    after_saving={BUTTON: go_on},
+    for_you=for_you,
+    notes=notes,
+    list_notes=list_notes,
+    publish_blockers=publish_blockers,
+    chosen=chosen,
+    event_address=wording.of_event,
+    way_out=wording.way_out,
+    reasons={ReviewRequired.code: gettext_lazy("Publish without a review")},
+)

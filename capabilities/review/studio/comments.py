@@ -1,33 +1,102 @@
-"""Pages to write comments without scripts: a new one, and a thread with all its actions."""
+"""Writing, answering and resolving comments, and accepting suggestions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from capabilities.review.comments.places import Hint, located
-from capabilities.review.comments.studio.accepting import accept
-from capabilities.review.comments.studio.threads import ShownComment, Viewpoint, commentable
-from capabilities.review.comments.suggestions import parts_of, with_wording
-from capabilities.review.comments.verbs import MAX_BODY, Comments
-from capabilities.review.models import Comment
+from capabilities.review.comments import MAX_BODY, Comments, Subject, parts_of, replaced, with_wording
+from capabilities.review.models import Comment, OtherAuthor, Review, columns_about
+from capabilities.review.places import Hint, located, top, value_at, with_text
+from capabilities.review.reviews import Reviews
+from capabilities.review.studio import threads
+from capabilities.review.studio.threads import ShownComment, Viewpoint, commentable, for_you, where
+from studio.extensions import Action, Extension
 from studio.field_words import words_of
 from studio.forms.inputs import typed_text
 from studio.forms.instructions import text_of_control
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.resources.base import ResourcePage
 from studio.translation import title_of, translated
 from studio.views import safe_next_url
 from studio.workspaces.people import people_address
-from versioning.domain.access import Right
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE
+from versioning.editor.locking import retry_on_conflict
+from versioning.models import Event, VersionedResource
+from versioning.serving.grants import target_of
+
+
+@retry_on_conflict
+def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Snapshot:
+    """Save the suggested wording as a draft, resolve the thread, and return the new version.
+
+    The caller saves the version. The suggester counts as an author of it, too, so neither of the two can
+    approve it. An open review of the version before moves to the new one. `seen` is the `state` of the
+    comment that the caller looked at. Raises `Conflict` if the comment or the quoted words have changed
+    since.
+    """
+    subject, _found = Subject.of(comments.editor, comment_id, by)
+    with subject.changing():
+        comment = subject.comment(comment_id)
+        first = comment.parent or comment
+        wording = parts_of(comment.body).wording
+        if wording is None or comment.updated_at.isoformat() != seen or first.resolved_at is not None:
+            raise Conflict(
+                _("The suggestion has changed. Check the new wording first."), code="edit_conflict"
+            )
+        resource = subject.collection.versions(subject.target.id, by=by).resource
+        if resource is None:
+            raise NotFound
+        before: Snapshot = resource.current
+        live = subject.collection.ownership.live_config(resource) if resource.is_taken_down else None
+        config = resource.base.config if live is None else live
+        place = where(config, first, _commented(subject, first))
+        path = "" if place is None else place.path
+        text = None
+        if place is not None:
+            text = replaced(value_at(config, path), place.start, first.quote, wording)
+        if text is None:
+            message = _("The newest version no longer has these words. Change its text in the editor.")
+            raise Conflict(message, code="edit_conflict")
+        name = top(config, path)
+        changes = {name: with_text(config, path, text)[name]}
+        saved = subject.collection.edit(subject.target.id, changes, default_message="", from_live=True, by=by)
+        version: Snapshot = saved.version
+        if comment.author_id not in {None, by.user_id} and version.version_id != before.version_id:
+            OtherAuthor.objects.create(
+                **columns_about(subject.target),
+                number=version.number,
+                author_id=comment.author_id,
+                suggestion=comment.pk,
+            )
+        comments.change(comment_id, resolved=True, by=by)
+        review = Review.objects.open().about(subject.target).filter(version_id=before.version_id).first()
+        if review is not None:
+            Reviews.current().change(str(review.pk), version_id=version.version_id, by=by)
+    return version
+
+
+def _commented(subject: Subject, comment: Comment) -> dict[str, object] | None:
+    """Return the configuration that a comment was written on; None if that version was deleted."""
+    try:
+        return subject.version(comment.version_id).config
+    except NotFound:
+        return None
+
 
 _TYPED: Final = ("field", "quote", "body", "suggestion", "control", "line", "earlier")
 REPLIES: Final = 50
@@ -230,3 +299,63 @@ class CommentPage(CommentingPage):
             people_address=people_address(self.workspace_id, persons=True),
             **context,
         )
+
+
+def _open_comments(
+    caller: Caller, versions: Sequence[tuple[VersionedResource, Snapshot]]
+) -> Mapping[tuple[str, str], Sequence[Action]]:
+    """Return the number of open threads on each resource, with the page of the version that shows them."""
+    code = get_editor().code
+    about = {}
+    for resource, version in versions:
+        target = target_of(resource, code)
+        about[target.kind, target.id, target.identity] = version
+    rows = Comment.objects.filter(
+        parent=None,
+        resolved_at=None,
+        resource_id__in={resource_id for _, resource_id, _ in about},
+        identity__in={identity for _, _, identity in about},
+    )
+    counted = rows.order_by().values_list("kind", "resource_id", "identity").annotate(number=Count("pk"))
+    return {
+        (kind, resource_id): [_link(kind, resource_id, about[kind, resource_id, identity], number)]
+        for kind, resource_id, identity, number in counted
+        if (kind, resource_id, identity) in about
+    }
+
+
+def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action:
+    title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}
+    return Action(
+        title=title,
+        address=f"{KINDS_BY_SLUG[kind].address('version', resource_id, version.version_id)}#comments",
+    )
+
+
+def _of_event(kind: StudioKind, event: Event) -> str:
+    """Return the page of an event's thread; empty for other events."""
+    comment_id = event.detail.get("commentId")
+    if not comment_id or not event.type.startswith("comment.") or event.type == "comment.deleted":
+        return ""
+    return kind.address("comment", event.resource_id, str(comment_id))
+
+
+def resource_urls(kind: StudioKind) -> Iterator[URLPattern]:
+    """Yield the routes for the forms of the panels."""
+    yield path("<str:resource>/comments/", CommentsPage.as_view(kind=kind), name=kind.url_name("comments"))
+    yield path(
+        "<str:resource>/comments/<str:comment>/",
+        CommentPage.as_view(kind=kind),
+        name=kind.url_name("comment"),
+    )
+
+
+STUDIO: Final = Extension(
+    resource_urls="capabilities.review.studio.comments.resource_urls",
+    panels=threads.panels,
+    panels_need=Right.READ_DRAFTS,
+    panels_on=threads.PAGES,
+    links=_open_comments,
+    for_you=for_you,
+    event_address=_of_event,
+)

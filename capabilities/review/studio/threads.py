@@ -1,21 +1,25 @@
-"""The threads on the page of a version: its own, and open ones of earlier versions."""
+"""Threads of comments as pages show them."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
+from uuid import UUID
 
-from django.db.models import Count, F, Q, Value, Window, prefetch_related_objects
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery, Value, Window, prefetch_related_objects
 from django.db.models.functions import RowNumber
+from django.http import HttpRequest
+from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from capabilities.review.comments.mentions import MENTION, composed, possible_names
-from capabilities.review.comments.places import (
+from capabilities.review.comments import MAX_BODY, MENTION, composed, is_own, parts_of, possible_names
+from capabilities.review.models import NOT_IN_A_ROW, Comment, Mention, about_own_work
+from capabilities.review.places import (
     Content,
     Hint,
     PlaceOfWords,
@@ -23,22 +27,25 @@ from capabilities.review.comments.places import (
     located,
     occurrences,
     top,
+    value_at,
 )
-from capabilities.review.comments.suggestions import parts_of
-from capabilities.review.comments.verbs import is_own
-from capabilities.review.models import Comment
-from capabilities.review.models.reviews import NOT_IN_A_ROW
 from studio.diff.spans import moved
 from studio.field_words import in_reading_order, words_of
-from studio.kinds import StudioKind
+from studio.for_you import SHOWN, Task, TaskGroup, Urgency
+from studio.kinds import KINDS_BY_SLUG, StudioKind
 from studio.limits import shortened
-from studio.people import Place, person_name
+from studio.named import names_of
+from studio.panels import Mark, Panel, Slot, VersionOnPage
+from studio.people import Place, person, person_name
 from studio.translation import translated
-from versioning.domain.access import Caller
+from studio.workspaces.people import people_address
+from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot, reference_to_id
+from versioning.domain.texts import MAX_QUOTE
 from versioning.models import VersionedResource
+from versioning.models.querysets import within
 from versioning.models.text_keys import begins
 
 THREADS: Final = 20
@@ -300,3 +307,179 @@ def place_in_words(comment: Comment) -> str:
     if comment.line is not None:
         place = _("%(place)s, line %(number)d") % {"place": place, "number": comment.line}
     return place
+
+
+PAGES: Final = frozenset({"version", "compare", "edit", "publish", "review"})
+EDIT: Final = "edit"
+PARAMETER: Final = "comments"
+"""The query parameter with the page number of the threads."""
+EXCERPT: Final = 300
+"""How many characters of a comment are shown where its words are marked."""
+FILES: Final[dict[str, Any]] = {
+    "stylesheets": ["review/comments.css"],
+    "scripts": ["review/comments.js", "review/mentions.js"],
+}
+
+
+def panels(shown: VersionOnPage) -> Iterator[Panel]:
+    """Yield the threads below their fields, and all others in the slot for the whole version.
+
+    On the edit page, whose fields are in a form, all are at the side, and a field shows their number.
+    """
+    seen = Viewpoint(kind=shown.kind, resource=shown.resource, version=shown.version, caller=shown.caller)
+    requested = shown.request.GET.get(PARAMETER, "")
+    is_number = requested.isascii() and requested.isdecimal() and len(requested) < len("1000000")
+    page = seen.page(shown.target, int(requested) if is_number else 1)
+    common = {
+        "version": shown.version,
+        "may_save": Right.SAVE in shown.rights,
+        "is_editing": shown.page == EDIT,
+        "add_address": shown.kind.address("comments", shown.resource.pk),
+        "next": shown.request.get_full_path(),
+        "max_body": MAX_BODY,
+        "max_quote": MAX_QUOTE,
+    }
+    fields = shown.fields if shown.page != EDIT else ()
+    for name in shown.fields:
+        own = [thread for thread in page.threads if thread.field == name]
+        if shown.page == EDIT:
+            template, context = "review/comments/count.html", {"count": _open_in(own), "name": name}
+        else:
+            template, context = "review/comments/field.html", {**common, "name": name, **_sorted(own)}
+            context["field_title"] = words_of(name).title
+        html = render_to_string(template, context, request=shown.request)
+        marks = _marks(shown, own) if own and shown.page == EDIT else ()
+        yield Panel(slot=Slot.FIELD, field=name, html=html, marks=marks, **FILES)
+    others = [thread for thread in page.threads if thread.field not in fields]
+    beside = [thread for thread in page.threads if thread.field in fields]
+    context = {
+        **common,
+        **_sorted(others),
+        "earlier_address": _page_address(shown.request, page, page.number - 1),
+        "later_address": _page_address(shown.request, page, page.number + 1),
+        "threads": page,
+        "commentable": commentable(shown.version),
+        "beside": _open_in(beside),
+        "people_address": people_address(shown.resource.workspace_id, persons=True),
+    }
+    html = render_to_string("review/comments/version.html", context, request=shown.request)
+    yield Panel(slot=Slot.VERSION, html=html, **FILES)
+
+
+def _marks(shown: VersionOnPage, threads: list[Thread]) -> list[Mark]:
+    """Return the words that open threads quote, where the configuration still has them; at most one query."""
+    config = shown.version.config
+    current = [thread for thread in threads if not thread.is_resolved and not thread.is_outdated]
+    written_on = _configs(shown, [thread.comment for thread in current])
+    found = []
+    for thread in current:
+        comment = thread.comment
+        place = where(config, comment, written_on.get(comment.version_id))
+        if place is not None:
+            author = comment.author_name or _("The application")
+            says = said_in(comment, EXCERPT)
+            address = f"#comment-{comment.pk}"
+            before = value_at(config, place.path)[: place.start]
+            mark = Mark(
+                path=place.path,
+                words=comment.quote,
+                line=place.line,
+                start=len(before.encode("utf-16-le", "surrogatepass")) // 2,  # as JavaScript counts
+                by=author,
+                says=says,
+                address=address,
+            )
+            found.append(mark)
+    return found
+
+
+def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Config]:
+    """Return the configurations of earlier versions with comments whose words have to be followed, by id."""
+    config = shown.version.config
+    wanted = {
+        comment.version_id
+        for comment in comments
+        if comment.version_id != shown.version.version_id
+        and comment.start is not None
+        and len(occurrences(config, top(config, comment.field), comment.quote)) > 1
+    }
+    pointers = shown.resource.pointers
+    found = {one: version.config for one in wanted if pointers and (version := pointers.find(one))}
+    in_rows = wanted - found.keys() if shown.resource.is_stored else ()
+    ids = [UUID(row) for row in in_rows if not row.startswith(NOT_IN_A_ROW)]
+    rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
+    return found | {version.version_id: version.config for version in rows}
+
+
+def _sorted(threads: list[Thread]) -> dict[str, list[Thread]]:
+    return {
+        "open": [thread for thread in threads if not thread.is_resolved],
+        "resolved": [thread for thread in threads if thread.is_resolved],
+    }
+
+
+def _open_in(threads: list[Thread]) -> int:
+    return sum(not thread.is_resolved for thread in threads)
+
+
+def _page_address(request: HttpRequest, page: ThreadPage, number: int) -> str:
+    """Return the address of another page of the threads; empty if there is none."""
+    if not 1 <= number <= page.pages:
+        return ""
+    query = request.GET.copy()
+    query[PARAMETER] = str(number)
+    return f"?{query.urlencode()}#comments"
+
+
+_COUNTED: Final = 100
+_EXCERPT: Final = 300
+"""How many characters of a comment are shown."""
+
+
+def for_you(caller: Caller) -> Iterator[TaskGroup]:
+    """Yield the open threads whose last comment is another person's."""
+    last = waiting_for(caller)
+    names = names_of([(one.kind, one.resource_id) for one in last[:SHOWN]], caller)
+    yield TaskGroup(
+        key="comments",
+        urgency=Urgency.ASKED,
+        title=_("Comments for you"),
+        tasks=[_task(one, names.get((one.kind, one.resource_id), one.resource_id)) for one in last[:SHOWN]],
+        count=len(last),
+    )
+
+
+def waiting_for(caller: Caller) -> list[Comment]:
+    """Return the last comments of the open threads that wait for the person, newest first; one statement.
+
+    These are the threads that they began, that mention them, and those about what they saved last.
+    """
+    if caller.user_id is None:
+        return []
+    comments: Any = Comment.objects.order_by("-created_at", "-pk")
+    of_thread = comments.filter(Q(pk=OuterRef("pk")) | Q(parent=OuterRef("pk")))
+    of_comments = Q(comment=OuterRef("pk")) | Q(comment__parent=OuterRef("pk"))
+    mentions: Any = Mention.objects.filter(of_comments, user_id=caller.user_id).order_by()
+    mine = Q(author=caller.user_id) | Q(Exists(mentions)) | about_own_work(caller)
+    threads = Comment.objects.filter(
+        mine, within("workspace_id", caller.scope(Right.READ_DRAFTS)), parent=None, resolved_at=None
+    )
+    last = threads.annotate(last=Subquery(of_thread.values("pk")[:1])).values("last").order_by()
+    return list(comments.filter(pk__in=last).exclude(author=caller.user_id)[:_COUNTED])
+
+
+def _task(comment: Comment, name: str) -> Task:
+    kind = KINDS_BY_SLUG[comment.kind]
+    about = _("{who} commented on version {number}")
+    return Task(
+        name=name,
+        address=kind.address("comment", comment.resource_id, str(comment.pk)),
+        icon=kind.icon,
+        said=said_in(comment, _EXCERPT),
+        about=format_html(
+            about, who=person(comment.author_name, Place.BEGINNING), number=comment.version_number
+        ),
+        at=comment.created_at,
+        workspace_id=comment.workspace_id,
+        action=_("Reply"),
+    )

@@ -1,28 +1,228 @@
-"""The verbs of comments, for the API, Python and the studio."""
+"""Comments on versions, and on fields and lines in them: `editor.comments`.
+
+Members who may read the drafts of a resource may read its comments, and those who may save may write them.
+Comments belong to the resource and not to its id, so a later resource with the same id does not inherit them;
+those of a code-defined agent stay when its override is deleted.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+import re
+import unicodedata
+from collections import abc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
+import regex
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from capabilities.review.about import columns_about
-from capabilities.review.comments.mentions import update_mentions
-from capabilities.review.comments.places import checked_quote, start_in, value_at
-from capabilities.review.comments.subjects import Subject
-from capabilities.review.models import Comment
-from versioning.domain.access import APPLICATION, Caller, Right
+from capabilities.review.models import Comment, Mention, columns_about
+from capabilities.review.places import checked_quote, start_in, value_at
+from versioning.domain.access import APPLICATION, Caller, Right, roles_with
 from versioning.domain.errors import Forbidden, Invalid, NotFound
+from versioning.domain.events import Reach, Target
+from versioning.domain.kinds import kind_named
 from versioning.domain.overrides import IN_CODE
+from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE, checked_text
+from versioning.domain.uuids import uuid_of
+from versioning.editor import Collection, Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
-from versioning.models import VersionedResource, events
+from versioning.models import Membership, VersionedResource, Workspace, events
+from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
+from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """A resource whose drafts the caller may read, and its comments."""
+
+    collection: Collection[Any]
+    target: Target
+    caller: Caller
+
+    @classmethod
+    def find(cls, editor: Editor, kind: str, resource_id: str, by: Caller) -> Subject:
+        """Return the resource.
+
+        Raises `NotFound` if the caller may not read it, `Forbidden` if the caller may not read its drafts,
+        and `Invalid` for an unknown kind.
+        """
+        collection = editor.collection(kind_named(kind))
+        resource = collection.versions(resource_id, by=by).resource
+        if resource is not None:
+            target = target_of(resource, editor.code)
+        else:
+            # An agent that only code defines: comments on its overrides remain.
+            target = Target(
+                kind=kind,
+                id=resource_id,
+                identity=IN_CODE,
+                workspace_id=editor.code.workspace_id,
+                reach=Reach.EDITORS,
+            )
+        return cls(collection=collection, target=target, caller=by)
+
+    @classmethod
+    def of(cls, editor: Editor, comment_id: str, by: Caller) -> tuple[Subject, Comment]:
+        """Return the resource of a comment, and the comment; raises as `find` does."""
+        comment = Comment.objects.select_related("parent").filter(pk=uuid_of(comment_id)).first()
+        if comment is None:
+            raise NotFound
+        subject = cls.find(editor, comment.kind, comment.resource_id, by)
+        if subject.target.identity != comment.identity:
+            raise NotFound
+        return subject, comment
+
+    def version(self, version_id: str) -> Snapshot:
+        """Return a version of the resource; raises `NotFound`."""
+        found: Snapshot = self.collection.version(self.target.id, version_id, by=self.caller).version
+        return found
+
+    def comment(self, comment_id: str) -> Comment:
+        """Return one of its comments; raises `NotFound`."""
+        rows = Comment.objects.about(self.target).select_related("parent")
+        found = rows.filter(pk=uuid_of(comment_id)).first()
+        if found is None:
+            raise NotFound
+        return found
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Open a transaction that prevents others from changing its comments or deleting it.
+
+        Raises `Forbidden` without the right to save, and `NotFound` if it has just been deleted.
+        """
+        self.caller.require(Right.SAVE, self.target.workspace_id)
+        with events.transaction():
+            events.acts(self.caller)
+            if self.target.identity == IN_CODE:
+                workspaces = Workspace.objects.select_for_update(no_key=True)
+                list(workspaces.filter(pk=self.target.workspace_id))
+            elif not list(self.collection.all.locked().filter(uuid=self.target.identity).only("pk")):
+                raise NotFound
+            yield
+
+
+_OPENING: Final = re.compile(r"(`{3,})suggestion[ \t]*\Z")
+_FENCES: Final = re.compile(r"`{3,}")
+
+
+class Parts(NamedTuple):
+    """The parts of a comment."""
+
+    remark: str
+    """The text around the block."""
+    wording: str | None
+    """The suggested wording; None if the comment has none."""
+
+
+def parts_of(body: str) -> Parts:
+    """Return the remark and the suggested wording of a comment; further blocks belong to the remark."""
+    lines = body.split("\n")
+    for number, line in enumerate(lines):
+        opening = _OPENING.match(line)
+        if opening is None:
+            continue
+        rest = lines[number + 1 :]
+        closing = next((place for place, one in enumerate(rest) if one.rstrip(" \t") == opening[1]), None)
+        if closing is None:
+            break
+        around = ["\n".join(part).strip("\n") for part in (lines[:number], rest[closing + 1 :])]
+        return Parts("\n\n".join(filter(None, around)), "\n".join(rest[:closing]))
+    return Parts(body, None)
+
+
+def with_wording(remark: str, wording: str) -> str:
+    """Return the text of a comment that suggests a wording."""
+    fence = "`" * (max((len(one) for one in _FENCES.findall(wording)), default=2) + 1)
+    return f"{remark}\n\n{fence}suggestion\n{wording}\n{fence}".lstrip("\n")
+
+
+def replaced(text: str, start: int, quote: str, wording: str) -> str | None:
+    """Return a text with a wording in place of the quote that begins at a position; None if it does not."""
+    pattern = r"\s+".join(map(re.escape, quote.split()))
+    match = re.compile(pattern).match(text, start)
+    return None if match is None or not pattern else f"{text[:start]}{wording}{text[match.end() :]}"
+
+
+MAX_MENTIONED: Final = 20
+"""The maximum number of people whom a comment notifies."""
+MENTION: Final = regex.compile(r"(?<![\w\p{M}@.+/-])@([\w\p{M}@.+-]+)")
+"""An `@` and what follows it, in a text that is `composed`; a mark belongs to the letter before it."""
+_MAX_PUNCTUATION: Final = 3
+"""How many signs at the end can belong to a name; each is looked up."""
+
+
+def composed(text: str) -> str:
+    """Return a text with letters and marks composed, as in user names."""
+    return unicodedata.normalize("NFC", text)
+
+
+def possible_names(mentioned: str) -> list[str]:
+    """Return the names that what follows an `@` can mean, longest first: punctuation may end a sentence."""
+    shortest = max(len(mentioned.rstrip(".+-@")), 1)
+    longest = min(len(mentioned), shortest + _MAX_PUNCTUATION)
+    return [mentioned[:end] for end in range(longest, shortest - 1, -1)]
+
+
+def update_mentions(comment: Comment, event: UUID) -> None:
+    """Store whom a comment mentions; those whom it did not mention before are notified of the event.
+
+    Names in a suggested wording mention no one.
+    """
+    found = {user.pk: user for user in _people_in(parts_of(comment.body).remark, comment.workspace_id)}
+    known = Mention.objects.filter(comment=comment)
+    known.exclude(user__in=found).delete()
+    new = found.keys() - set(known.values_list("user_id", flat=True))
+    Mention.objects.bulk_create(Mention(comment=comment, user_id=pk, event=event) for pk in sorted(new))
+
+
+def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
+    """Return the mentioned people who may read comments in the workspace."""
+    mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
+    if not mentioned:
+        return ()
+    names = {one: possible_names(one) for one in mentioned}
+    exact = {
+        one.get_username(): one for one in accounts_named({name for some in names.values() for name in some})
+    }
+    found = {}
+    for some in names.values():
+        user = next((exact[name] for name in some if name in exact), None) or _alike(some)
+        if user is not None:
+            found[user.pk] = user
+    allowed = set(_readers(found, workspace_id))
+    return [user for pk, user in found.items() if pk in allowed]
+
+
+def _alike(names: Iterable[str]) -> Any:
+    """Return the only account with one of the names in upper or lower case, or None."""
+    for name in names:
+        alike = list(accounts_alike(name)[:2])
+        if alike:
+            return alike[0] if len(alike) == 1 else None
+    return None
+
+
+def _readers(accounts_by_key: abc.Collection[Any], workspace_id: str) -> Iterable[Any]:
+    """Return the keys of those who may read drafts in a workspace, and are people."""
+    members = Membership.objects.filter(
+        workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), is_service=False
+    )
+    may = Q(is_superuser=True) | Q(pk__in=members.values("user"))
+    found = accounts().filter(may, pk__in=list(accounts_by_key), is_active=True)
+    return found.values_list("pk", flat=True)
+
 
 MAX_BODY: Final = 10_000
 """The maximum length of a comment."""

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from capabilities.review.models import Review
-from capabilities.review.reviews.subjects import MAX_TEXT
-from capabilities.review.reviews.verbs import Reviews
-from capabilities.review.studio.requesting import people_to_ask, reviewers_in
+from capabilities.review.reviews import MAX_TEXT, Reviews
+from capabilities.review.studio.pages import ReviewsPage, people_to_ask, reviewers_in
 from studio.bulk.base import AskForm, BulkPage, ChosenResource
 from studio.bulk.publish import with_changes
 from studio.forms.inputs import typed_text
@@ -98,3 +98,9 @@ class AskForManyPage(BulkPage):
     def more(self) -> dict[str, Any]:
         """Return the input."""
         return {"message": self.request.POST.get("message", ""), "max_text": MAX_TEXT}
+
+
+urlpatterns = [
+    path("reviews/", ReviewsPage.as_view(), name="reviews"),
+    path("reviews/ask/", AskForManyPage.as_view(), name="ask_for_reviews"),
+]

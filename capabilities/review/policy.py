@@ -1,8 +1,4 @@
-"""The gate's check of a version: enough people approve of it, or an admin bypasses the review.
-
-The rule applies at the moment of going live. So if a role, a membership or a policy has changed between the
-check and the commit, the check is repeated while no such change can be committed.
-"""
+"""The review policy of a workspace, and the gate's check of approvals."""
 
 from __future__ import annotations
 
@@ -15,23 +11,86 @@ from uuid import UUID
 from editor_client.shared.configurations import MAX_MESSAGE
 from pydantic import Field
 
-from capabilities.review.models import Bypass
-from capabilities.review.policy import recording
-from capabilities.review.policy.administration import policy_of
-from capabilities.review.policy.judged_versions import JudgedVersion, judged_version
-from capabilities.review.policy.outcomes import outcomes_of
-from capabilities.review.policy.recording import Requirement, requirements_of, requires_review
-from capabilities.review.policy.rules import Outcome
+from capabilities.review import outcomes
+from capabilities.review.models import MAX_REQUIRED, Bypass, ReviewPolicy
+from capabilities.review.outcomes import (
+    JudgedVersion,
+    Outcome,
+    Requirement,
+    judged_version,
+    outcomes_of,
+    requirements_of,
+    requires_review,
+)
 from versioning.api.schemas.base import RequestSchema
 from versioning.conf import get_editor
-from versioning.domain.access import RightsChanged
+from versioning.domain.access import APPLICATION, Right, RightsChanged
 from versioning.domain.config import NotBlank
-from versioning.domain.errors import Forbidden, Message, Usernames
+from versioning.domain.errors import Forbidden, Invalid, Issue, Message, Quoted, Usernames
 from versioning.domain.events import Target
 from versioning.editor import gate
+from versioning.editor.locking import retry_on_conflict
 from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.serving.grants import target_of
+from versioning.verbs import Verbs
+
+CHANGED: Final = "reviewPolicy"
+"""The field name in the log of a workspace."""
+
+
+class ReviewPolicies(Verbs):
+    """`editor.review_policy`: how many approvals versions need before they go live."""
+
+    def get(self, workspace_id: str, *, by: Who = APPLICATION) -> ReviewPolicy:
+        """Return the policy of a workspace; raises `NotFound` for strangers."""
+        self.editor.workspace.find(workspace_id, right=Right.READ, by=by)
+        return policy_of(workspace_id)
+
+    @retry_on_conflict
+    def set(
+        self,
+        workspace_id: str,
+        *,
+        required: int = 0,
+        bypass: str = Bypass.ADMIN,
+        by: Who = APPLICATION,
+    ) -> ReviewPolicy:
+        """Replace the policy and return it; it applies from the commit on.
+
+        `required` is the number of approvals, 0 to 5; `bypass` is who may publish without them, `admin` or
+        `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and `Invalid`.
+        """
+        by = caller_of(by)
+        with self.editor.workspace.administering(workspace_id, by) as workspace:
+            _check(required, bypass)
+            policy = policy_of(workspace_id)
+            if (policy.required, policy.bypass) != (required, bypass):
+                before = {"required": policy.required, "bypass": str(policy.bypass)}
+                policy.required, policy.bypass = required, Bypass(bypass)
+                policy.save()
+                now = {"required": required, "bypass": bypass}
+                workspace.record("updated", by, fields=[CHANGED], **now, before=before)
+        return policy
+
+
+def policy_of(workspace_id: str) -> ReviewPolicy:
+    """Return the policy of a workspace; an unsaved one if it has the defaults."""
+    stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
+    return stored or ReviewPolicy(workspace_id=workspace_id)
+
+
+def _check(required: int, bypass: str) -> None:
+    issues = []
+    if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is not a number of people
+        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
+        issues.append(Issue("required", message))
+    if bypass not in Bypass.values:
+        message = Message("must be one of {values}", values=Quoted(Bypass.values))
+        issues.append(Issue("bypass", message))
+    if issues:
+        raise Invalid(issues)
 
 
 class ReviewRequired(Forbidden):
@@ -144,7 +203,7 @@ class _Publication:
         if not self.requirement.required:
             return None
         if request.for_update:  # the gate has locked and read what the version names
-            named = recording.named_by_request(request)
+            named = outcomes.named_by_request(request)
             if self.requirement.was_live(named):
                 return None
         return judged_version(request.resource, request.version, self.target, named=named)
@@ -162,9 +221,9 @@ class _Publication:
         events.at_commit(partial(self._refuse_if_changed, judged, is_bypassed=is_bypassed))
         # An arm of a rollout is not active: having been one exempts no version from review.
         if self.request.label is None and not self.request.keeps_active:
-            recording.record_publication(self.request, self.target, self.requirement)
+            outcomes.record_publication(self.request, self.target, self.requirement)
         if is_bypassed:
-            recording.record_bypass(self.request, self.target, self.requirement)
+            outcomes.record_bypass(self.request, self.target, self.requirement)
 
     def _refuse_if_changed(
         self, judged: JudgedVersion | None, rights_position: int, *, is_bypassed: bool
