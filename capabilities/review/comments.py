@@ -144,7 +144,7 @@ def parts_of(body: str) -> Parts:
 
 def with_wording(remark: str, wording: str) -> str:
     """Return the text of a comment that suggests a wording."""
-    fence = "`" * (max((len(one) for one in _FENCES.findall(wording)), default=2) + 1)
+    fence = "`" * (max((len(fence_) for fence_ in _FENCES.findall(wording)), default=2) + 1)
     return f"{remark}\n\n{fence}suggestion\n{wording}\n{fence}".lstrip("\n")
 
 
@@ -192,7 +192,7 @@ def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
     mentioned = list(islice(dict.fromkeys(MENTION.findall(composed(text))), MAX_MENTIONED))
     if not mentioned:
         return ()
-    names = {one: possible_names(one) for one in mentioned}
+    names = {name: possible_names(name) for name in mentioned}
     exact = {
         one.get_username(): one for one in accounts_named({name for some in names.values() for name in some})
     }
@@ -269,7 +269,11 @@ class Comments(Verbs):
         """
         wanted = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
         given = {name: value for name, value in wanted.items() if value is not None}
-        rows = Comment.objects.filter(**given).filter(self._readable_by(caller_of(by)))
+        caller = caller_of(by)
+        condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+        in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
+        condition &= covered_by(caller, "resource_id")
+        rows = Comment.objects.filter(**given).filter(condition & (~Q(identity=IN_CODE) | in_code))
         if resolved is not None:
             rows = rows.resolved(resolved=resolved)
         return rows.select_related("parent")
@@ -372,13 +376,6 @@ class Comments(Verbs):
             _record("deleted", comment, subject)
             _hand_over(comment)
             comment.delete()
-
-    def _readable_by(self, caller: Caller) -> Q:
-        """Return the condition for comments on resources whose drafts the caller may read."""
-        condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
-        in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
-        condition &= covered_by(caller, "resource_id")
-        return condition & (~Q(identity=IN_CODE) | in_code)
 
 
 def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:

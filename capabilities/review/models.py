@@ -70,7 +70,7 @@ def about_own_work(caller: Caller, *, kind: str = "kind", identity: str = "ident
         override = Q(Exists(own.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
         return Q(in_row | override, **{kind: slug})
 
-    return reduce(or_, (of_kind(one.slug, model_of(one)._default_manager.all()) for one in KINDS))
+    return reduce(or_, (of_kind(kind.slug, model_of(kind)._default_manager.all()) for kind in KINDS))
 
 
 MAX_REQUIRED: Final = 5
@@ -177,7 +177,7 @@ def _together(moments: Iterable[str]) -> str:
 
     This admits no replacement with the same id: a replaced resource is never named again.
     """
-    return " ".join(sorted({one for named in moments for one in named.split()}))
+    return " ".join(sorted({identity for named in moments for identity in named.split()}))
 
 
 NOT_IN_A_ROW: Final = ("git-", "file-")

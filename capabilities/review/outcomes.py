@@ -100,11 +100,13 @@ def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]
 
 def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
     """Return the resources that versions name now, by configuration key; one query for each kind."""
-    found = {one.configuration: one.named for one in asked if one.named is not None}
-    unknown = [one for one in asked if one.named is None and one.is_numbered]
+    found = {version.configuration: version.named for version in asked if version.named is not None}
+    unknown = [version for version in asked if version.named is None and version.is_numbered]
     code = get_editor().code
-    for kind in sorted({one.target.kind for one in unknown}):
-        some = {one.version_id: one.configuration for one in unknown if one.target.kind == kind}
+    for kind in sorted({version.target.kind for version in unknown}):
+        some = {
+            version.version_id: version.configuration for version in unknown if version.target.kind == kind
+        }
         named = named_by_versions(MODELS_BY_SLUG[kind].version_model, some, code)
         found |= {key: named.get(version_id, frozenset()) for version_id, key in some.items()}
     return found
@@ -113,8 +115,8 @@ def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
 def about(asked: Collection[JudgedVersion]) -> Q:
     """Return the condition for rows about the resources; other resources may share one of the columns."""
     return Q(
-        resource_id__in={one.target.id for one in asked},
-        identity__in={one.target.identity for one in asked},
+        resource_id__in={version.target.id for version in asked},
+        identity__in={version.target.identity for version in asked},
     )
 
 
@@ -123,7 +125,7 @@ def _is_in_file(resource: VersionedResource, version: Snapshot) -> bool:
     if resource.pointers is None:
         return False
     held = (resource.pointers.file, *resource.pointers.from_git)
-    return any(one is not None and one.digest == version.digest for one in held)
+    return any(snapshot is not None and snapshot.digest == version.digest for snapshot in held)
 
 
 APPROVE: Final = "approve"
@@ -204,10 +206,10 @@ def outcome(
     latest = sorted(
         {verdict.account: verdict for verdict in sorted(verdicts, key=lambda one: one.id)}.values()
     )
-    ignored = {one.id: why for one in latest if (why := _why_not(one, own)) is not None}
-    counted = [one for one in latest if one.id not in ignored]
-    approvals = [one for one in counted if one.verdict == APPROVE]
-    requests = [one for one in counted if one.verdict == REQUEST_CHANGES]
+    ignored = {verdict.id: why for verdict in latest if (why := _why_not(verdict, own)) is not None}
+    counted = [verdict for verdict in latest if verdict.id not in ignored]
+    approvals = [verdict for verdict in counted if verdict.verdict == APPROVE]
+    requests = [verdict for verdict in counted if verdict.verdict == REQUEST_CHANGES]
     return Outcome(
         required=required,
         was_live=was_live,
@@ -243,7 +245,7 @@ def under_review(number: int, live_numbers: Iterable[int]) -> tuple[int, int]:
 
 def written(named: Iterable[Named]) -> str:
     """Return the identities of resources as one text, for a column `named`."""
-    return " ".join(sorted(one.identity.hex for one in named))
+    return " ".join(sorted(resource.identity.hex for resource in named))
 
 
 def are_the_same(named: Iterable[Named], then: str) -> bool:
@@ -252,7 +254,7 @@ def are_the_same(named: Iterable[Named], then: str) -> bool:
     A resource that was deleted since does not count as replaced.
     """
     known = frozenset(then.split())
-    return all(one.identity.hex in known for one in named)
+    return all(resource.identity.hex in known for resource in named)
 
 
 # Only names of tables are inserted, and the numbers and placeholders of the rows that are asked about.
@@ -367,7 +369,7 @@ def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
     model = MODELS_BY_SLUG[target.kind]
     named = named_in(targets_of(names_in(model, version.config)), get_editor().code)
-    own = (one for one in named if one.workspace_id == target.workspace_id)
+    own = (resource for resource in named if resource.workspace_id == target.workspace_id)
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
 
@@ -487,9 +489,9 @@ def has_been_live(asked: JudgedVersion, named: frozenset[Named], before: Iterabl
     """
     if not asked.is_numbered:
         return True
-    if asked.was_in_file and all(one.workspace_id == asked.target.workspace_id for one in named):
+    if asked.was_in_file and all(resource.workspace_id == asked.target.workspace_id for resource in named):
         return True
-    return any(one.digest == asked.digest and are_the_same(named, one.named) for one in before)
+    return any(earlier.digest == asked.digest and are_the_same(named, earlier.named) for earlier in before)
 
 
 def find_authors(
@@ -500,12 +502,12 @@ def find_authors(
     Whoever suggested a wording that one of the versions accepted counts as if they had saved it.
     Whoever issued a key of such an account, as admins do for service accounts, may have saved them by it.
     """
-    numbered = [one for one in asked if one.is_numbered]  # authors of commits are not accounts
+    numbered = [version for version in asked if version.is_numbered]  # authors of commits are not accounts
     spans = {
-        (one.resource, one.number): under_review(
-            one.number, (row.number for row in before.get(one.resource, ()))
+        (version.resource, version.number): under_review(
+            version.number, (row.number for row in before.get(version.resource, ()))
         )
-        for one in numbered
+        for version in numbered
     }
     saved = _saved(numbered, spans.values()) if numbered else {}
     issuers = _issuers({account for versions in saved.values() for _, account in versions})
@@ -539,7 +541,9 @@ def _saved(
     found: defaultdict[Key, list[tuple[int, Hashable]]] = defaultdict(list)
     in_range: dict[str, Any] = {"number__range": (first, last), "author__isnull": False}
     for model in MODELS:
-        keys = {one.target.id: one.resource for one in asked if one.target.kind == model.kind.slug}
+        keys = {
+            version.target.id: version.resource for version in asked if version.target.kind == model.kind.slug
+        }
         if keys:
             rows = model.version_model.objects.filter(Q(resource_id__in=keys), **in_range).order_by()
             for resource_id, number, account in rows.values_list("resource_id", "number", "author_id"):
@@ -568,7 +572,11 @@ def outcomes_of(
     if not asked:
         return []
     if required is None:
-        required = _required({one.target.workspace_id for one in asked})
+        required = dict(
+            ReviewPolicy.objects.filter(
+                pk__in={version.target.workspace_id for version in asked}
+            ).values_list("pk", "required")
+        )
     before = published(asked)
     named = named_now(asked)
     verdicts = _verdicts_on(asked, named)
@@ -580,30 +588,26 @@ def outcomes_of(
 
     return [
         outcome(
-            required=required.get(one.target.workspace_id, 0),
-            was_live=is_known(one) if was_live is None else was_live,
-            authors=authors.get((one.resource, one.number), ()),
-            verdicts=verdicts[one.configuration],
+            required=required.get(version.target.workspace_id, 0),
+            was_live=is_known(version) if was_live is None else was_live,
+            authors=authors.get((version.resource, version.number), ()),
+            verdicts=verdicts[version.configuration],
         )
-        for one in asked
+        for version in asked
     ]
-
-
-def _required(workspaces: Collection[str]) -> Mapping[str, int]:
-    return dict(ReviewPolicy.objects.filter(pk__in=workspaces).values_list("pk", "required"))
 
 
 def _verdicts_on(
     asked: Sequence[JudgedVersion], named: Mapping[Key, frozenset[Named]]
 ) -> Mapping[Key, list[GivenVerdict]]:
     """Return the verdicts on the configurations, with whether each person may publish now."""
-    digests = {one.digest for one in asked}
+    digests = {version.digest for version in asked}
     service = Membership.objects.filter(user=OuterRef("author"), is_service=True)
     verdicts = Verdict.objects.filter(about(asked), digest__in=digests, author__isnull=False).annotate(
         is_of_service=Exists(service)
     )
     rows: list[Any] = list(verdicts.defer("body").select_related("author").order_by("pk"))
-    workspaces = {one.resource: one.target.workspace_id for one in asked}
+    workspaces = {version.resource: version.target.workspace_id for version in asked}
     publishers = _publishers({row.author_id for row in rows}, set(workspaces.values()))
     found: defaultdict[Key, list[GivenVerdict]] = defaultdict(list)
     for row in rows:

@@ -64,7 +64,17 @@ class ReviewPolicies(Verbs):
         """
         by = caller_of(by)
         with self.editor.workspace.administering(workspace_id, by) as workspace:
-            _check(required, bypass)
+            issues = []
+            if (
+                type(required) is not int or not 0 <= required <= MAX_REQUIRED
+            ):  # True is not a number of people
+                message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
+                issues.append(Issue("required", message))
+            if bypass not in Bypass.values:
+                message = Message("must be one of {values}", values=Quoted(Bypass.values))
+                issues.append(Issue("bypass", message))
+            if issues:
+                raise Invalid(issues)
             policy = policy_of(workspace_id)
             if (policy.required, policy.bypass) != (required, bypass):
                 before = {"required": policy.required, "bypass": str(policy.bypass)}
@@ -79,18 +89,6 @@ def policy_of(workspace_id: str) -> ReviewPolicy:
     """Return the policy of a workspace; an unsaved one if it has the defaults."""
     stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
     return stored or ReviewPolicy(workspace_id=workspace_id)
-
-
-def _check(required: int, bypass: str) -> None:
-    issues = []
-    if type(required) is not int or not 0 <= required <= MAX_REQUIRED:  # True is not a number of people
-        message = Message("must be a whole number from {least} to {most}", least=0, most=MAX_REQUIRED)
-        issues.append(Issue("required", message))
-    if bypass not in Bypass.values:
-        message = Message("must be one of {values}", values=Quoted(Bypass.values))
-        issues.append(Issue("bypass", message))
-    if issues:
-        raise Invalid(issues)
 
 
 class ReviewRequired(Forbidden):
@@ -171,7 +169,9 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
         for number, publication in enumerate(publications)
         if decisions[number].error is None and (version := publication.judged_version()) is not None
     }
-    required = {one.target.workspace_id: one.requirement.required for one in publications}
+    required = {
+        publication.target.workspace_id: publication.requirement.required for publication in publications
+    }
     outcomes = outcomes_of(list(judged.values()), required=required)
     for (number, version), outcome in zip(judged.items(), outcomes, strict=True):
         decisions[number] = publications[number].decide(version, outcome)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from types import SimpleNamespace
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -86,16 +87,15 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
 
     Raises what `readable` does, and `Forbidden` without the right.
     """
-    found = readable(reviews, review_id, by)
-    by.require(right, found.workspace_id)
-    collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
-    with changing(collection, found.resource_id, right, by, include_deleted=True) as change:
-        resource = change.resource
-        target = target_of(resource, reviews.editor.code)
-        review = Review.objects.about(target).filter(pk=found.pk).first()
+    unlocked = readable(reviews, review_id, by)
+    by.require(right, unlocked.workspace_id)
+    collection = reviews.editor.collection(KINDS_BY_SLUG[unlocked.kind])
+    with changing(collection, unlocked.resource_id, right, by, include_deleted=True) as change:
+        target = target_of(change.resource, reviews.editor.code)
+        review = Review.objects.about(target).filter(pk=unlocked.pk).first()
         if review is None:
             raise NotFound
-        yield Subject(review=review, resource=resource, target=target)
+        yield Subject(review=review, resource=change.resource, target=target)
 
 
 def refuse_ended(review: Review) -> None:
@@ -128,7 +128,7 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
     stored = {name: normalized(name) for name in names}
     wanted = {name for name in stored.values() if name is not None}
     members = Membership.objects.filter(workspace=workspace_id, **{f"{name_of('user')}__in": wanted})
-    found = {one.user.get_username(): one for one in members.select_related("user")}
+    found = {member.user.get_username(): member for member in members.select_related("user")}
     issues = []
     for number, name in enumerate(names):
         member = found.get(stored[name] or "")
@@ -243,8 +243,8 @@ class ReviewRecord:
 
 def record_of(reviews: Verbs, review: Review) -> ReviewRecord:
     """Return the record of a review."""
-    [found] = records_of(reviews, [review])
-    return found
+    [record] = records_of(reviews, [review])
+    return record
 
 
 def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
@@ -265,7 +265,19 @@ def records_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewRecord]:
             requested_by=row.author_name or None,
             message=row.message,
             reviewers=reviewers.get(row.pk, ()),
-            verdicts=[_record_of_verdict(one, outcome) for one in verdicts.get(row.pk, ())],
+            verdicts=[
+                VerdictRecord(
+                    by=verdict.author_name,
+                    verdict=verdict.verdict,
+                    body=verdict.body,
+                    version_id=verdict.version_id,
+                    created_at=verdict.created_at,
+                    counts=verdict.pk in outcome.counting,
+                    account_id=verdict.author_id,
+                    ignored=outcome.ignored.get(verdict.pk),
+                )
+                for verdict in verdicts.get(row.pk, ())
+            ],
             missing=outcome.missing,
             outdated=_is_outdated(row, resources.get(_about(row))),
             created_at=row.created_at,
@@ -311,19 +323,6 @@ def _state(review: Review, outcome: Outcome) -> ReviewState:
     return ReviewState.APPROVED if is_approved else ReviewState.OPEN
 
 
-def _record_of_verdict(verdict: Verdict, outcome: Outcome) -> VerdictRecord:
-    return VerdictRecord(
-        by=verdict.author_name,
-        verdict=verdict.verdict,
-        body=verdict.body,
-        version_id=verdict.version_id,
-        created_at=verdict.created_at,
-        counts=verdict.pk in outcome.counting,
-        account_id=verdict.author_id,
-        ignored=outcome.ignored.get(verdict.pk),
-    )
-
-
 def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
     """Return whether there is a newer version; commits are numbered separately."""
     if resource is None or resource.latest_id == review.version_id:
@@ -332,23 +331,11 @@ def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
     return latest.read_only or review.is_in_git or latest.number > review.version_number
 
 
-# From the database
-
-
 def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource]) -> list[Outcome]:
-    return outcomes_of([_question(row, resources.get(_about(row))) for row in rows])
+    return outcomes_of([_version_to_judge(row, resources.get(_about(row))) for row in rows])
 
 
-class _Reviewed(NamedTuple):
-    """A review's own data about its version, which may have been deleted."""
-
-    version_id: str
-    number: int
-    digest: str
-    read_only: bool
-
-
-def _question(review: Review, resource: VersionedResource | None) -> JudgedVersion:
+def _version_to_judge(review: Review, resource: VersionedResource | None) -> JudgedVersion:
     """Return the version to judge by the policy.
 
     There may be no resource: a file removed by hand, or an agent that code no longer defines.
@@ -360,7 +347,13 @@ def _question(review: Review, resource: VersionedResource | None) -> JudgedVersi
         workspace_id=review.workspace_id,
         reach=Reach.EDITORS,
     )
-    version: Any = _Reviewed(review.version_id, review.version_number, review.digest, review.is_in_git)
+    # The review's own data, because the version may have been deleted.
+    version: Any = SimpleNamespace(
+        version_id=review.version_id,
+        number=review.version_number,
+        digest=review.digest,
+        read_only=review.is_in_git,
+    )
     return judged_version(resource or MODELS_BY_SLUG[review.kind](), version, target)
 
 
@@ -529,7 +522,17 @@ def change(
         refuse_ended(review)
         changed = []
         if version_id is not None and version_id != review.version_id:
-            _move_to(review, find_version(subject.resource, version_id))
+            version = find_version(subject.resource, version_id)
+            if not (version.read_only or review.is_in_git) and version.number < review.version_number:
+                raise Invalid.field(
+                    "versionId",
+                    Message(
+                        "must be newer than version {number}, which is under review",
+                        number=review.version_number,
+                    ),
+                )
+            Review.objects.filter(pk=review.pk).update(**columns_of(version))
+            review.refresh_from_db()
             changed.append("versionId")
         if reviewers is not None and _reassign(review, reviewers):
             changed.append("reviewers")
@@ -538,19 +541,6 @@ def change(
         if is_closed:
             _close(subject, by)
         return record_of(reviews, review)
-
-
-def _move_to(review: Review, version: Snapshot) -> None:
-    """Move a review to a version; verdicts on an equal configuration count for it."""
-    if not (version.read_only or review.is_in_git) and version.number < review.version_number:
-        raise Invalid.field(
-            "versionId",
-            Message(
-                "must be newer than version {number}, which is under review", number=review.version_number
-            ),
-        )
-    Review.objects.filter(pk=review.pk).update(**columns_of(version))
-    review.refresh_from_db()
 
 
 def _reassign(review: Review, names: Sequence[str]) -> bool:
@@ -620,8 +610,27 @@ def give_verdict(
         named = named_by(subject.resource, version)
         _refuse_own(subject, version, named, by)
         if not _is_said_already(subject.review, verdict, body, named, by):
-            given = {"verdict": VerdictValue(verdict), "body": body, "named": written(named)}
-            _give(subject, version, given, by)
+            review = subject.review
+            Verdict.objects.create(
+                review=review,
+                kind=review.kind,
+                resource_id=review.resource_id,
+                identity=review.identity,
+                **columns_of(version),
+                author_id=by.user_id,
+                author_name=by.username or "",
+                verdict=VerdictValue(verdict),
+                body=body,
+                named=written(named),
+            )
+            events.record(
+                _EVENTS[VerdictValue(verdict)],
+                by=by,
+                workspace_id=review.workspace_id,
+                resource=subject.target,
+                version=version,
+                reviewId=str(review.pk),
+            )
         return record_of(reviews, subject.review)
 
 
@@ -663,28 +672,6 @@ def _is_said_already(review: Review, verdict: str, body: str, named: frozenset[N
     )
 
 
-def _give(subject: Subject, version: Snapshot, given: Mapping[str, Any], by: Caller) -> None:
-    review = subject.review
-    Verdict.objects.create(
-        review=review,
-        kind=review.kind,
-        resource_id=review.resource_id,
-        identity=review.identity,
-        **columns_of(version),
-        author_id=by.user_id,
-        author_name=by.username or "",
-        **given,
-    )
-    events.record(
-        _EVENTS[given["verdict"]],
-        by=by,
-        workspace_id=review.workspace_id,
-        resource=subject.target,
-        version=version,
-        reviewId=str(review.pk),
-    )
-
-
 ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "closed_at"}
 """The columns with the times of final states."""
 
@@ -711,33 +698,23 @@ def list_readable(
     `Invalid` for a state that does not exist.
     """
     by = caller_of(by)
-    found = Review.objects.filter(within("workspace", by.scope(Right.READ_DRAFTS)))
-    found = found.filter(covered_by(by, "resource_id"))
-    narrowed = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
-    found = found.filter(**{name: value for name, value in narrowed.items() if value is not None})
+    listed = Review.objects.filter(within("workspace", by.scope(Right.READ_DRAFTS)))
+    listed = listed.filter(covered_by(by, "resource_id"))
+    filters = {"kind": kind, "resource_id": resource_id, "workspace": workspace_id}
+    listed = listed.filter(**{name: value for name, value in filters.items() if value is not None})
     for column, person in (("reviewers", reviewer), ("author", author)):
         if person is not None:
-            found = found.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
-    return found if state is None else _in_state(reviews, found, _state_named(state))
-
-
-def _in_state(reviews: Verbs, found: ReviewQuerySet, state: ReviewState) -> ReviewQuerySet:
-    """Filter by state; an open review's state is computed, but a resource has at most one of them."""
-    column = ENDED.get(state)
-    if column is not None:
-        return found.filter(**{f"{column}__isnull": False})
-    rows = list(found.filter(published_at=None, closed_at=None).defer("message"))
-    states = states_of(reviews, rows)
-    return found.filter(pk__in=[row.pk for row, its in zip(rows, states, strict=True) if its is state])
-
-
-def _state_named(name: str) -> ReviewState:
-    try:
-        return ReviewState(name)
-    except ValueError:
-        raise Invalid.field(
-            "state", Message("must be one of {values}", values=", ".join(ReviewState))
-        ) from None
+            listed = listed.filter(**{f"{column}__isnull": False, column: caller_of(person).user_id})
+    if state is None:
+        return listed
+    if state not in set(ReviewState):
+        raise Invalid.field("state", Message("must be one of {values}", values=", ".join(ReviewState)))
+    if state in ENDED:
+        return listed.filter(**{f"{ENDED[ReviewState(state)]}__isnull": False})
+    # An open review's state is computed, but a resource has at most one of them.
+    rows = list(listed.filter(published_at=None, closed_at=None).defer("message"))
+    states = zip(rows, states_of(reviews, rows), strict=True)
+    return listed.filter(pk__in=[row.pk for row, row_state in states if row_state == state])
 
 
 class Reviews(Verbs):
@@ -762,10 +739,10 @@ _CHANGES: Final = "changes"
 
 def _in_review(kind: ResourceKind, value: str, viewer: Viewer) -> Collection[str]:
     """Return the resources of a kind with an open review, or with one in which changes are requested."""
-    found: Any = Reviews.current().list(by=viewer.caller, kind=kind.slug).open()
+    reviews: Any = Reviews.current().list(by=viewer.caller, kind=kind.slug).open()
     if value == _OPEN:
-        return list(found.order_by().values_list("resource_id", flat=True))
-    rows: list[Review] = list(found.order_by("-created_at", "id")[:MAX_OPEN])
+        return list(reviews.order_by().values_list("resource_id", flat=True))
+    rows: list[Review] = list(reviews.order_by("-created_at", "id")[:MAX_OPEN])
     states = states_of(Reviews.current(), rows) if rows else []
     pairs = zip(rows, states, strict=True)
     return [row.resource_id for row, state in pairs if state is ReviewState.CHANGES_REQUESTED]

@@ -247,7 +247,12 @@ class CommentPage(CommentingPage):
                     return self._accept()
                 case "delete":
                     self.comments.delete(key, by=self.caller)
-                    return self.go(self._after_deletion(), _("The comment is deleted."))
+                    asked = safe_next_url(self.request, self.address("history"))
+                    own = self.address("comment", str(self.comment.pk))
+                    return self.go(
+                        (self.address("history") if asked.startswith(own) else asked),
+                        _("The comment is deleted."),
+                    )
                 case _:
                     raise Invalid.field("do", _("Nothing was chosen."))
         except Invalid as error:
@@ -270,12 +275,6 @@ class CommentPage(CommentingPage):
             asked = self.address("version", new)
         message = _("Suggestion accepted. %(version)s is saved as a draft.") % {"version": title_of(version)}
         return self.go(asked, message)
-
-    def _after_deletion(self) -> str:
-        """Return the page with the form, unless it was that of the comment itself."""
-        asked = safe_next_url(self.request, self.address("history"))
-        own = self.address("comment", str(self.comment.pk))
-        return self.address("history") if asked.startswith(own) else asked
 
     def _show(self, *, status: int = 200, **context: Any) -> HttpResponse:
         first = self.comment.parent or self.comment

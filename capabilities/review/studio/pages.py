@@ -70,16 +70,6 @@ MAX_PEOPLE: Final = 12
 """The maximum number of members that a form lists; others are found by their names."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewerChoice:
-    """A member who can be a reviewer."""
-
-    name: str
-    role: str
-    may_approve: bool
-    is_chosen: bool
-
-
 def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> dict[str, Any]:
     """Return the context of the fields in which people are chosen; takes one query.
 
@@ -87,7 +77,7 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     more members than that, others are found by their names.
     """
     name, approving = name_of("user"), roles_with(Right.PUBLISH)
-    chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
+    chosen = [stored for name in chosen if (stored := normalized(name)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id,
         role__in=roles_with(Right.READ_DRAFTS),
@@ -97,24 +87,24 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     rank = Case(When(**{f"{name}__in": chosen}, then=0), When(role__in=approving, then=1), default=2)
     most = MAX_PEOPLE + len(chosen)
     rows = members.select_related("user").order_by(rank, ByName(name), name)[: most + 1]
-    found = [
-        ReviewerChoice(
-            name=row.user.get_username(),
-            role=role_name(row.role),
-            may_approve=row.role in approving,
-            is_chosen=row.user.get_username() in chosen,
-        )
+    people = [
+        {
+            "name": row.user.get_username(),
+            "role": role_name(row.role),
+            "may_approve": row.role in approving,
+            "is_chosen": row.user.get_username() in chosen,
+        }
         for row in rows
     ]
     return {
-        "people": sorted(found[:most], key=lambda one: not one.may_approve),
-        "people_address": people_address(workspace_id, persons=True) if len(found) > most else "",
+        "people": sorted(people[:most], key=lambda choice: not choice["may_approve"]),
+        "people_address": people_address(workspace_id, persons=True) if len(people) > most else "",
     }
 
 
 def reviewers_in(given: QueryDict) -> list[str]:
     """Return the people who were chosen in a form, or typed."""
-    return [name for one in given.getlist("reviewers") if (name := one.strip())]
+    return [name for text in given.getlist("reviewers") if (name := text.strip())]
 
 
 class AskPage(ResourcePage):
@@ -221,9 +211,15 @@ class ReviewsPage(ListingPage):
         """Show a page of open reviews, the person's own, those waiting for the person, or all."""
         workspace_id = self.listed_id
         self.listen(self.scope)
-        given = request.GET.get(SHOW, "")
-        show = Show(given) if given in set(Show) else Show.OPEN
-        page: Any = Paginator(self._found(show, workspace_id), PER_PAGE).get_page(request.GET.get("page"))
+        text = request.GET.get(SHOW, "")
+        show = Show(text) if text in set(Show) else Show.OPEN
+        if show is Show.WAITING:
+            listed: Any = waiting_for(self.caller, workspace_id).all
+        else:
+            author = self.caller if show is Show.MINE else None
+            listed = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
+            listed = listed.open() if show is Show.OPEN else listed
+        page: Any = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
         shown = list(page.object_list)
         records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
         lines, names = lines_of(records, self.caller), self.shown_names
@@ -232,7 +228,8 @@ class ReviewsPage(ListingPage):
             title=_("Reviews"),
             show=show.value,
             choices=[
-                (title, f"?{self.query(**_narrowed(one))}", one is show) for one, title in _TITLES.items()
+                (title, f"?{self.query(**_narrowed(choice))}", choice is show)
+                for choice, title in _TITLES.items()
             ],
             page=page,
             query=self.query(**_narrowed(show)),
@@ -240,13 +237,6 @@ class ReviewsPage(ListingPage):
             lines=[(line, names.get(line.record.workspace_id, "")) for line in lines],
             policy_address="" if self.is_across else self.address("review_policy"),
         )
-
-    def _found(self, show: Show, workspace_id: str | None) -> Any:
-        if show is Show.WAITING:
-            return waiting_for(self.caller, workspace_id).all
-        author = self.caller if show is Show.MINE else None
-        found = Reviews.current().list(workspace_id=workspace_id, author=author, by=self.caller)
-        return found.open() if show is Show.OPEN else found
 
 
 def _narrowed(show: Show) -> dict[str, str]:

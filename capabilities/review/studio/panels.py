@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -20,7 +22,7 @@ from django.utils.translation import gettext_lazy
 from capabilities.review.models import Comment, OtherAuthor, Review, ReviewPolicy, Verdict, VerdictValue
 from capabilities.review.outcomes import judged_version, outcomes_of
 from capabilities.review.policy import ReviewRequired, policy_of
-from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, Standing, standings_of
+from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, standings_of
 from capabilities.review.studio import wording
 from capabilities.review.studio.wording import (
     STATES,
@@ -33,6 +35,7 @@ from capabilities.review.studio.wording import (
     of_review,
     open_review_of,
     record_of,
+    requested_changes,
     state_in_words,
 )
 from studio.extensions import Action, ChosenOn, Extension, NextStep, VersionButton, WorkspaceTab
@@ -71,17 +74,13 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
 
     Without an open review, that is the page to request one.
     """
-    asking = of_asking(kind, resource.pk, version.version_id)
     review = open_review_of(resource)
     if review is None:
-        return asking
-    address = of_review(review.kind, review.resource_id, review.pk)
+        return of_asking(kind, resource.pk, version.version_id)
     if review.version_id != version.version_id:
-        try:
+        with suppress(Conflict, Invalid, NotFound):  # it has just ended, or moved further
             Reviews.current().change(str(review.pk), version_id=version.version_id, by=caller)
-        except (Conflict, Invalid, NotFound):  # it has just ended, or moved further
-            return address
-    return address
+    return of_review(review.kind, review.resource_id, review.pk)
 
 
 ASKING: Final = (
@@ -124,13 +123,30 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     review = open_review_of(shown.resource)
     if review is None:  # it has just ended
         return
+    record = record_of(review)
+    is_newest = shown.version.version_id == shown.resource.latest_id
+    is_deciding = shown.page in DECIDING and shown.version.version_id == record.version_id
+    tells_elsewhere = shown.page in SAYING_WHY and Right.PUBLISH in shown.rights
+    missing = missing_in_words(record.missing, record.outcome.changes_requested_by)
+    address = partial(of_review, review.kind, review.resource_id, review.pk)
     context = {
         "is_editing": shown.page in EDITING,
         "may_save": Right.SAVE in shown.rights,
         "button": BUTTON,
         "version": shown.version,
         "csrf_token": get_token(shown.request),
-        **_about(review, shown),
+        "review": record,
+        "state": STATES[record.state],
+        "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
+        "missing": "" if tells_elsewhere else missing,
+        "address": address(),
+        "move_address": address("review_change"),
+        "can_move": record.outdated and is_newest,
+        "may_decide": is_deciding and may_decide(record, shown.caller),
+        "has_said": has_decided(record, shown.caller),
+        "verdict_address": address("review_verdict"),
+        "max_text": MAX_TEXT,
+        "next": shown.request.get_full_path(),
     }
     if shown.page in EDITING:
         yield Panel(slot=Slot.STATE, html=render_to_string("review/state.html", context))
@@ -139,33 +155,9 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     html = render_to_string("review/panel.html", context)
     yield Panel(slot=Slot.ACTIONS, html=html, stylesheets=["review/review.css"])
     if shown.page == EDIT:
-        yield from wording.panels(shown, context["review"])
+        yield from requested_changes(shown, record)
     if context["may_decide"]:
         yield Panel(slot=Slot.VERSION, html=render_to_string("review/verdict.html", context))
-
-
-def _about(review: Review, shown: VersionOnPage) -> dict[str, Any]:
-    """Return the context of the panels; the review can be moved to a newer version of the resource."""
-    record, caller = record_of(review), shown.caller
-    is_newest = shown.version.version_id == shown.resource.latest_id
-    return {
-        "review": record,
-        "state": STATES[record.state],
-        "state_of_resource": state_in_words(record.state, record.version_number, outdated=record.outdated),
-        "missing": ""
-        if shown.page in SAYING_WHY and Right.PUBLISH in shown.rights
-        else missing_in_words(record.missing, record.outcome.changes_requested_by),
-        "address": of_review(review.kind, review.resource_id, review.pk),
-        "move_address": of_review(review.kind, review.resource_id, review.pk, "review_change"),
-        "can_move": record.outdated and is_newest,
-        "may_decide": shown.page in DECIDING
-        and shown.version.version_id == record.version_id
-        and may_decide(record, caller),
-        "has_said": has_decided(record, caller),
-        "verdict_address": of_review(review.kind, review.resource_id, review.pk, "review_verdict"),
-        "max_text": MAX_TEXT,
-        "next": shown.request.get_full_path(),
-    }
 
 
 MAX_OPEN: Final = 500
@@ -211,26 +203,22 @@ def waiting_for(caller: Caller, workspace_id: str | None = None) -> Waiting:
         return Waiting()
     commented = _commented(rows, caller)
     records: Sequence[ReviewRecord] = Reviews.current().records_of(rows)
-    pairs = sorted(zip(rows, records, strict=True), key=lambda pair: pair[0].created_at, reverse=True)
-    return Waiting(
-        returned=[record for row, record in pairs if _is_returned(row, record, caller)],
-        asked=[
-            record
-            for row, record in pairs
-            if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented)
-        ],
-    )
+    returned, asked = [], []
+    for row, record in sorted(
+        zip(rows, records, strict=True), key=lambda pair: pair[0].created_at, reverse=True
+    ):
+        # Changes are requested of those who asked for the review, and of those who wrote the version.
+        is_own = row.author_id == caller.user_id or caller.user_id in record.outcome.authors
+        if is_own and record.state is ReviewState.CHANGES_REQUESTED:
+            returned.append(record)
+        if row.author_id != caller.user_id and _waits(record, caller, has_commented=row.pk in commented):
+            asked.append(record)
+    return Waiting(returned=returned, asked=asked)
 
 
 def count_for(caller: Caller) -> int:
     """Return how many reviews wait for a person."""
     return len(waiting_for(caller).all)
-
-
-def _is_returned(row: Review, record: ReviewRecord, caller: Caller) -> bool:
-    """Return whether changes are requested of the person: they asked for the review, or wrote the version."""
-    is_own = row.author_id == caller.user_id or caller.user_id in record.outcome.authors
-    return is_own and record.state is ReviewState.CHANGES_REQUESTED
 
 
 def _waits(record: ReviewRecord, caller: Caller, *, has_commented: bool) -> bool:
@@ -248,45 +236,38 @@ def _commented(rows: Sequence[Review], caller: Caller) -> Collection[Any]:
     """Return the keys of the reviews on whose resources the person has commented since the request."""
     identities = {row.identity for row in rows}
     own = Comment.objects.filter(author_id=caller.user_id, identity__in=identities)
-    found: dict[Any, list[Any]] = {}
-    for kind, resource_id, identity, at in own.values_list("kind", "resource_id", "identity", "created_at"):
-        found.setdefault((kind, resource_id, identity), []).append(at)
-    return {
-        row.pk
-        for row in rows
-        if any(at >= row.created_at for at in found.get((row.kind, row.resource_id, row.identity), ()))
-    }
+    latest: dict[Any, Any] = {}
+    for *resource, at in own.values_list("kind", "resource_id", "identity", "created_at"):
+        latest[tuple(resource)] = max(at, latest.get(tuple(resource), at))
+    times = {row.pk: latest.get((row.kind, row.resource_id, row.identity)) for row in rows}
+    return {row.pk for row in rows if (last := times[row.pk]) is not None and last >= row.created_at}
 
 
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the changes that are requested of the person, and the reviews that wait for them."""
-    found = waiting_for(caller)
-    shown = [*found.returned[:SHOWN], *found.asked[:SHOWN]]
-    lines = {line.record.id: line for line in lines_of(shown, caller)}
+    waiting = waiting_for(caller)
+    returned, asked = waiting.returned[:SHOWN], waiting.asked[:SHOWN]
+    lines = {line.record.id: line for line in lines_of([*returned, *asked], caller)}
     address = f"{reverse('studio:reviews')}?{QUERY}"
-
-    def shown_of(records: Sequence[ReviewRecord]) -> list[ReviewLine]:
-        return [lines[record.id] for record in records[:SHOWN]]
-
     yield TaskGroup(
         key="returned",
         urgency=Urgency.RETURNED,
         title=_("Changes requested of you"),
-        tasks=[_returned(line) for line in shown_of(found.returned)],
-        count=len(found.returned),
+        tasks=[_returned_task(lines[record.id]) for record in returned],
+        count=len(waiting.returned),
         address=address,
     )
     yield TaskGroup(
         key="asked",
         urgency=Urgency.ASKED,
         title=_("Waiting for your review"),
-        tasks=[_asked(line, caller) for line in shown_of(found.asked)],
-        count=len(found.asked),
+        tasks=[_asked_task(lines[record.id], caller) for record in asked],
+        count=len(waiting.asked),
         address=address,
     )
 
 
-def _returned(line: ReviewLine) -> Task:
+def _returned_task(line: ReviewLine) -> Task:
     """Return a review in which a reviewer requested changes, with the comment."""
     requests = [
         verdict
@@ -310,7 +291,7 @@ def _returned(line: ReviewLine) -> Task:
     )
 
 
-def _asked(line: ReviewLine, caller: Caller) -> Task:
+def _asked_task(line: ReviewLine, caller: Caller) -> Task:
     """Return a review that waits for the person."""
     record = line.record
     who = person(record.requested_by, Place.BEGINNING)
@@ -341,21 +322,19 @@ def list_notes(
     caller: Caller, kind: StudioKind, resources: Mapping[str, str]
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return the state of the open reviews, each with a link to it; for callers who may read drafts."""
-    found: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
-    rows = [row for row in found.filter(resource_id__in=resources) if _is_about(row, resources)]
-    standings = standings_of(Reviews.current(), rows) if rows else []
-    return {row.resource_id: [_chip(row, one)] for row, one in zip(rows, standings, strict=True)}
-
-
-def _is_about(review: Review, resources: Mapping[str, str]) -> bool:
-    """Return whether a review is about the resource with its id in the list, and not of another workspace."""
-    return resources[review.resource_id] == review.workspace_id
-
-
-def _chip(review: Review, standing: Standing) -> SafeString:
-    words = state_in_words(standing.state, review.version_number, outdated=standing.outdated)
-    address = of_review(review.kind, review.resource_id, review.pk)
-    return format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
+    readable: Any = Reviews.current().list(by=caller, kind=kind.slug).open()
+    rows = [
+        row
+        for row in readable.filter(resource_id__in=resources)
+        if resources[row.resource_id] == row.workspace_id
+    ]
+    notes = {}
+    for row, standing in zip(rows, standings_of(Reviews.current(), rows) if rows else [], strict=True):
+        words = state_in_words(standing.state, row.version_number, outdated=standing.outdated)
+        address = of_review(row.kind, row.resource_id, row.pk)
+        html = format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
+        notes[row.resource_id] = [html]
+    return notes
 
 
 def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> Mapping[tuple[str, str], str]:
@@ -370,17 +349,17 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
     ]
     if not waiting:
         return {}
-    strict = set(
-        ReviewPolicy.objects.filter(pk__in={one.workspace_id for one in waiting}, required__gt=0).values_list(
-            "pk", flat=True
-        )
-    )
-    asked = [one for one in waiting if one.workspace_id in strict]
+    workspaces = {resource.workspace_id for resource in waiting}
+    policies = ReviewPolicy.objects.filter(pk__in=workspaces, required__gt=0)
+    strict = set(policies.values_list("pk", flat=True))
+    waiting = [resource for resource in waiting if resource.workspace_id in strict]
     code = get_editor().code
-    outcomes = outcomes_of([judged_version(one, one.latest, target_of(one, code)) for one in asked])
+    outcomes = outcomes_of(
+        [judged_version(resource, resource.latest, target_of(resource, code)) for resource in waiting]
+    )
     return {
-        (one.kind.slug, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
-        for one, outcome in zip(asked, outcomes, strict=True)
+        (resource.kind.slug, resource.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
+        for resource, outcome in zip(waiting, outcomes, strict=True)
         if not outcome.is_allowed
     }
 
@@ -461,7 +440,7 @@ def _sentences(given: Sequence[Verdict]) -> Iterable[SafeString]:
         if some:
             last = some[-1]
             address = of_review(last.kind, last.resource_id, last.review_id)
-            words = format_html(sentence, people=people(one.author_name for one in some))
+            words = format_html(sentence, people=people(verdict.author_name for verdict in some))
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 
 

@@ -178,7 +178,7 @@ class Viewpoint:
         if resource is not None and version is not None and version.version_id != resource.latest_id:
             concerning = Q(version_id=version.version_id)
             if version.source == "database":
-                in_files, in_git = (begins(F("version_id"), Value(one)) for one in NOT_IN_A_ROW)
+                in_files, in_git = (begins(F("version_id"), Value(prefix)) for prefix in NOT_IN_A_ROW)
                 earlier = Q(resolved_at=None, version_number__lt=version.number)
                 concerning |= earlier & ~(in_files | in_git)
             rows = rows.filter(concerning)
@@ -209,10 +209,14 @@ class Viewpoint:
         wanted = {comment.version_id for comment in comments}
         if self.resource is None or not wanted:
             return set()
-        in_rows = [uuid.UUID(one) for one in wanted if not one.startswith(NOT_IN_A_ROW)]
+        in_rows = [uuid.UUID(version_id) for version_id in wanted if not version_id.startswith(NOT_IN_A_ROW)]
         rows = self.resource.versions.filter(pk__in=in_rows).values_list("pk", flat=True) if in_rows else ()
         pointers = self.resource.pointers
-        kept = {one for one in wanted if one.startswith(NOT_IN_A_ROW) and pointers and pointers.find(one)}
+        kept = {
+            version_id
+            for version_id in wanted
+            if version_id.startswith(NOT_IN_A_ROW) and pointers and pointers.find(version_id)
+        }
         return {str(row) for row in rows} | kept
 
     def _thread(
@@ -404,7 +408,11 @@ def _configs(shown: VersionOnPage, comments: Sequence[Comment]) -> dict[str, Con
         and len(occurrences(config, top(config, comment.field), comment.quote)) > 1
     }
     pointers = shown.resource.pointers
-    found = {one: version.config for one in wanted if pointers and (version := pointers.find(one))}
+    found = {
+        version_id: version.config
+        for version_id in wanted
+        if pointers and (version := pointers.find(version_id))
+    }
     in_rows = wanted - found.keys() if shown.resource.is_stored else ()
     ids = [UUID(row) for row in in_rows if not row.startswith(NOT_IN_A_ROW)]
     rows = shown.resource.versions.filter(pk__in=ids).only("pk", "config_json") if ids else ()
@@ -439,12 +447,15 @@ _EXCERPT: Final = 300
 def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the open threads whose last comment is another person's."""
     last = waiting_for(caller)
-    names = names_of([(one.kind, one.resource_id) for one in last[:SHOWN]], caller)
+    names = names_of([(comment.kind, comment.resource_id) for comment in last[:SHOWN]], caller)
     yield TaskGroup(
         key="comments",
         urgency=Urgency.ASKED,
         title=_("Comments for you"),
-        tasks=[_task(one, names.get((one.kind, one.resource_id), one.resource_id)) for one in last[:SHOWN]],
+        tasks=[
+            _task(comment, names.get((comment.kind, comment.resource_id), comment.resource_id))
+            for comment in last[:SHOWN]
+        ],
         count=len(last),
     )
 

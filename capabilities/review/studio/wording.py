@@ -97,26 +97,6 @@ def unmet_in_words(required: int, reviewers: int) -> str:
     return f"{there} {consequence}"
 
 
-def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
-    """Return why a version under review cannot get its approvals; empty if it can.
-
-    `left` is how many more members may approve it, and `bypass` who may publish without a review.
-    """
-    if left >= missing:
-        return ""
-    stuck = _("No other member can approve version %(number)s.") % {"number": number}
-    if left:
-        stuck = ngettext(
-            "Only %(count)s other member can approve version %(number)s.",
-            "Only %(count)s other members can approve version %(number)s.",
-            left,
-        ) % {"count": left, "number": number}
-    way_out = _("Another person with the right to publish has to join the workspace.")
-    if bypass == Bypass.ADMIN:
-        way_out = _("An admin can publish it without a review.")
-    return f"{stuck} {way_out}"
-
-
 def policy_in_words(required: int, bypass: str) -> list[str]:
     """Return a policy as sentences."""
     if not required:
@@ -228,7 +208,7 @@ class Person:
 
 def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
     """Return reviews as lines of a list; one query for each kind of resource."""
-    names = names_of([(one.resource_kind, one.resource_id) for one in records], caller)
+    names = names_of([(record.resource_kind, record.resource_id) for record in records], caller)
     return [
         ReviewLine(
             record=record,
@@ -312,8 +292,18 @@ def stuck(record: ReviewRecord) -> str:
     left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
     if left >= record.missing:
         return ""
-    bypass = policy_of(record.workspace_id).bypass
-    return stuck_in_words(record.version_number, missing=record.missing, left=left, bypass=bypass)
+    number = record.version_number
+    sentence = _("No other member can approve version %(number)s.") % {"number": number}
+    if left:
+        sentence = ngettext(
+            "Only %(count)s other member can approve version %(number)s.",
+            "Only %(count)s other members can approve version %(number)s.",
+            left,
+        ) % {"count": left, "number": number}
+    remedy = _("Another person with the right to publish has to join the workspace.")
+    if policy_of(record.workspace_id).bypass == Bypass.ADMIN:
+        remedy = _("An admin can publish it without a review.")
+    return f"{sentence} {remedy}"
 
 
 def open_review_of(resource: VersionedResource) -> Review | None:
@@ -323,35 +313,30 @@ def open_review_of(resource: VersionedResource) -> Review | None:
 
 def record_of(review: Review) -> ReviewRecord:
     """Return a review in its current state."""
-    [found] = Reviews.current().records_of([review])
-    return found
+    [record] = Reviews.current().records_of([review])
+    return record
 
 
-@dataclass(frozen=True, kw_only=True)
-class Request:
-    """A request for changes as the edit page shows it."""
-
-    verdict: VerdictRecord
-    version: Snapshot | None
-    """The version that it is about; None if it was deleted."""
-
-
-def panels(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
+def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
     """Yield the latest requests for changes in the open review, unless they have no effect.
 
     A request stands below the field that the version under review changed. If it changed several, the
     request stands at the side of the page.
     """
-    found: dict[str, list[Request]] = {}
+    by_field: dict[str, list[dict[str, Any]]] = {}
     for person in people_of(record, shown.caller):
         verdict = person.verdict
         if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
             continue
-        version = _find(shown.resource, verdict.version_id)
-        field = _only_changed_field(shown, record, version)
-        found.setdefault(field, []).append(Request(verdict=verdict, version=version))
+        version = _find(shown.resource, verdict.version_id)  # None if it was deleted
+        before = _find(shown.resource, record.base_version_id)
+        changed: list[str] = []
+        if version is not None and before is not None:
+            changed = list(shown.kind.schema.changed(before.config, version.config))
+        field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
+        by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
     address = of_review(record.resource_kind, record.resource_id, record.id)
-    for field, requests in found.items():
+    for field, requests in by_field.items():
         html = render_to_string("review/requested.html", {"requests": requests, "address": address})
         slot = Slot.FIELD if field else Slot.ASIDE
         yield Panel(slot=slot, field=field, html=html, stylesheets=["review/review.css"])
@@ -361,16 +346,7 @@ def _find(resource: VersionedResource, version_id: str | None) -> Snapshot | Non
     if not version_id:
         return None
     try:
-        found: Snapshot = find_version(resource, version_id)
+        version: Snapshot = find_version(resource, version_id)
     except NotFound:
         return None
-    return found
-
-
-def _only_changed_field(shown: VersionOnPage, record: ReviewRecord, version: Snapshot | None) -> str:
-    """Return the field that a version changed; empty if that is none or several, or not on the page."""
-    before = _find(shown.resource, record.base_version_id)
-    if version is None or before is None:
-        return ""
-    changed = list(shown.kind.schema.changed(before.config, version.config))
-    return changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
+    return version
