@@ -134,7 +134,7 @@ def parts_of(body: str) -> Parts:
         if opening is None:
             continue
         rest = lines[number + 1 :]
-        closing = next((place for place, one in enumerate(rest) if one.rstrip(" \t") == opening[1]), None)
+        closing = next((place for place, text in enumerate(rest) if text.rstrip(" \t") == opening[1]), None)
         if closing is None:
             break
         around = ["\n".join(part).strip("\n") for part in (lines[:number], rest[closing + 1 :])]
@@ -144,7 +144,7 @@ def parts_of(body: str) -> Parts:
 
 def with_wording(remark: str, wording: str) -> str:
     """Return the text of a comment that suggests a wording."""
-    fence = "`" * (max((len(fence_) for fence_ in _FENCES.findall(wording)), default=2) + 1)
+    fence = "`" * (max((len(backticks) for backticks in _FENCES.findall(wording)), default=2) + 1)
     return f"{remark}\n\n{fence}suggestion\n{wording}\n{fence}".lstrip("\n")
 
 
@@ -193,35 +193,30 @@ def _people_in(text: str, workspace_id: str) -> abc.Collection[Any]:
     if not mentioned:
         return ()
     names = {name: possible_names(name) for name in mentioned}
-    exact = {
-        one.get_username(): one for one in accounts_named({name for some in names.values() for name in some})
-    }
-    found = {}
-    for some in names.values():
-        user = next((exact[name] for name in some if name in exact), None) or _alike(some)
+    users = accounts_named({name for possible in names.values() for name in possible})
+    exact = {user.get_username(): user for user in users}
+    people = {}
+    for possible in names.values():
+        user = next((exact[name] for name in possible if name in exact), None) or _find_alike(possible)
         if user is not None:
-            found[user.pk] = user
-    allowed = set(_readers(found, workspace_id))
-    return [user for pk, user in found.items() if pk in allowed]
+            people[user.pk] = user
+    # Those who may read drafts in the workspace.
+    members = Membership.objects.filter(
+        workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), is_service=False
+    )
+    may_read = Q(is_superuser=True) | Q(pk__in=members.values("user"))
+    readers = accounts().filter(may_read, pk__in=list(people), is_active=True)
+    allowed = set(readers.values_list("pk", flat=True))
+    return [user for pk, user in people.items() if pk in allowed]
 
 
-def _alike(names: Iterable[str]) -> Any:
+def _find_alike(names: Iterable[str]) -> Any:
     """Return the only account with one of the names in upper or lower case, or None."""
     for name in names:
         alike = list(accounts_alike(name)[:2])
         if alike:
             return alike[0] if len(alike) == 1 else None
     return None
-
-
-def _readers(accounts_by_key: abc.Collection[Any], workspace_id: str) -> Iterable[Any]:
-    """Return the keys of those who may read drafts in a workspace, and are people."""
-    members = Membership.objects.filter(
-        workspace=workspace_id, role__in=roles_with(Right.READ_DRAFTS), is_service=False
-    )
-    may = Q(is_superuser=True) | Q(pk__in=members.values("user"))
-    found = accounts().filter(may, pk__in=list(accounts_by_key), is_active=True)
-    return found.values_list("pk", flat=True)
 
 
 MAX_BODY: Final = 10_000
@@ -267,13 +262,13 @@ class Comments(Verbs):
 
         `resolved` is that of the thread. Comments on unreadable resources are left out.
         """
-        wanted = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
-        given = {name: value for name, value in wanted.items() if value is not None}
+        named = {"kind": kind, "resource_id": resource_id, "version_id": version_id}
+        filters = {name: value for name, value in named.items() if value is not None}
         caller = caller_of(by)
         condition = within("workspace_id", caller.scope(Right.READ_DRAFTS))
         in_code = Q(workspace_id=self.editor.code.workspace_id, resource_id__in=list(self.editor.code.agents))
         condition &= covered_by(caller, "resource_id")
-        rows = Comment.objects.filter(**given).filter(condition & (~Q(identity=IN_CODE) | in_code))
+        rows = Comment.objects.filter(**filters).filter(condition & (~Q(identity=IN_CODE) | in_code))
         if resolved is not None:
             rows = rows.resolved(resolved=resolved)
         return rows.select_related("parent")
@@ -424,14 +419,14 @@ def _resolve(first: Comment, subject: Subject, *, resolved: bool) -> None:
 
 def _hand_over(comment: Comment) -> None:
     """Make the oldest reply the first comment of the thread, at the same place."""
-    next_one = comment.replies.first()
-    if next_one is None:
+    reply = comment.replies.first()
+    if reply is None:
         return
     for name in MOVED:
-        setattr(next_one, name, getattr(comment, name))
-    next_one.parent = None
-    next_one.save()
-    comment.replies.exclude(pk=next_one.pk).update(parent=next_one)
+        setattr(reply, name, getattr(comment, name))
+    reply.parent = None
+    reply.save()
+    comment.replies.exclude(pk=reply.pk).update(parent=reply)
 
 
 def _record(what: str, comment: Comment, subject: Subject) -> UUID:

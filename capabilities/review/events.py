@@ -5,8 +5,7 @@ In the sentences about reviews, the version links to the page of the review, if 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from django.db.models import Exists, OuterRef, Q
@@ -29,45 +28,83 @@ if TYPE_CHECKING:
 Words = Callable[["Event", "Names"], Sentence]
 
 
-def _sentence(
-    event: Event, names: Names, sentence: Promise, alone: Promise, **more: Fragment | str
-) -> Sentence:
-    """Return the sentence that names the resource, or the form for the resource's own page."""
+SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
+    "review.requested": (
+        gettext_lazy("{who} asked for a review of {version} of {resource}"),
+        gettext_lazy("{who} asked for a review of {version}"),
+    ),
+    "review.requested, of people": (
+        gettext_lazy("{who} asked {people} to review {version} of {resource}"),
+        gettext_lazy("{who} asked {people} to review {version}"),
+    ),
+    "review.approved": (
+        gettext_lazy("{who} approved {version} of {resource}"),
+        gettext_lazy("{who} approved {version}"),
+    ),
+    "review.changesRequested": (
+        gettext_lazy("{who} asked for changes to {version} of {resource}"),
+        gettext_lazy("{who} asked for changes to {version}"),
+    ),
+    "review.withdrawn": (
+        gettext_lazy("{who} withdrew their decision on {version} of {resource}"),
+        gettext_lazy("{who} withdrew their decision on {version}"),
+    ),
+    "review.bypassed": (
+        gettext_lazy("{who} bypassed the review of {version} of {resource}"),
+        gettext_lazy("{who} bypassed the review of {version}"),
+    ),
+    "review.bypassed, with a reason": (
+        gettext_lazy("{who} bypassed the review of {version} of {resource}: “{reason}”"),
+        gettext_lazy("{who} bypassed the review of {version}: “{reason}”"),
+    ),
+    "review.closed": (
+        gettext_lazy("{who} closed the review of {version} of {resource}"),
+        gettext_lazy("{who} closed the review of {version}"),
+    ),
+    "comment.added": (
+        gettext_lazy("{who} commented on {version} of {resource}"),
+        gettext_lazy("{who} commented on {version}"),
+    ),
+    "comment.changed": (
+        gettext_lazy("{who} edited a comment on {version} of {resource}"),
+        gettext_lazy("{who} edited a comment on {version}"),
+    ),
+    "comment.resolved": (
+        gettext_lazy("{who} resolved a comment on {version} of {resource}"),
+        gettext_lazy("{who} resolved a comment on {version}"),
+    ),
+    "comment.reopened": (
+        gettext_lazy("{who} reopened a comment on {version} of {resource}"),
+        gettext_lazy("{who} reopened a comment on {version}"),
+    ),
+    "comment.deleted": (
+        gettext_lazy("{who} deleted a comment on {version} of {resource}"),
+        gettext_lazy("{who} deleted a comment on {version}"),
+    ),
+}
+"""By type: the sentence that names the resource, and the form for the resource's own page."""
+
+
+def _describe(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
-    address = names.subject(event)
     words = version.text if event.version_id else _("a deleted version")
-    values: dict[str, Fragment | str] = {
-        "version": Fragment(words, address or version.address, number=version.number),
-        **more,
-    }
+    address = names.subject(event) or version.address
+    values: dict[str, Fragment | str] = {"version": Fragment(words, address, number=version.number)}
+    key = event.type
+    if key == "review.requested" and event.detail.get("reviewers"):
+        key += ", of people"
+        values["people"] = people_in(event.detail["reviewers"])
+    elif key == "review.bypassed" and event.detail.get("reason"):
+        key += ", with a reason"
+        values["reason"] = str(event.detail["reason"])
+    sentence, alone = SENTENCES[key]
     if names.of_one:
         return Sentence(str(alone), values)
     return Sentence(str(sentence), {"resource": names.resource(event), **values})
 
 
-def _worded(sentence: Promise, alone: Promise) -> Words:
-    """Return what puts events of a type into these words; `alone` is for the resource's own page."""
-    return partial(_sentence, sentence=sentence, alone=alone)
-
-
-def _requested(event: Event, names: Names) -> Sentence:
-    people = event.detail.get("reviewers") or ()
-    if people:
-        sentence = gettext_lazy("{who} asked {people} to review {version} of {resource}")
-        alone = gettext_lazy("{who} asked {people} to review {version}")
-        return _sentence(event, names, sentence, alone, people=people_in(people))
-    sentence = gettext_lazy("{who} asked for a review of {version} of {resource}")
-    return _sentence(event, names, sentence, gettext_lazy("{who} asked for a review of {version}"))
-
-
-def _bypassed(event: Event, names: Names) -> Sentence:
-    reason = str(event.detail.get("reason") or "")
-    if reason:
-        sentence = gettext_lazy("{who} bypassed the review of {version} of {resource}: “{reason}”")
-        alone = gettext_lazy("{who} bypassed the review of {version}: “{reason}”")
-        return _sentence(event, names, sentence, alone, reason=reason)
-    sentence = gettext_lazy("{who} bypassed the review of {version} of {resource}")
-    return _sentence(event, names, sentence, gettext_lazy("{who} bypassed the review of {version}"))
+def _type(name: str, title: Promise) -> EventType:
+    return EventType(name=name, title=title, sentence=_describe)
 
 
 EVENTS: Final = (
@@ -78,40 +115,12 @@ EVENTS: Final = (
         title=gettext_lazy("Reviews"),
         anything=gettext_lazy("Anything about reviews"),
         types=[
-            EventType(name="requested", title=pgettext_lazy("event", "requested"), sentence=_requested),
-            EventType(
-                name="approved",
-                title=pgettext_lazy("event", "approved"),
-                sentence=_worded(
-                    gettext_lazy("{who} approved {version} of {resource}"),
-                    gettext_lazy("{who} approved {version}"),
-                ),
-            ),
-            EventType(
-                name="changesRequested",
-                title=pgettext_lazy("event", "changes requested"),
-                sentence=_worded(
-                    gettext_lazy("{who} asked for changes to {version} of {resource}"),
-                    gettext_lazy("{who} asked for changes to {version}"),
-                ),
-            ),
-            EventType(
-                name="withdrawn",
-                title=pgettext_lazy("event", "withdrawn"),
-                sentence=_worded(
-                    gettext_lazy("{who} withdrew their decision on {version} of {resource}"),
-                    gettext_lazy("{who} withdrew their decision on {version}"),
-                ),
-            ),
-            EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
-            EventType(
-                name="closed",
-                title=pgettext_lazy("event", "closed"),
-                sentence=_worded(
-                    gettext_lazy("{who} closed the review of {version} of {resource}"),
-                    gettext_lazy("{who} closed the review of {version}"),
-                ),
-            ),
+            _type("requested", pgettext_lazy("event", "requested")),
+            _type("approved", pgettext_lazy("event", "approved")),
+            _type("changesRequested", pgettext_lazy("event", "changes requested")),
+            _type("withdrawn", pgettext_lazy("event", "withdrawn")),
+            _type("bypassed", pgettext_lazy("event", "bypassed")),
+            _type("closed", pgettext_lazy("event", "closed")),
         ],
     ),
     EventSubject(
@@ -121,46 +130,11 @@ EVENTS: Final = (
         title=gettext_lazy("Comments"),
         anything=gettext_lazy("Anything about comments"),
         types=[
-            EventType(
-                name="added",
-                title=pgettext_lazy("event", "added"),
-                sentence=_worded(
-                    gettext_lazy("{who} commented on {version} of {resource}"),
-                    gettext_lazy("{who} commented on {version}"),
-                ),
-            ),
-            EventType(
-                name="changed",
-                title=pgettext_lazy("event", "changed"),
-                sentence=_worded(
-                    gettext_lazy("{who} edited a comment on {version} of {resource}"),
-                    gettext_lazy("{who} edited a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="resolved",
-                title=pgettext_lazy("event", "resolved"),
-                sentence=_worded(
-                    gettext_lazy("{who} resolved a comment on {version} of {resource}"),
-                    gettext_lazy("{who} resolved a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="reopened",
-                title=pgettext_lazy("event", "reopened"),
-                sentence=_worded(
-                    gettext_lazy("{who} reopened a comment on {version} of {resource}"),
-                    gettext_lazy("{who} reopened a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="deleted",
-                title=pgettext_lazy("event", "deleted"),
-                sentence=_worded(
-                    gettext_lazy("{who} deleted a comment on {version} of {resource}"),
-                    gettext_lazy("{who} deleted a comment on {version}"),
-                ),
-            ),
+            _type("added", pgettext_lazy("event", "added")),
+            _type("changed", pgettext_lazy("event", "changed")),
+            _type("resolved", pgettext_lazy("event", "resolved")),
+            _type("reopened", pgettext_lazy("event", "reopened")),
+            _type("deleted", pgettext_lazy("event", "deleted")),
         ],
     ),
 )

@@ -421,26 +421,24 @@ def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[st
 
 def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
     """Return the latest verdict of each person, by version."""
-    latest: dict[tuple[str, Any], Verdict] = {}
-    for one in verdicts:
-        latest[one.version_id, one.author_name] = one
-    found: defaultdict[str, list[Verdict]] = defaultdict(list)
-    for (version_id, _name), one in latest.items():
-        found[version_id].append(one)
-    return found
+    latest = {(verdict.version_id, verdict.author_name): verdict for verdict in verdicts}
+    by_version: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for (version_id, _name), verdict in latest.items():
+        by_version[version_id].append(verdict)
+    return by_version
 
 
-def _sentences(given: Sequence[Verdict]) -> Iterable[SafeString]:
+def _sentences(verdicts: Sequence[Verdict]) -> Iterable[SafeString]:
     sentences = {
         VerdictValue.APPROVE: _("Approved by {people}"),
         VerdictValue.REQUEST_CHANGES: _("Changes requested by {people}"),
     }
     for verdict, sentence in sentences.items():
-        some = [one for one in given if one.verdict == verdict]
-        if some:
-            last = some[-1]
+        same = [row for row in verdicts if row.verdict == verdict]
+        if same:
+            last = same[-1]
             address = of_review(last.kind, last.resource_id, last.review_id)
-            words = format_html(sentence, people=people(verdict.author_name for verdict in some))
+            words = format_html(sentence, people=people(row.author_name for row in same))
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 
 
