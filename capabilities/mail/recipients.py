@@ -1,4 +1,4 @@
-"""People who get mail: their addresses, languages and time zones."""
+"""People who get mail: their addresses, languages and time zones, and what they want to have sent."""
 
 from __future__ import annotations
 
@@ -11,10 +11,15 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Q
 from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
 
+from capabilities.mail.models import MailKind, MailPreferences
 from studio.models import Preferences
 from studio.preferences.stored import LANGUAGES
+from versioning.domain.events import types
 from versioning.domain.zones import UTC, known_zones
+from versioning.editor import notifications
+from versioning.editor.notifications import NotificationTopic
 from versioning.models import Membership
 from versioning.models.accounts import accounts, is_mail_address
 
@@ -41,6 +46,13 @@ def address_of(user: User | None) -> str:
     field = address_field()
     address = str(getattr(user, field) or "") if user is not None and user.is_active and field else ""
     return address if is_mail_address(address) else ""
+
+
+def wanted_address(user: Any, topic: str) -> str:
+    """Return the address of an account, if there is one and it wants mail about a topic."""
+    address = address_of(user)
+    is_wanted = address and MailPreferences.objects.of([user.pk])[user.pk].wants(topic)
+    return address if is_wanted else ""
 
 
 def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:
@@ -72,3 +84,31 @@ def in_language_of(user: User | None) -> Iterator[None]:
         stack.enter_context(translation.override(language))
         stack.enter_context(timezone.override(_zone(preferences)))
         yield
+
+
+INVITATION: Final = NotificationTopic(name=MailKind.INVITATION.value, title=_("invitations to workspaces"))
+FORGOTTEN_PASSWORD: Final = NotificationTopic(
+    name=MailKind.FORGOTTEN_PASSWORD.value, title=_("a new password, if I have forgotten mine")
+)
+OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
+
+
+def offered() -> list[NotificationTopic]:
+    """Return the topics that there is mail about: not those without any known event."""
+    known = types()
+    return [
+        topic
+        for topic in notifications.topics()
+        if topic in OWN or any(name in known for name in topic.types)
+    ]
+
+
+def types_sent() -> set[str]:
+    """Return the types of events that are sent."""
+    known = types()
+    return {name for topic in notifications.topics() for name in topic.types if name in known}
+
+
+def wanted_by(preferences: MailPreferences) -> list[str]:
+    """Return the names of the topics that a person has not turned off."""
+    return [topic.name for topic in notifications.topics() if preferences.wants(topic.name)]

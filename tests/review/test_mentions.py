@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from capabilities.mail.models import MailPreferences
-from capabilities.mail.topics import wanted_by
+from capabilities.mail.recipients import wanted_by
 from capabilities.review.comments import possible_names
 from capabilities.review.models import Mention
 from capabilities.review.studio.threads import waiting_for

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from capabilities.accounts.directory import accounts as directory
-from capabilities.mail.forgotten import accounts_of
+from capabilities.mail.studio import accounts_of
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import add_item, make_dataset
@@ -186,7 +186,7 @@ QUERIES = {
     "capabilities/evaluation/experiments/keeping.py": {"contains"},
     "capabilities/evaluation/experiments/models/experiments.py": {"begins"},
     "capabilities/evaluation/gates/models.py": {"contains"},
-    "capabilities/mail/forgotten.py": {"equals_caseless"},
+    "capabilities/mail/studio.py": {"equals_caseless"},
     "capabilities/review/comments.py": {"accounts_alike"},
     "capabilities/review/studio/threads.py": {"begins"},
     "studio/accounts/admin.py": {"contains_words"},

@@ -1,7 +1,7 @@
-"""Forgotten passwords: a link by mail, with which the person sets a new one.
+"""The page on which people say what is sent to them, and those for forgotten passwords.
 
-The page answers the same, in the same time, whether the account exists: it stores what was typed, and a
-worker looks for the account later.
+The page for a forgotten password answers the same, in the same time, whether the account exists: it stores
+what was typed, and a worker looks for the account later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.contrib.auth.views import PasswordResetConfirmView
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.urls import reverse, reverse_lazy
+from django.urls import path, reverse, reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
@@ -25,16 +25,91 @@ from django.views.decorators.debug import sensitive_post_parameters
 from editor_client.shared.text_keys import caseless
 
 from capabilities.mail import conf
-from capabilities.mail.models import Mail, MailKind
-from capabilities.mail.recipients import address_field
+from capabilities.mail.models import Mail, MailKind, MailPreferences
+from capabilities.mail.recipients import address_field, address_of, offered
 from studio import sign_in, site
 from studio.accounts.attempts import client_address
 from studio.accounts.forms import PasswordAlone, sentence_about_waiting
 from studio.error_pages import framed
+from studio.extensions import Extension
+from studio.navigation import Link
+from studio.views import StudioPage
+from studio.ways_in import SignInExtension
+from versioning.domain.errors import NotFound
 from versioning.models import Membership, SignInAttempts
-from versioning.models.accounts import account, accounts
+from versioning.models.accounts import account, accounts, is_mail_address
 from versioning.models.sign_in_attempts import TooManyAttempts, subject
 from versioning.models.text_keys import equals_caseless
+
+
+def links() -> list[Link]:
+    """Return the link of the page about the account, if mail is sent."""
+    return [Link(title=_("Mail"), address=reverse("studio:account_mail"))] if conf.is_on() else []
+
+
+class MailPage(StudioPage):
+    """Shows the address and the topics, and changes them."""
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        """Answer the request."""
+        self.field = address_field()
+        return super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show them."""
+        return self._show()
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """Store what is to be sent, or another address."""
+        if not conf.is_on():
+            raise NotFound
+        return self._change_address() if "address" in request.POST else self._choose()
+
+    def _choose(self) -> HttpResponse:
+        sent = self.request.POST
+        user: Any = self.request.user
+        known = [one.name for one in offered()]
+        before = MailPreferences.objects.of([user.pk])[user.pk].turned_off
+        # Of what is not offered now, such as by an application that was taken out, the choice stays.
+        turned_off = [one for one in before if one not in known]
+        turned_off += [one for one in known if one not in sent.getlist("topic")]
+        chosen = {"turned_off": turned_off, "daily": sent.get("when") == "daily"}
+        MailPreferences.objects.update_or_create(user_id=user.pk, defaults=chosen)
+        return self.go(self.request.path, _("Mail settings saved."))
+
+    def _change_address(self) -> HttpResponse:
+        if self.field is None:
+            raise NotFound
+        again = sign_in.ask_again(self.request)
+        if again is not None:
+            return again
+        address = self.request.POST["address"].strip()
+        user: Any = self.request.user
+        if address and not is_mail_address(address):
+            return self._show(problem=_("Enter a valid mail address."), typed=address, status=400)
+        before = address_of(user)
+        if address != before:
+            accounts().filter(pk=user.pk).update(**{self.field: address})
+            if before:
+                Mail.due(MailKind.ADDRESS_CHANGED, user_id=user.pk, detail={"to": before}).save()
+        return self.go(self.request.path, _("Mail address saved."))
+
+    def _show(self, *, problem: str = "", typed: str | None = None, status: int = 200) -> HttpResponse:
+        if not conf.is_on():
+            raise NotFound
+        user: Any = self.request.user
+        preferences = MailPreferences.objects.of([user.pk])[user.pk]
+        return self.page(
+            "mail/account.html",
+            title=_("Mail"),
+            status=status,
+            problem=problem,
+            has_address=self.field is not None,
+            address=typed if typed is not None else str(getattr(user, self.field or "", "") or ""),
+            topics=[(one, preferences.wants(one.name)) for one in offered()],
+            daily=preferences.daily,
+        )
+
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -155,3 +230,18 @@ class NewPasswordPage(PasswordResetConfirmView):
         super().form_valid(form)
         sign_in.end_sessions(self.user)
         return framed(self.request, self.template_name, title=_("A new password"), is_done=True)
+
+
+urlpatterns = [
+    path("account/mail/", MailPage.as_view(), name="account_mail"),
+    path("login/forgotten/", ForgottenPasswordPage.as_view(), name="forgotten_password"),
+    path("login/new-password/<str:uidb64>/<str:token>/", NewPasswordPage.as_view(), name="new_password"),
+]
+
+
+STUDIO: Final = Extension(
+    own_urls="capabilities.mail.studio",
+    account_links=links,
+    sends_invitations=conf.is_on,
+    sign_in=SignInExtension(forgotten_password=page_address),
+)

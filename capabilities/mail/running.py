@@ -1,28 +1,42 @@
-"""From entries of the log to mail that waits to be sent.
+"""From entries of the log to mail that waits to be sent, and sending it.
 
 The log is the outbox, as for webhooks: no change writes a row for mail. A moment later a worker makes the
 rows, and moves a cursor in the same transaction, so that each entry is told once.
+
+The mail is written when it is sent, so that it says what is true then, to those who may know it then. If a
+worker is killed after the mail server has taken the mail, and before the row is deleted, the mail is sent
+once more, with the same `Message-ID`.
 """
 
 from __future__ import annotations
 
 import datetime
+import logging
+import random
 import threading
 from collections.abc import Iterator, Sequence
+from smtplib import SMTPRecipientsRefused
 from typing import Any, Final
 
 from django.db import transaction
 from django.utils import timezone
 
-from capabilities.mail import conf
+from capabilities.mail import conf, letters
 from capabilities.mail.models import TRIED_FOR, Mail, MailCursor, MailKind, MailPreferences
-from capabilities.mail.recipients import address_of, reachable_in, zone_of
-from capabilities.mail.topics import INVITATION, types_sent, wanted_by
+from capabilities.mail.recipients import (
+    INVITATION,
+    reachable_in,
+    types_sent,
+    wanted_address,
+    wanted_by,
+    zone_of,
+)
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.editor.notifications import concerning
-from versioning.models import Event, Invitation, caller_for, events
+from versioning.models import Event, Invitation, caller_for, connections, events
 from versioning.models.accounts import account
+from versioning.worker.jobs import Periodic, Queue
 
 SECONDS: Final = 1.0
 """How often each worker checks whether the log has grown."""
@@ -99,13 +113,6 @@ def _invitations(entries: Sequence[Event]) -> Iterator[Mail]:
                 yield Mail.due(MailKind.INVITATION, invitation=invitation)
 
 
-def wanted_address(user: Any, topic: str) -> str:
-    """Return the address of an account, if there is one and it wants mail about a topic."""
-    address = address_of(user)
-    is_wanted = address and MailPreferences.objects.of([user.pk])[user.pk].wants(topic)
-    return address if is_wanted else ""
-
-
 def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     """Yield mail about the entries that concern a person: one for each person."""
     sent = types_sent()
@@ -129,3 +136,58 @@ def next_daily(user_id: Any) -> datetime.datetime:
     now = timezone.now().astimezone(zone_of(user_id))
     today = now.replace(hour=DAILY_AT, minute=0, second=0, microsecond=0)
     return today if today > now else today + datetime.timedelta(days=1)
+
+
+WAITS: Final = (5.0, 30.0, 120.0, 600.0, 1800.0)
+"""The seconds between attempts; the last one again and again, until the mail is given up."""
+JITTER: Final = 0.2
+_PERMANENT: Final = 500
+"""Replies from here on say that another attempt is of no use."""
+
+logger = logging.getLogger(__name__)
+
+
+def send(mail: Mail) -> None:
+    """Send a leased mail and delete it, or postpone it; raises `LeaseLost` if that took too long."""
+    if mail.until < timezone.now() or not conf.is_on():
+        logger.error("a mail was given up", extra={"kind": mail.kind, "attempts": mail.attempts})
+        mail.remove()
+        return
+    mail.join()
+    connection = conf.connection()
+    messages = letters.messages_of(mail, connection)
+    connections.give_back()  # it is not needed while the mail server answers
+    try:
+        if messages:
+            connection.open()
+            connection.send_messages(messages)
+    except Exception as error:  # noqa: BLE001  the backend of a project raises errors of its own
+        _failed(mail, error)
+    else:
+        mail.remove()
+    finally:
+        connection.close()
+
+
+def _failed(mail: Mail, error: Exception) -> None:
+    about = {"kind": mail.kind, "attempts": mail.attempts, "error": f"{type(error).__name__}"}
+    if _is_permanent(error):
+        logger.warning("the mail server takes no mail for an address", extra=about)
+        mail.remove()
+        return
+    logger.warning("a mail could not be sent yet", extra=about)
+    wait = WAITS[min(mail.attempts, len(WAITS)) - 1]
+    mail.try_again(wait * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  no secret
+
+
+def _is_permanent(error: Exception) -> bool:
+    """Return whether the server refuses the recipient, and not only for now."""
+    if not isinstance(error, SMTPRecipientsRefused):
+        return False
+    return all(code >= _PERMANENT for code, _reply in error.recipients.values())
+
+
+JOBS: Final = (
+    Periodic(name="mail outbox", run=fill, every=SECONDS, in_each_worker=True),
+    Queue(name="mail", model="mail.Mail", run=send, threads=2, at_once=1),
+)
