@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
@@ -63,7 +63,7 @@ def plain(text: str) -> str:
 def isolated(name: str) -> str:
     """Return a name so that its direction does not affect what is around it."""
     name = plain(name)
-    is_rtl = any(unicodedata.bidirectional(one) in _FROM_RIGHT_TO_LEFT for one in name)
+    is_rtl = any(unicodedata.bidirectional(letter) in _FROM_RIGHT_TO_LEFT for letter in name)
     return f"{_ISOLATE}{name}{_END_OF_ISOLATE}" if is_rtl else name
 
 
@@ -113,9 +113,6 @@ class Letter:
         return message
 
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
-
 MAX_LINES = 50
 """How many events a mail names; it counts the others."""
 
@@ -126,63 +123,49 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
     to = address_of(user)
     if user is None or not to:
         return
-    keys = [key for one in (mail, *mail.joined) for key in one.detail["events"]]
-    found = _events(user, keys)
-    if found:
-        with in_language_of(user):
-            yield _letter(user, found).message(to, mail.message_id, connection)
-
-
-def _events(user: User, keys: Sequence[int]) -> list[Event]:
-    """Return those of the events that still concern the person, may be seen, and are wanted."""
-    wanted = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
-    caller = caller_of(_request_of(user))
-    told = Event.objects.filter(pk__in=keys, type__in=types_sent())
-    rows = concerning(caller, get_editor().code, told, wanted)
-    return list(rows.order_by("position", "ordinal"))
-
-
-def _request_of(user: User) -> HttpRequest:
-    """Return the request by which pages know their reader."""
-    request = HttpRequest()
+    keys = [key for joined in (mail, *mail.joined) for key in joined.detail["events"]]
+    request = HttpRequest()  # by which pages know their reader
     request.user = user
-    return request
+    caller = caller_of(request)
+    # Those of the events that still concern the person, may be seen, and are wanted.
+    wanted = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
+    rows = Event.objects.filter(pk__in=keys, type__in=types_sent())
+    concerned = concerning(caller, get_editor().code, rows, wanted)
+    events = list(concerned.order_by("position", "ordinal"))
+    if not events:
+        return
+    with in_language_of(user):
+        with writing():
+            shown = activity.lines_of(events[:MAX_LINES], caller)
+            lines = [_write_line(line, request) for line in shown]
+        count = len(events)
+        several = ngettext("%(count)s notification", "%(count)s notifications", count) % {"count": count}
+        letter = Letter(
+            subject=lines[0].words if count == 1 else several,
+            lines=lines,
+            address=conf.public_address(reverse("studio:notifications")) if count > 1 else "",
+            button=_("All notifications"),
+            settings_address=conf.public_address(reverse("studio:account_mail")),
+        )
+        yield letter.message(to, mail.message_id, connection)
 
 
-def _letter(user: User, events: Sequence[Event]) -> Letter:
-    request = _request_of(user)
-    with writing():
-        shown = activity.lines_of(events[:MAX_LINES], caller_of(request))
-        lines = [_line(one, request) for one in shown]
-    count = len(events)
-    several = ngettext("%(count)s notification", "%(count)s notifications", count) % {"count": count}
-    return Letter(
-        subject=lines[0].words if count == 1 else several,
-        lines=lines,
-        address=conf.public_address(reverse("studio:notifications")) if count > 1 else "",
-        button=_("All notifications"),
-        settings_address=conf.public_address(reverse("studio:account_mail")),
-    )
-
-
-def _line(line: activity.Line, request: HttpRequest) -> Line:
+def _write_line(line: activity.Line, request: HttpRequest) -> Line:
     event = line.event
-    words = "".join(_words(one, request) for one in line.sentence)
+    words = "".join(_words(fragment, request) for fragment in line.sentence)
     moment = moment_in_words(event.created_at)
     workspace = isolated(as_text(workspace_name(event.workspace_id), request))
-    page = next((one.address for one in line.sentence if one.address), reverse("studio:notifications"))
+    addresses = (fragment.address for fragment in line.sentence if fragment.address)
+    page = next(addresses, reverse("studio:notifications"))
     return Line(words=words, about=f"{moment} · {workspace}", address=conf.public_address(page))
 
 
 def _words(fragment: Fragment, request: HttpRequest) -> str:
     """Return a part of a sentence; what may be a name cannot turn the rest of it round."""
     text = as_text(str.__str__(fragment.text), request)
-    is_name = fragment.address or fragment.html is not None
-    return isolated(text) if is_name else _spaced(text)
-
-
-def _spaced(text: str) -> str:
-    """Return the words between two names, with the spaces around them."""
+    if fragment.address or fragment.html is not None:
+        return isolated(text)
+    # The words between two names have spaces around them.
     before, after = " " * text[:1].isspace(), " " * text[-1:].isspace()
     return f"{before}{plain(text)}{after}" if text.strip() else " "
 

@@ -76,16 +76,16 @@ class Mail(DueWork):
     def remove(self) -> None:
         """Delete it under its lease, with what is joined; raises `LeaseLost`."""
         with transaction.atomic():
-            for one in (self, *self.joined):
-                rows = Mail.objects.filter(pk=one.pk, leased_by=one.leased_by, attempts=one.attempts)
-                if not one.leased_by or not rows.delete()[0]:
+            for mail in (self, *self.joined):
+                rows = Mail.objects.filter(pk=mail.pk, leased_by=mail.leased_by, attempts=mail.attempts)
+                if not mail.leased_by or not rows.delete()[0]:
                     raise LeaseLost
 
     def try_again(self, seconds: float) -> None:
         """Make it due again in this many seconds, with what is joined; raises `LeaseLost`."""
         with transaction.atomic():
-            for one in (self, *self.joined):
-                one.postpone(seconds)
+            for mail in (self, *self.joined):
+                mail.postpone(seconds)
 
 
 class MailCursor(models.Model):
@@ -103,8 +103,8 @@ class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
 
     def of(self, user_ids: Collection[Any]) -> dict[Any, MailPreferences]:
         """Return the preferences of people by their ids; the defaults for those without a row."""
-        found = self.in_bulk(list(user_ids))
-        return {user_id: found.get(user_id) or MailPreferences(user_id=user_id) for user_id in user_ids}
+        rows = self.in_bulk(list(user_ids))
+        return {user_id: rows.get(user_id) or MailPreferences(user_id=user_id) for user_id in user_ids}
 
 
 class MailPreferences(models.Model):

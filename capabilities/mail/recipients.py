@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -26,8 +26,6 @@ from versioning.models.accounts import accounts, is_mail_address
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from django.db.models import QuerySet
-
-_ENGLISH: Final = "en"
 
 
 def address_field() -> str | None:
@@ -61,28 +59,21 @@ def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:
     if field is None:
         return accounts().none()
     members = Membership.objects.filter(workspace_id__in=workspace_ids, is_service=False)
-    found = accounts().filter(Q(pk__in=members.values("user")) | Q(is_superuser=True), is_active=True)
-    return found.exclude(**{field: ""})
+    people = accounts().filter(Q(pk__in=members.values("user")) | Q(is_superuser=True), is_active=True)
+    return people.exclude(**{field: ""})
 
 
-def zone_of(user_id: Any) -> ZoneInfo:
+def chosen_zone(preferences: Preferences) -> ZoneInfo:
     """Return the time zone that a person has chosen; UTC without a choice."""
-    return _zone(Preferences.objects.of(user_id))
-
-
-def _zone(preferences: Preferences) -> ZoneInfo:
-    chosen = preferences.time_zone
-    return ZoneInfo(chosen if chosen in known_zones() else UTC)
+    return ZoneInfo(preferences.time_zone if preferences.time_zone in known_zones() else UTC)
 
 
 @contextmanager
 def in_language_of(user: User | None) -> Iterator[None]:
     """Write in the language and the time zone that a person has chosen; otherwise in English, in UTC."""
     preferences = Preferences() if user is None else Preferences.objects.of(user.pk)
-    language = preferences.language if preferences.language in LANGUAGES else _ENGLISH
-    with ExitStack() as stack:
-        stack.enter_context(translation.override(language))
-        stack.enter_context(timezone.override(_zone(preferences)))
+    language = preferences.language if preferences.language in LANGUAGES else "en"
+    with translation.override(language), timezone.override(chosen_zone(preferences)):
         yield
 
 

@@ -25,12 +25,13 @@ from capabilities.mail import conf, letters
 from capabilities.mail.models import TRIED_FOR, Mail, MailCursor, MailKind, MailPreferences
 from capabilities.mail.recipients import (
     INVITATION,
+    chosen_zone,
     reachable_in,
     types_sent,
     wanted_address,
     wanted_by,
-    zone_of,
 )
+from studio.models import Preferences
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.editor.notifications import concerning
@@ -88,13 +89,13 @@ def _fill_some() -> bool:
     if start == newest:
         return False
     # If the log ends before the cursor, an earlier state of it was restored.
-    found = events.entries(after=start, limit=AT_ONCE) if start < newest else []
-    recent = [event for event in found if event.created_at > timezone.now() - TRIED_FOR]
+    entries = events.entries(after=start, limit=AT_ONCE) if start < newest else []
+    recent = [event for event in entries if event.created_at > timezone.now() - TRIED_FOR]
     mails = [*_invitations(recent), *_news(recent)]
     with transaction.atomic():
         # Only one of several workers that have read the same entries moves the cursor.
         unmoved = MailCursor.objects.filter(position=start)
-        if unmoved.update(position=found[-1].position if found else newest):
+        if unmoved.update(position=entries[-1].position if entries else newest):
             Mail.objects.bulk_create(mails)
     return True
 
@@ -123,17 +124,17 @@ def _news(entries: Sequence[Event]) -> Iterator[Mail]:
     preferences = MailPreferences.objects.of([user.pk for user in people])
     code = get_editor().code
     for user in people:
-        wanted = preferences[user.pk]
+        own = preferences[user.pk]
         caller, rows = caller_for(user, Via.STUDIO), Event.objects.filter(pk__in=told)
-        concerned = concerning(caller, code, rows, wanted_by(wanted))
-        if found := sorted(concerned.values_list("pk", flat=True)):
-            at = next_daily(user.pk) if wanted.daily else None
-            yield Mail.due(MailKind.NEWS, at, user=user, detail={"events": found})
+        concerned = concerning(caller, code, rows, wanted_by(own))
+        if keys := sorted(concerned.values_list("pk", flat=True)):
+            at = next_daily(user.pk) if own.daily else None
+            yield Mail.due(MailKind.NEWS, at, user=user, detail={"events": keys})
 
 
 def next_daily(user_id: Any) -> datetime.datetime:
     """Return when the next daily mail of a person comes."""
-    now = timezone.now().astimezone(zone_of(user_id))
+    now = timezone.now().astimezone(chosen_zone(Preferences.objects.of(user_id)))
     today = now.replace(hour=DAILY_AT, minute=0, second=0, microsecond=0)
     return today if today > now else today + datetime.timedelta(days=1)
 
@@ -162,29 +163,25 @@ def send(mail: Mail) -> None:
             connection.open()
             connection.send_messages(messages)
     except Exception as error:  # noqa: BLE001  the backend of a project raises errors of its own
-        _failed(mail, error)
+        _handle_failure(mail, error)
     else:
         mail.remove()
     finally:
         connection.close()
 
 
-def _failed(mail: Mail, error: Exception) -> None:
+def _handle_failure(mail: Mail, error: Exception) -> None:
     about = {"kind": mail.kind, "attempts": mail.attempts, "error": f"{type(error).__name__}"}
-    if _is_permanent(error):
+    # The server refuses the recipient, and not only for now.
+    if isinstance(error, SMTPRecipientsRefused) and all(
+        code >= _PERMANENT for code, _reply in error.recipients.values()
+    ):
         logger.warning("the mail server takes no mail for an address", extra=about)
         mail.remove()
         return
     logger.warning("a mail could not be sent yet", extra=about)
     wait = WAITS[min(mail.attempts, len(WAITS)) - 1]
     mail.try_again(wait * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  no secret
-
-
-def _is_permanent(error: Exception) -> bool:
-    """Return whether the server refuses the recipient, and not only for now."""
-    if not isinstance(error, SMTPRecipientsRefused):
-        return False
-    return all(code >= _PERMANENT for code, _reply in error.recipients.values())
 
 
 JOBS: Final = (

@@ -7,6 +7,7 @@ what was typed, and a worker looks for the account later.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from django.contrib.auth.forms import SetPasswordForm
@@ -50,11 +51,6 @@ def links() -> list[Link]:
 class MailPage(StudioPage):
     """Shows the address and the topics, and changes them."""
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer the request."""
-        self.field = address_field()
-        return super().dispatch(request, *args, **kwargs)
-
     def get(self, request: HttpRequest) -> HttpResponse:
         """Show them."""
         return self._show()
@@ -65,16 +61,21 @@ class MailPage(StudioPage):
             raise NotFound
         return self._change_address() if "address" in request.POST else self._choose()
 
+    @cached_property
+    def field(self) -> str | None:
+        """The field with the mail address; None if accounts have none."""
+        return address_field()
+
     def _choose(self) -> HttpResponse:
-        sent = self.request.POST
+        form = self.request.POST
         user: Any = self.request.user
-        known = [one.name for one in offered()]
+        known = [topic.name for topic in offered()]
         before = MailPreferences.objects.of([user.pk])[user.pk].turned_off
         # Of what is not offered now, such as by an application that was taken out, the choice stays.
-        turned_off = [one for one in before if one not in known]
-        turned_off += [one for one in known if one not in sent.getlist("topic")]
-        chosen = {"turned_off": turned_off, "daily": sent.get("when") == "daily"}
-        MailPreferences.objects.update_or_create(user_id=user.pk, defaults=chosen)
+        turned_off = [name for name in before if name not in known]
+        turned_off += [name for name in known if name not in form.getlist("topic")]
+        preferences = {"turned_off": turned_off, "daily": form.get("when") == "daily"}
+        MailPreferences.objects.update_or_create(user_id=user.pk, defaults=preferences)
         return self.go(self.request.path, _("Mail settings saved."))
 
     def _change_address(self) -> HttpResponse:
@@ -106,7 +107,7 @@ class MailPage(StudioPage):
             problem=problem,
             has_address=self.field is not None,
             address=typed if typed is not None else str(getattr(user, self.field or "", "") or ""),
-            topics=[(one, preferences.wants(one.name)) for one in offered()],
+            topics=[(topic, preferences.wants(topic.name)) for topic in offered()],
             daily=preferences.daily,
         )
 
@@ -156,12 +157,12 @@ def may_set_password(user: User | None) -> bool:
     return not Membership.objects.filter(user=user, is_service=True).exists()
 
 
-def accounts_of(asked: str) -> Iterator[User]:
+def accounts_of(typed: str) -> Iterator[User]:
     """Yield the accounts with a user name or a mail address that may set a new password."""
-    field, named = address_field(), account(asked)
-    alike = accounts().filter(equals_caseless(field, asked)) if field else accounts().none()
-    found = {one.pk: one for one in (named, *alike.order_by("pk")[:MAX_ACCOUNTS]) if one is not None}
-    yield from filter(may_set_password, found.values())
+    field, named = address_field(), account(typed)
+    alike = accounts().filter(equals_caseless(field, typed)) if field else accounts().none()
+    users = {user.pk: user for user in (named, *alike.order_by("pk")[:MAX_ACCOUNTS]) if user is not None}
+    yield from filter(may_set_password, users.values())
 
 
 @method_decorator(never_cache, name="dispatch")
