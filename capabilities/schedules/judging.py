@@ -26,7 +26,7 @@ from capabilities.releases.models import State as ReleaseState
 from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.releases.rules import ReleaseBlocked, title_of
 from capabilities.releases.verbs import Attempt, find_problems_of_several
-from capabilities.schedules.models import Action, Schedule, State
+from capabilities.schedules.models import Action, Problem, Schedule, State
 from versioning.domain.access import APPLICATION, Caller, Right, Role, Via
 from versioning.domain.errors import (
     EditConflict,
@@ -62,22 +62,6 @@ class SomethingElseIsLive(VersioningError):
 
     def __init__(self) -> None:
         super().__init__("Something else has gone live since this was scheduled.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Problem:
-    """A problem that would prevent a schedule."""
-
-    code: str
-    """The code of the failed schedule; for a release, the code of its check."""
-    message: str
-    """A sentence for everyone who may read the schedule."""
-    error: VersioningError | None = None
-    """The gate's error; None for problems found by schedules and releases themselves."""
-    item: ReleaseProblem | None = None
-    """The release's own problem; None for a resource."""
-    has_nothing_to_do: bool = False
-    """Whether what the schedule would make live is live by then already."""
 
 
 Refusal = str

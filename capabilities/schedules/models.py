@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
@@ -14,8 +14,10 @@ from django.db.models import Min
 from django.utils import timezone
 
 from capabilities.releases.models import Release, ReleaseItem
+from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.schedules.times import When
 from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.errors import VersioningError
 from versioning.domain.events import Reach, Target
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
@@ -24,9 +26,6 @@ from versioning.models.keys import PREFIX_LENGTH
 from versioning.models.messages import MessageField
 from versioning.models.personal_data import names_in, sentences_in
 from versioning.models.querysets import covered_by
-
-if TYPE_CHECKING:
-    from capabilities.schedules.judging import Problem
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
 """How long pages show failures."""
@@ -51,6 +50,22 @@ class Action(models.TextChoices):
 
 class NotWaiting(Exception):
     """A schedule has already ended, or has another time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A problem that would prevent a schedule."""
+
+    code: str
+    """The code of the failed schedule; for a release, the code of its check."""
+    message: str
+    """A sentence for everyone who may read the schedule."""
+    error: VersioningError | None = None
+    """The gate's error; None for problems found by schedules and releases themselves."""
+    item: ReleaseProblem | None = None
+    """The release's own problem; None for a resource."""
+    has_nothing_to_do: bool = False
+    """Whether what the schedule would make live is live by then already."""
 
 
 class PinnedVersion(NamedTuple):

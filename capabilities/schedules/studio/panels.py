@@ -30,12 +30,11 @@ from capabilities.schedules.judging import (
     MAX_NAMED,
     NOT_ALLOWED,
     Outcome,
-    Problem,
     SomethingElseIsLive,
     forecast,
     in_order,
 )
-from capabilities.schedules.models import SHOWN_FOR, Action, Schedule, ScheduleQuerySet, State
+from capabilities.schedules.models import SHOWN_FOR, Action, Problem, Schedule, ScheduleQuerySet, State
 from capabilities.schedules.verbs import Schedules
 from studio import additions
 from studio.dates import current_zone, day_in_words, day_of, local, time_element, time_in_words
