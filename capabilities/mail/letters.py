@@ -24,8 +24,8 @@ from capabilities.mail.models import Mail, MailKind, MailPreferences
 from capabilities.mail.recipients import (
     FORGOTTEN_PASSWORD,
     INVITATION,
-    address_of,
-    in_language_of,
+    in_language,
+    mail_address,
     types_sent,
     wanted_address,
     wanted_by,
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
     return "".join(word for word in words if word in _JOINERS or unicodedata.category(word)[0] != "C")
 
 
-def isolated(name: str) -> str:
+def isolate(name: str) -> str:
     """Return a name so that its direction does not affect what is around it."""
     name = plain(name)
     is_rtl = any(unicodedata.bidirectional(letter) in _FROM_RIGHT_TO_LEFT for letter in name)
@@ -120,7 +120,7 @@ MAX_LINES = 50
 def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
     """Yield one message about the events of a mail, and of the other mail to the person that is due."""
     user = mail.user
-    to = address_of(user)
+    to = mail_address(user)
     if user is None or not to:
         return
     keys = [key for joined in (mail, *mail.joined) for key in joined.detail["events"]]
@@ -134,7 +134,7 @@ def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlterna
     events = list(concerned.order_by("position", "ordinal"))
     if not events:
         return
-    with in_language_of(user):
+    with in_language(user):
         with writing():
             shown = activity.lines_of(events[:MAX_LINES], caller)
             lines = [_write_line(line, request) for line in shown]
@@ -154,7 +154,7 @@ def _write_line(line: activity.Line, request: HttpRequest) -> Line:
     event = line.event
     words = "".join(_words(fragment, request) for fragment in line.sentence)
     moment = moment_in_words(event.created_at)
-    workspace = isolated(as_text(workspace_name(event.workspace_id), request))
+    workspace = isolate(as_text(workspace_name(event.workspace_id), request))
     addresses = (fragment.address for fragment in line.sentence if fragment.address)
     page = next(addresses, reverse("studio:notifications"))
     return Line(words=words, about=f"{moment} · {workspace}", address=conf.public_address(page))
@@ -164,7 +164,7 @@ def _words(fragment: Fragment, request: HttpRequest) -> str:
     """Return a part of a sentence; what may be a name cannot turn the rest of it round."""
     text = as_text(str.__str__(fragment.text), request)
     if fragment.address or fragment.html is not None:
-        return isolated(text)
+        return isolate(text)
     # The words between two names have spaces around them.
     before, after = " " * text[:1].isspace(), " " * text[-1:].isspace()
     return f"{before}{plain(text)}{after}" if text.strip() else " "
@@ -173,7 +173,7 @@ def _words(fragment: Fragment, request: HttpRequest) -> str:
 _ONE_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-def messages_of(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
+def write_messages(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
     """Return the messages to send for a mail: none if nobody is to have it any more."""
     return list(_WRITERS[MailKind(mail.kind)](mail, connection))
 
@@ -187,7 +187,7 @@ def _invitation(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMulti
     invited = account(invitation.username)
     to = invitation.mail or wanted_address(invited, INVITATION.name)
     if to:
-        with in_language_of(invited or invitation.invited_by):
+        with in_language(invited or invitation.invited_by):
             yield _letter_of_invitation(invitation).message(to, mail.message_id, connection)
 
 
@@ -230,12 +230,12 @@ def _is_one_word(name: str) -> bool:
 
 def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
     """Yield a link for each account with the name or the address that was typed, if there is any."""
-    for number, user in enumerate(studio.accounts_of(mail.detail["asked"])):
+    for number, user in enumerate(studio.find_accounts(mail.detail["asked"])):
         to = wanted_address(user, FORGOTTEN_PASSWORD.name)
         if not to:
             continue
-        with in_language_of(user):
-            names = {"username": isolated(user.get_username())}
+        with in_language(user):
+            names = {"username": isolate(user.get_username())}
             letter = Letter(
                 subject=_("A new password for %(username)s") % names,
                 sentences=[
@@ -254,8 +254,8 @@ def _address_changed(mail: Mail, connection: BaseEmailBackend) -> Iterator[Email
     user = mail.user
     if user is None:
         return
-    with in_language_of(user):
-        names = {"username": isolated(user.get_username())}
+    with in_language(user):
+        names = {"username": isolate(user.get_username())}
         letter = Letter(
             subject=_("The mail address of %(username)s has changed") % names,
             sentences=[

@@ -39,7 +39,7 @@ def address_field() -> str | None:
     return name
 
 
-def address_of(user: User | None) -> str:
+def mail_address(user: User | None) -> str:
     """Return the address of an account; empty without one, for what is none, and for deactivated accounts."""
     field = address_field()
     address = str(getattr(user, field) or "") if user is not None and user.is_active and field else ""
@@ -48,7 +48,7 @@ def address_of(user: User | None) -> str:
 
 def wanted_address(user: Any, topic: str) -> str:
     """Return the address of an account, if there is one and it wants mail about a topic."""
-    address = address_of(user)
+    address = mail_address(user)
     is_wanted = address and MailPreferences.objects.of([user.pk])[user.pk].wants(topic)
     return address if is_wanted else ""
 
@@ -69,7 +69,7 @@ def chosen_zone(preferences: Preferences) -> ZoneInfo:
 
 
 @contextmanager
-def in_language_of(user: User | None) -> Iterator[None]:
+def in_language(user: User | None) -> Iterator[None]:
     """Write in the language and the time zone that a person has chosen; otherwise in English, in UTC."""
     preferences = Preferences() if user is None else Preferences.objects.of(user.pk)
     language = preferences.language if preferences.language in LANGUAGES else "en"

@@ -156,7 +156,7 @@ def send(mail: Mail) -> None:
         return
     mail.join()
     connection = conf.connection()
-    messages = letters.messages_of(mail, connection)
+    messages = letters.write_messages(mail, connection)
     connections.give_back()  # it is not needed while the mail server answers
     try:
         if messages:

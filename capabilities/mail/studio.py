@@ -27,7 +27,7 @@ from editor_client.shared.text_keys import caseless
 
 from capabilities.mail import conf
 from capabilities.mail.models import Mail, MailKind, MailPreferences
-from capabilities.mail.recipients import address_field, address_of, offered
+from capabilities.mail.recipients import address_field, mail_address, offered
 from studio import sign_in, site
 from studio.accounts.attempts import client_address
 from studio.accounts.forms import PasswordAlone, sentence_about_waiting
@@ -88,7 +88,7 @@ class MailPage(StudioPage):
         user: Any = self.request.user
         if address and not is_mail_address(address):
             return self._show(problem=_("Enter a valid mail address."), typed=address, status=400)
-        before = address_of(user)
+        before = mail_address(user)
         if address != before:
             accounts().filter(pk=user.pk).update(**{self.field: address})
             if before:
@@ -157,7 +157,7 @@ def may_set_password(user: User | None) -> bool:
     return not Membership.objects.filter(user=user, is_service=True).exists()
 
 
-def accounts_of(typed: str) -> Iterator[User]:
+def find_accounts(typed: str) -> Iterator[User]:
     """Yield the accounts with a user name or a mail address that may set a new password."""
     field, named = address_field(), account(typed)
     alike = accounts().filter(equals_caseless(field, typed)) if field else accounts().none()

@@ -126,7 +126,7 @@ class Parts(NamedTuple):
     """The suggested wording; None if the comment has none."""
 
 
-def parts_of(body: str) -> Parts:
+def split_suggestion(body: str) -> Parts:
     """Return the remark and the suggested wording of a comment; further blocks belong to the remark."""
     lines = body.split("\n")
     for number, line in enumerate(lines):
@@ -180,7 +180,9 @@ def update_mentions(comment: Comment, event: UUID) -> None:
 
     Names in a suggested wording mention no one.
     """
-    found = {user.pk: user for user in _people_in(parts_of(comment.body).remark, comment.workspace_id)}
+    found = {
+        user.pk: user for user in _people_in(split_suggestion(comment.body).remark, comment.workspace_id)
+    }
     known = Mention.objects.filter(comment=comment)
     known.exclude(user__in=found).delete()
     new = found.keys() - set(known.values_list("user_id", flat=True))
@@ -303,7 +305,7 @@ class Comments(Verbs):
         quote = checked_text("quote", quote, MAX_QUOTE)
         subject = Subject.find(self.editor, kind, resource_id, caller)
         with subject.changing():
-            first = _first_of(subject, parent)
+            first = _find_first(subject, parent)
             if first is not None and first.version_id == version_id and not (field or line or quote):
                 number, version = first.version_number, None  # which may have been deleted since
             else:
@@ -381,7 +383,7 @@ def _delete_with_resource(instance: VersionedResource, **_signal: Any) -> None:
 FOLLOWER: Final = Follower(call=_delete_with_resource, rows=RESOURCES)
 
 
-def _first_of(subject: Subject, parent: str | None) -> Comment | None:
+def _find_first(subject: Subject, parent: str | None) -> Comment | None:
     """Return the first comment of another one's thread; raises `Invalid` if its resource differs."""
     if parent is None:
         return None

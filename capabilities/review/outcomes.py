@@ -290,7 +290,7 @@ class Requirement(NamedTuple):
         return any(are_the_same(named, then) for then in self.published.values())
 
 
-def requirements_of(configurations: Sequence[tuple[Target, str]]) -> list[Requirement]:
+def read_requirements(configurations: Sequence[tuple[Target, str]]) -> list[Requirement]:
     """Return the policy for each configuration, a resource and a digest, in order; in one statement."""
     values = [
         value
@@ -555,13 +555,13 @@ def _saved(
     return found
 
 
-def outcome_of(asked: JudgedVersion) -> Outcome:
+def judge_version(asked: JudgedVersion) -> Outcome:
     """Return whether a version may go live now, and what is missing if not."""
-    [found] = outcomes_of([asked])
+    [found] = judge_versions([asked])
     return found
 
 
-def outcomes_of(
+def judge_versions(
     asked: Sequence[JudgedVersion], *, was_live: bool | None = None, required: Mapping[str, int] | None = None
 ) -> list[Outcome]:
     """Return whether versions may go live now, each independently, in order.

@@ -17,9 +17,9 @@ from capabilities.review.outcomes import (
     JudgedVersion,
     Outcome,
     Requirement,
+    judge_versions,
     judged_version,
-    outcomes_of,
-    requirements_of,
+    read_requirements,
     requires_review,
 )
 from versioning.api.schemas.base import RequestSchema
@@ -46,7 +46,7 @@ class ReviewPolicies(Verbs):
     def get(self, workspace_id: str, *, by: Who = APPLICATION) -> ReviewPolicy:
         """Return the policy of a workspace; raises `NotFound` for strangers."""
         self.editor.workspace.find(workspace_id, right=Right.READ, by=by)
-        return policy_of(workspace_id)
+        return read_policy(workspace_id)
 
     @retry_on_conflict
     def set(
@@ -75,7 +75,7 @@ class ReviewPolicies(Verbs):
                 issues.append(Issue("bypass", message))
             if issues:
                 raise Invalid(issues)
-            policy = policy_of(workspace_id)
+            policy = read_policy(workspace_id)
             if (policy.required, policy.bypass) != (required, bypass):
                 before = {"required": policy.required, "bypass": str(policy.bypass)}
                 policy.required, policy.bypass = required, Bypass(bypass)
@@ -85,7 +85,7 @@ class ReviewPolicies(Verbs):
         return policy
 
 
-def policy_of(workspace_id: str) -> ReviewPolicy:
+def read_policy(workspace_id: str) -> ReviewPolicy:
     """Return the policy of a workspace; an unsaved one if it has the defaults."""
     stored = ReviewPolicy.objects.filter(pk=workspace_id).first()
     return stored or ReviewPolicy(workspace_id=workspace_id)
@@ -106,7 +106,7 @@ class ReviewRequired(Forbidden):
     @property
     def summary(self) -> str:
         """The missing approvals, in a sentence or two."""
-        return summary_of(self.outcome.missing, self.outcome.changes_requested_by)
+        return summarize_missing(self.outcome.missing, self.outcome.changes_requested_by)
 
     def details(self) -> dict[str, Any]:
         """Return what is missing, and the review in which to give it."""
@@ -119,7 +119,7 @@ class ReviewRequired(Forbidden):
         }
 
 
-def summary_of(missing: int, changes_requested_by: Sequence[str]) -> str:
+def summarize_missing(missing: int, changes_requested_by: Sequence[str]) -> str:
     """Return what a version still needs to go live, in a sentence or two; empty if nothing is missing."""
     needs, people = "", ""
     if missing == 1:
@@ -161,7 +161,7 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
     code = get_editor().code
     targets = [target_of(request.resource, code) for request in requests]
     digests = [request.version.digest for request in requests]
-    requirements = requirements_of(list(zip(targets, digests, strict=True)))
+    requirements = read_requirements(list(zip(targets, digests, strict=True)))
     publications = [_Publication(*facts) for facts in zip(requests, targets, requirements, strict=True)]
     decisions = gate.each(_Publication.judge_without_review)(publications)
     judged = {
@@ -172,7 +172,7 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
     required = {
         publication.target.workspace_id: publication.requirement.required for publication in publications
     }
-    outcomes = outcomes_of(list(judged.values()), required=required)
+    outcomes = judge_versions(list(judged.values()), required=required)
     for (number, version), outcome in zip(judged.items(), outcomes, strict=True):
         decisions[number] = publications[number].decide(version, outcome)
     return decisions
@@ -231,13 +231,13 @@ class _Publication:
         """Raise `RightsChanged` if the decision would now differ: then the verb begins again."""
         if rights_position == self.requirement.rights_position:
             return
-        policy = policy_of(self.target.workspace_id)
+        policy = read_policy(self.target.workspace_id)
         if is_bypassed:
             is_still_right = policy.bypass == Bypass.ADMIN
         elif policy.required == 0 or (self.requirement.required and judged is None):
             is_still_right = True
         else:
-            is_still_right = judged is not None and outcomes_of([judged], was_live=False)[0].is_allowed
+            is_still_right = judged is not None and judge_versions([judged], was_live=False)[0].is_allowed
         if not is_still_right:
             raise RightsChanged(self.request.caller)
 

@@ -27,10 +27,10 @@ from capabilities.review.outcomes import (
     JudgedVersion,
     Outcome,
     are_the_same,
+    judge_version,
+    judge_versions,
     judged_version,
     named_by,
-    outcome_of,
-    outcomes_of,
     written,
 )
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -241,7 +241,7 @@ class ReviewRecord:
     """What a reader of the version does not see; None where reviews are listed."""
 
 
-def record_of(reviews: Verbs, review: Review) -> ReviewRecord:
+def read_record(reviews: Verbs, review: Review) -> ReviewRecord:
     """Return the record of a review."""
     [record] = records_of(reviews, [review])
     return record
@@ -294,7 +294,7 @@ class Standing(NamedTuple):
     outdated: bool
 
 
-def standings_of(reviews: Verbs, rows: Sequence[Review]) -> list[Standing]:
+def read_standings(reviews: Verbs, rows: Sequence[Review]) -> list[Standing]:
     """Return the standings of reviews, in their order."""
     resources = _resources(reviews, rows)
     return [
@@ -303,9 +303,9 @@ def standings_of(reviews: Verbs, rows: Sequence[Review]) -> list[Standing]:
     ]
 
 
-def states_of(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
+def read_states(reviews: Verbs, rows: Sequence[Review]) -> list[ReviewState]:
     """Return the states of reviews, in their order."""
-    return [standing.state for standing in standings_of(reviews, rows)]
+    return [standing.state for standing in read_standings(reviews, rows)]
 
 
 def _state(review: Review, outcome: Outcome) -> ReviewState:
@@ -332,7 +332,7 @@ def _is_outdated(review: Review, resource: VersionedResource | None) -> bool:
 
 
 def _outcomes(rows: Sequence[Review], resources: Mapping[_Key, VersionedResource]) -> list[Outcome]:
-    return outcomes_of([_version_to_judge(row, resources.get(_about(row))) for row in rows])
+    return judge_versions([_version_to_judge(row, resources.get(_about(row))) for row in rows])
 
 
 def _version_to_judge(review: Review, resource: VersionedResource | None) -> JudgedVersion:
@@ -466,7 +466,7 @@ def ask(
         )
         review.reviewers.set(accounts)
         record_request(review, target, version, by, reviewers=names_of(accounts))
-        return record_of(reviews, review)
+        return read_record(reviews, review)
 
 
 def columns_of(version: Snapshot) -> dict[str, Any]:
@@ -516,7 +516,7 @@ def change(
     with changing_review(reviews, review_id, Right.SAVE, by) as subject:
         review = subject.review
         if is_closed and review.closed_at is not None and version_id is None and reviewers is None:
-            return record_of(reviews, review)
+            return read_record(reviews, review)
         if is_closed is False and review.closed_at is not None:
             _reopen(subject, by)
         refuse_ended(review)
@@ -540,7 +540,7 @@ def change(
             _record_changes(subject, changed, by)
         if is_closed:
             _close(subject, by)
-        return record_of(reviews, review)
+        return read_record(reviews, review)
 
 
 def _reassign(review: Review, names: Sequence[str]) -> bool:
@@ -631,7 +631,7 @@ def give_verdict(
                 version=version,
                 reviewId=str(review.pk),
             )
-        return record_of(reviews, subject.review)
+        return read_record(reviews, subject.review)
 
 
 def _under_review(subject: Subject, version_id: str) -> Snapshot:
@@ -652,7 +652,7 @@ def _refuse_own(subject: Subject, version: Snapshot, named: frozenset[Named], by
     if Membership.objects.service_accounts([by.user_id]):
         raise Forbidden("A service account cannot give a verdict: reviewers are people.", code="not_a_person")
     asked = judged_version(subject.resource, version, subject.target, named=named)
-    if by.user_id in outcome_of(asked).authors:
+    if by.user_id in judge_version(asked).authors:
         raise Forbidden(
             "You made one of the changes under review, so someone else has to approve.", code="own_change"
         )
@@ -678,7 +678,7 @@ ENDED: Final = {ReviewState.PUBLISHED: "published_at", ReviewState.CLOSED: "clos
 
 def find(reviews: Verbs, review_id: str, *, by: Who = APPLICATION) -> ReviewRecord:
     """Return a review."""
-    return record_of(reviews, readable(reviews, review_id, caller_of(by)))
+    return read_record(reviews, readable(reviews, review_id, caller_of(by)))
 
 
 def list_readable(
@@ -713,7 +713,7 @@ def list_readable(
         return listed.filter(**{f"{ENDED[ReviewState(state)]}__isnull": False})
     # An open review's state is computed, but a resource has at most one of them.
     rows = list(listed.filter(published_at=None, closed_at=None).defer("message"))
-    states = zip(rows, states_of(reviews, rows), strict=True)
+    states = zip(rows, read_states(reviews, rows), strict=True)
     return listed.filter(pk__in=[row.pk for row, row_state in states if row_state == state])
 
 
@@ -743,7 +743,7 @@ def _in_review(kind: ResourceKind, value: str, viewer: Viewer) -> Collection[str
     if value == _OPEN:
         return list(reviews.order_by().values_list("resource_id", flat=True))
     rows: list[Review] = list(reviews.order_by("-created_at", "id")[:MAX_OPEN])
-    states = states_of(Reviews.current(), rows) if rows else []
+    states = read_states(Reviews.current(), rows) if rows else []
     pairs = zip(rows, states, strict=True)
     return [row.resource_id for row, state in pairs if state is ReviewState.CHANGES_REQUESTED]
 

@@ -15,7 +15,7 @@ from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from capabilities.review.comments import MAX_BODY, Comments, Subject, parts_of, replaced, with_wording
+from capabilities.review.comments import MAX_BODY, Comments, Subject, replaced, split_suggestion, with_wording
 from capabilities.review.models import Comment, OtherAuthor, Review, columns_about
 from capabilities.review.places import Hint, located, top, value_at, with_text
 from capabilities.review.reviews import Reviews
@@ -53,7 +53,7 @@ def accept(comments: Comments, comment_id: str, *, seen: str, by: Caller) -> Sna
     with subject.changing():
         comment = subject.comment(comment_id)
         first = comment.parent or comment
-        wording = parts_of(comment.body).wording
+        wording = split_suggestion(comment.body).wording
         if wording is None or comment.updated_at.isoformat() != seen or first.resolved_at is not None:
             raise Conflict(
                 _("The suggestion has changed. Check the new wording first."), code="edit_conflict"
@@ -169,7 +169,7 @@ class CommentsPage(CommentingPage):
         return {"field": found.path, "line": found.line, "start": found.start, "quote": quote}
 
     def _check_suggestion(self, place: dict[str, Any]) -> None:
-        wording = parts_of(self.body).wording
+        wording = split_suggestion(self.body).wording
         if wording is None:
             return
         if "quote" not in place:

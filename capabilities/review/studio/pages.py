@@ -27,14 +27,14 @@ from capabilities.review.studio.panels import WAITING as WAITING_FOR_ME
 from capabilities.review.studio.wording import (
     STATES,
     Person,
+    find_open_review,
     has_decided,
-    lines_of,
+    list_people,
     may_decide,
     missing_in_words,
-    of_review,
-    open_review_of,
-    people_of,
     policy_in_words,
+    review_lines,
+    review_url,
     stuck,
     unmet_in_words,
 )
@@ -115,9 +115,9 @@ class AskPage(ResourcePage):
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
         """Show the form; or the open review, if there is one."""
         self.require(Right.SAVE)
-        review = open_review_of(self.found)
+        review = find_open_review(self.found)
         if review is not None:
-            return self.go(of_review(review.kind, review.resource_id, review.pk))
+            return self.go(review_url(review.kind, review.resource_id, review.pk))
         return self.show(self.version(request.GET.get("version")))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -139,7 +139,9 @@ class AskPage(ResourcePage):
         except Invalid as error:
             problems = [translated(issue.message) for issue in error.issues]
             return self.show(version, status=400, message=message, chosen=people, problems=problems)
-        return self.go(of_review(record.resource_kind, record.resource_id, record.id), _("Review requested."))
+        return self.go(
+            review_url(record.resource_kind, record.resource_id, record.id), _("Review requested.")
+        )
 
     @property
     def found(self) -> Any:
@@ -222,7 +224,7 @@ class ReviewsPage(ListingPage):
         page: Any = Paginator(listed, PER_PAGE).get_page(request.GET.get("page"))
         shown = list(page.object_list)
         records = shown if show is Show.WAITING else Reviews.current().records_of(shown)
-        lines, names = lines_of(records, self.caller), self.shown_names
+        lines, names = review_lines(records, self.caller), self.shown_names
         return self.page(
             "review/reviews.html",
             title=_("Reviews"),
@@ -261,7 +263,7 @@ class Since:
         return bool(self.version_id or self.verdicts or self.comments)
 
 
-def news_of(record: ReviewRecord, resource: Target, user_id: Any) -> Since | None:
+def read_news(record: ReviewRecord, resource: Target, user_id: Any) -> Since | None:
     """Record that a person looks at a review, and return the news since their last visit.
 
     Returns None at their first visit, if there is no news, and while the disk is full.
@@ -348,7 +350,7 @@ class ReviewPage(DifferencesPage):
             else missing_in_words(record.missing, record.outcome.changes_requested_by),
             stuck=stuck(record) if version is not None else "",
             approvals="" if self.is_over else missing_in_words(record.missing, ()),
-            people=people_of(record, self.caller),
+            people=list_people(record, self.caller),
             may_decide=version is not None and may_decide(record, self.caller),
             is_own=self.is_own,
             has_said=has_decided(record, self.caller),
@@ -384,7 +386,9 @@ class ReviewPage(DifferencesPage):
         """
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
-        since: Since | None = news_of(self.review, target_of(resource, self.editor.code), self.caller.user_id)
+        since: Since | None = read_news(
+            self.review, target_of(resource, self.editor.code), self.caller.user_id
+        )
         before = self.find(since.version_id) if since else None
         if before is None or version is None:
             return {"since": since}

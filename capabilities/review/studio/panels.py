@@ -20,22 +20,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from capabilities.review.models import Comment, OtherAuthor, Review, ReviewPolicy, Verdict, VerdictValue
-from capabilities.review.outcomes import judged_version, outcomes_of
-from capabilities.review.policy import ReviewRequired, policy_of
-from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, standings_of
+from capabilities.review.outcomes import judge_versions, judged_version
+from capabilities.review.policy import ReviewRequired, read_policy
+from capabilities.review.reviews import MAX_TEXT, ReviewRecord, Reviews, ReviewState, read_standings
 from capabilities.review.studio import wording
 from capabilities.review.studio.wording import (
     STATES,
     ReviewLine,
+    ask_url,
+    find_open_review,
     has_decided,
-    lines_of,
     may_decide,
     missing_in_words,
-    of_asking,
-    of_review,
-    open_review_of,
-    record_of,
+    read_record,
     requested_changes,
+    review_lines,
+    review_url,
     state_in_words,
 )
 from studio.extensions import Action, ChosenOn, Extension, NextStep, VersionButton, WorkspaceTab
@@ -60,13 +60,13 @@ def next_steps(
     caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot
 ) -> Iterator[NextStep]:
     """Yield the suggested next step for the author of a version: its review."""
-    review = open_review_of(resource)
+    review = find_open_review(resource)
     if review is not None:
         yield NextStep(
-            title=_("Open the review"), address=of_review(review.kind, review.resource_id, review.pk)
+            title=_("Open the review"), address=review_url(review.kind, review.resource_id, review.pk)
         )
-    elif not caller.may(Right.PUBLISH, resource.workspace_id) or policy_of(resource.workspace_id).required:
-        yield NextStep(title=_("Ask for review"), address=of_asking(kind, resource.pk, version.version_id))
+    elif not caller.may(Right.PUBLISH, resource.workspace_id) or read_policy(resource.workspace_id).required:
+        yield NextStep(title=_("Ask for review"), address=ask_url(kind, resource.pk, version.version_id))
 
 
 def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> str:
@@ -74,13 +74,13 @@ def go_on(caller: Caller, kind: StudioKind, resource: VersionedResource, version
 
     Without an open review, that is the page to request one.
     """
-    review = open_review_of(resource)
+    review = find_open_review(resource)
     if review is None:
-        return of_asking(kind, resource.pk, version.version_id)
+        return ask_url(kind, resource.pk, version.version_id)
     if review.version_id != version.version_id:
         with suppress(Conflict, Invalid, NotFound):  # it has just ended, or moved further
             Reviews.current().change(str(review.pk), version_id=version.version_id, by=caller)
-    return of_review(review.kind, review.resource_id, review.pk)
+    return review_url(review.kind, review.resource_id, review.pk)
 
 
 ASKING: Final = (
@@ -120,15 +120,15 @@ def panels(shown: VersionOnPage) -> Iterator[Panel]:
     """Yield the buttons, and the state of the open review."""
     if shown.page == OWN_PAGE:
         return
-    review = open_review_of(shown.resource)
+    review = find_open_review(shown.resource)
     if review is None:  # it has just ended
         return
-    record = record_of(review)
+    record = read_record(review)
     is_newest = shown.version.version_id == shown.resource.latest_id
     is_deciding = shown.page in DECIDING and shown.version.version_id == record.version_id
     tells_elsewhere = shown.page in SAYING_WHY and Right.PUBLISH in shown.rights
     missing = missing_in_words(record.missing, record.outcome.changes_requested_by)
-    address = partial(of_review, review.kind, review.resource_id, review.pk)
+    address = partial(review_url, review.kind, review.resource_id, review.pk)
     context = {
         "is_editing": shown.page in EDITING,
         "may_save": Right.SAVE in shown.rights,
@@ -247,7 +247,7 @@ def for_you(caller: Caller) -> Iterator[TaskGroup]:
     """Yield the changes that are requested of the person, and the reviews that wait for them."""
     waiting = waiting_for(caller)
     returned, asked = waiting.returned[:SHOWN], waiting.asked[:SHOWN]
-    lines = {line.record.id: line for line in lines_of([*returned, *asked], caller)}
+    lines = {line.record.id: line for line in review_lines([*returned, *asked], caller)}
     address = f"{reverse('studio:reviews')}?{QUERY}"
     yield TaskGroup(
         key="returned",
@@ -329,9 +329,9 @@ def list_notes(
         if resources[row.resource_id] == row.workspace_id
     ]
     notes = {}
-    for row, standing in zip(rows, standings_of(Reviews.current(), rows) if rows else [], strict=True):
+    for row, standing in zip(rows, read_standings(Reviews.current(), rows) if rows else [], strict=True):
         words = state_in_words(standing.state, row.version_number, outdated=standing.outdated)
-        address = of_review(row.kind, row.resource_id, row.pk)
+        address = review_url(row.kind, row.resource_id, row.pk)
         html = format_html('<a class="chip {}" href="{}">{}</a>', words.chip, address, words.word)
         notes[row.resource_id] = [html]
     return notes
@@ -354,7 +354,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
     strict = set(policies.values_list("pk", flat=True))
     waiting = [resource for resource in waiting if resource.workspace_id in strict]
     code = get_editor().code
-    outcomes = outcomes_of(
+    outcomes = judge_versions(
         [judged_version(resource, resource.latest, target_of(resource, code)) for resource in waiting]
     )
     return {
@@ -437,7 +437,7 @@ def _sentences(verdicts: Sequence[Verdict]) -> Iterable[SafeString]:
         same = [row for row in verdicts if row.verdict == verdict]
         if same:
             last = same[-1]
-            address = of_review(last.kind, last.resource_id, last.review_id)
+            address = review_url(last.kind, last.resource_id, last.review_id)
             words = format_html(sentence, people=people(row.author_name for row in same))
             yield format_html('<a class="link" href="{}">{}</a>', address, words)
 

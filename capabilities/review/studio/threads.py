@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from capabilities.review.comments import MAX_BODY, MENTION, composed, is_own, parts_of, possible_names
+from capabilities.review.comments import MAX_BODY, MENTION, composed, is_own, possible_names, split_suggestion
 from capabilities.review.models import NOT_IN_A_ROW, Comment, Mention, about_own_work
 from capabilities.review.places import (
     Content,
@@ -74,7 +74,7 @@ class ShownComment:
     def of(cls, comment: Comment, caller: Caller, longest: int) -> ShownComment:
         """Return a comment with its text truncated to the limit."""
         left_out = max(len(comment.body) - longest, 0)
-        remark, wording = (comment.body, None) if left_out else parts_of(comment.body)
+        remark, wording = (comment.body, None) if left_out else split_suggestion(comment.body)
         text = shortened(remark, longest)
         own = is_own(comment, caller)
         mentioned = {user.get_username() for user in comment.mentioned.all()}
@@ -285,7 +285,7 @@ def commentable(version: Snapshot) -> list[tuple[str, str]]:
 
 def said_in(comment: Comment, longest: int) -> str:
     """Return the text of a comment without the block of a suggestion, which it says in a sentence instead."""
-    remark, wording = parts_of(comment.body)
+    remark, wording = split_suggestion(comment.body)
     return shortened(remark or _("Suggested wording: {wording}").format(wording=wording), longest)
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_
 
 from capabilities.review.models import Bypass, Review, VerdictValue
 from capabilities.review.outcomes import Ignored
-from capabilities.review.policy import ReviewRequired, policy_of, summary_of
+from capabilities.review.policy import ReviewRequired, read_policy, summarize_missing
 from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState, VerdictRecord
 from studio.extensions import Action
 from studio.kinds import KINDS_BY_SLUG, StudioKind
@@ -79,7 +79,7 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
     """Return what a version still needs to go live, in a sentence or two; empty if nothing."""
-    return translated(summary_of(missing, changes_requested_by))
+    return translated(summarize_missing(missing, changes_requested_by))
 
 
 def unmet_in_words(required: int, reviewers: int) -> str:
@@ -121,12 +121,12 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
     ]
 
 
-def of_review(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:
+def review_url(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:
     """Return the address of a page about a review."""
     return KINDS_BY_SLUG[kind_slug].address(page, resource_id, str(review_id))
 
 
-def of_asking(kind: StudioKind, resource_id: str, version_id: str) -> str:
+def ask_url(kind: StudioKind, resource_id: str, version_id: str) -> str:
     """Return the address of the page to request a review of a version."""
     return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
 
@@ -136,8 +136,8 @@ def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Actio
     if not isinstance(error, ReviewRequired):
         return None
     if error.review_id is None:
-        return Action(title=_("Ask for review"), address=of_asking(kind, resource_id, error.version_id))
-    return Action(title=_("To the review"), address=of_review(kind.slug, resource_id, error.review_id))
+        return Action(title=_("Ask for review"), address=ask_url(kind, resource_id, error.version_id))
+    return Action(title=_("To the review"), address=review_url(kind.slug, resource_id, error.review_id))
 
 
 def of_event(kind: StudioKind, event: Event) -> str:
@@ -206,20 +206,20 @@ class Person:
         return (YOUR_VERDICTS if self.is_you else VERDICTS)[self.verdict.verdict]
 
 
-def lines_of(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
+def review_lines(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
     """Return reviews as lines of a list; one query for each kind of resource."""
     names = names_of([(record.resource_kind, record.resource_id) for record in records], caller)
     return [
         ReviewLine(
             record=record,
             name=names.get((record.resource_kind, record.resource_id), record.resource_id),
-            address=of_review(record.resource_kind, record.resource_id, record.id),
+            address=review_url(record.resource_kind, record.resource_id, record.id),
         )
         for record in records
     ]
 
 
-def people_of(record: ReviewRecord, caller: Caller) -> list[Person]:
+def list_people(record: ReviewRecord, caller: Caller) -> list[Person]:
     """Return the people of a review: first the requested reviewers, then others who gave verdicts."""
     latest: dict[str, VerdictRecord] = {}
     for verdict in record.verdicts:
@@ -301,17 +301,17 @@ def stuck(record: ReviewRecord) -> str:
             left,
         ) % {"count": left, "number": number}
     remedy = _("Another person with the right to publish has to join the workspace.")
-    if policy_of(record.workspace_id).bypass == Bypass.ADMIN:
+    if read_policy(record.workspace_id).bypass == Bypass.ADMIN:
         remedy = _("An admin can publish it without a review.")
     return f"{sentence} {remedy}"
 
 
-def open_review_of(resource: VersionedResource) -> Review | None:
+def find_open_review(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource, or None."""
     return Review.objects.open().about(target_of(resource, get_editor().code)).first()
 
 
-def record_of(review: Review) -> ReviewRecord:
+def read_record(review: Review) -> ReviewRecord:
     """Return a review in its current state."""
     [record] = Reviews.current().records_of([review])
     return record
@@ -324,7 +324,7 @@ def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Pa
     request stands at the side of the page.
     """
     by_field: dict[str, list[dict[str, Any]]] = {}
-    for person in people_of(record, shown.caller):
+    for person in list_people(record, shown.caller):
         verdict = person.verdict
         if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
             continue
@@ -335,7 +335,7 @@ def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Pa
             changed = list(shown.kind.schema.changed(before.config, version.config))
         field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
         by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
-    address = of_review(record.resource_kind, record.resource_id, record.id)
+    address = review_url(record.resource_kind, record.resource_id, record.id)
     for field, requests in by_field.items():
         html = render_to_string("review/requested.html", {"requests": requests, "address": address})
         slot = Slot.FIELD if field else Slot.ASIDE

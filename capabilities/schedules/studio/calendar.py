@@ -367,15 +367,15 @@ class CalendarPage(ListingPage):
             list_link=self._query(month, as_list=True),
             next_link=self._query(month.next, as_list=as_list),
             previous_link=self._query(month.previous, as_list=as_list),
-            kept=_query_of(month, as_list=as_list),
+            kept=_month_query(month, as_list=as_list),
             next=request.get_full_path(),
         )
 
     def _query(self, month: Month, *, as_list: bool) -> str:
-        return f"?{self.query(**_query_of(month, as_list=as_list))}"
+        return f"?{self.query(**_month_query(month, as_list=as_list))}"
 
 
-def _query_of(month: Month, *, as_list: bool) -> dict[str, str]:
+def _month_query(month: Month, *, as_list: bool) -> dict[str, str]:
     return {"month": month.word, **({"view": LIST} if as_list else {})}
 
 
