@@ -12,7 +12,7 @@ class DeliveryConfig(EditorApp):
     label = "delivery"
     verbose_name = "Delivery"
     personal_data = "capabilities.delivery.models.PERSONAL_DATA"
-    settings = "capabilities.delivery.conf.SETTINGS"
+    settings = "capabilities.delivery.targets.SETTINGS"
     events = "capabilities.delivery.events.EVENTS"
     keeps_workspaces = "capabilities.delivery.models.Webhook"
     follows = (

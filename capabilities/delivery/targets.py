@@ -14,9 +14,12 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Final
+from typing import Any, Final
 
 from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from versioning.conf import Setting
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -269,3 +272,34 @@ def _look_up_host(target: Target, seconds: float) -> Sequence[str]:
     if not found:
         raise NotResolved("has a host that does not resolve")
     return found
+
+
+def _check_receivers(name: str, value: Any) -> None:
+    try:
+        Receivers.read(value)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from error
+
+
+SETTINGS: Final = (
+    Setting(
+        "EDITOR_WEBHOOK_ALLOW",
+        (),
+        "internal receivers that [webhooks](webhooks.md#which-receivers-are-allowed) may be sent to",
+        "none",
+        kind=list,
+        check=_check_receivers,
+        error_id="delivery.E001",
+    ),
+    Setting(
+        "EDITOR_WEBHOOK_DENY",
+        (),
+        "receivers that [webhooks](webhooks.md#which-receivers-are-allowed) are never sent to, also where "
+        "`EDITOR_WEBHOOK_ALLOW` opens them",
+        "none",
+        kind=list,
+        check=_check_receivers,
+        error_id="delivery.E002",
+    ),
+    Setting("EDITOR_WEBHOOK_KEY", "", "a long random text", "as `SECRET_KEY`"),
+)

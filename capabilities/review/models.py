@@ -114,8 +114,13 @@ class PublishedQuerySet(AboutResourceQuerySet["PublishedConfiguration"]):
             return
         numbered.delete()
         rows = [
-            self.model(**columns_about(resource), digest=digest, named=_together(named))
-            for digest, named in moments.items()
+            # A replacement with the same id is not admitted: a replaced resource is never named again.
+            self.model(
+                **columns_about(resource),
+                digest=digest,
+                named=" ".join(sorted({identity for named in texts for identity in named.split()})),
+            )
+            for digest, texts in moments.items()
         ]
         of_one = ["identity", "resource_id", "kind", "digest", "number"]
         self.bulk_create(rows, update_conflicts=True, unique_fields=of_one, update_fields=["named"])
@@ -170,14 +175,6 @@ class OtherAuthor(AboutResource):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.resource_id}, version {self.number}"
-
-
-def _together(moments: Iterable[str]) -> str:
-    """Return as one text what a configuration named at several moments.
-
-    This admits no replacement with the same id: a replaced resource is never named again.
-    """
-    return " ".join(sorted({identity for named in moments for identity in named.split()}))
 
 
 NOT_IN_A_ROW: Final = ("git-", "file-")

@@ -292,11 +292,11 @@ class Requirement(NamedTuple):
 
 def read_requirements(configurations: Sequence[tuple[Target, str]]) -> list[Requirement]:
     """Return the policy for each configuration, a resource and a digest, in order; in one statement."""
-    values = [
-        value
-        for target, digest in configurations
-        for value in (target.workspace_id, _stored(target.identity), target.id, target.kind, digest)
-    ]
+    values: list[Any] = []
+    field: Any = Review._meta.get_field("identity")
+    for target, digest in configurations:
+        identity = field.get_db_prep_value(target.identity, connection)
+        values += [target.workspace_id, identity, target.id, target.kind, digest]
     asked = ", ".join(f"({number}, %s, %s, %s, %s, %s)" for number in range(len(configurations)))
     with prepared_cursor() as cursor:
         cursor.execute(_statement(_POLICIES_FOR, rows=asked), values)
@@ -324,11 +324,6 @@ def requires_review(workspace_id: str) -> bool:
     with prepared_cursor() as cursor:
         cursor.execute(_statement(_REQUIRED), [workspace_id])
         return cursor.fetchone() is not None
-
-
-def _stored(identity: UUID) -> Any:
-    field: Any = Review._meta.get_field("identity")
-    return field.get_db_prep_value(identity, connection)
 
 
 @lru_cache(maxsize=32)

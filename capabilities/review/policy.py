@@ -97,7 +97,16 @@ class ReviewRequired(Forbidden):
     code = "review_required"
 
     def __init__(self, outcome: Outcome, review_id: UUID | None, version_id: str) -> None:
-        super().__init__(_message(outcome))
+        if outcome.changes_requested_by:
+            names = Usernames(outcome.changes_requested_by)
+            message = Message("Changes are requested by {names}.", names=names)
+        elif outcome.missing == 1:
+            message = Message("One more approval is needed before this version goes live.")
+        else:
+            message = Message(
+                "{count} more approvals are needed before this version goes live.", count=outcome.missing
+            )
+        super().__init__(message)
         self.outcome = outcome
         self.review_id = review_id
         """The open review of the resource, if any."""
@@ -131,14 +140,6 @@ def summarize_missing(missing: int, changes_requested_by: Sequence[str]) -> str:
     elif changes_requested_by:
         people = Message("{people} asked for changes.", people=Usernames(changes_requested_by))
     return Message("{needs} {people}", needs=needs, people=people) if needs and people else needs or people
-
-
-def _message(outcome: Outcome) -> str:
-    if outcome.changes_requested_by:
-        return Message("Changes are requested by {names}.", names=Usernames(outcome.changes_requested_by))
-    if outcome.missing == 1:
-        return Message("One more approval is needed before this version goes live.")
-    return Message("{count} more approvals are needed before this version goes live.", count=outcome.missing)
 
 
 _OPTION: Final = "bypass_review"

@@ -534,21 +534,17 @@ def change(
             Review.objects.filter(pk=review.pk).update(**columns_of(version))
             review.refresh_from_db()
             changed.append("versionId")
-        if reviewers is not None and _reassign(review, reviewers):
-            changed.append("reviewers")
+        if reviewers is not None:
+            accounts = members_named(review.workspace_id, reviewers)
+            before = names_of(list(review.reviewers.all()))
+            review.reviewers.set(accounts)
+            if before != names_of(accounts):
+                changed.append("reviewers")
         if changed:
             _record_changes(subject, changed, by)
         if is_closed:
-            _close(subject, by)
+            review.close(subject.target, version_under_review(subject), by)
         return read_record(reviews, review)
-
-
-def _reassign(review: Review, names: Sequence[str]) -> bool:
-    """Set the reviewers, and return whether that changed anything."""
-    accounts = members_named(review.workspace_id, names)
-    before = names_of(list(review.reviewers.all()))
-    review.reviewers.set(accounts)
-    return before != names_of(accounts)
 
 
 def _record_changes(subject: Subject, fields: Sequence[str], by: Caller) -> None:
@@ -568,11 +564,6 @@ def _reopen(subject: Subject, by: Caller) -> None:
     review.closed_at = None
     review.save(update_fields=["closed_at"])
     _record_changes(subject, ["state"], by)
-
-
-def _close(subject: Subject, by: Caller) -> None:
-    review = subject.review
-    review.close(subject.target, version_under_review(subject), by)
 
 
 _EVENTS: Final = {

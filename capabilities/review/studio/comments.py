@@ -161,12 +161,19 @@ class CommentsPage(CommentingPage):
             return {"field": name}
         if not name:
             raise Invalid.field("quote", _("Choose the field that has these words."))
-        found = located(version.config, name, quote, self._hint())
-        if found is None:
+        # Where the page's script saw the words being chosen.
+        form = self.request.POST
+        line, earlier = (
+            int(text) if text.isascii() and text.isdecimal() and len(text) < len("1000000") else None
+            for text in (form.get("line", ""), form.get("earlier", ""))
+        )
+        path = form.get("path", "") or text_of_control(form.get("control", ""))
+        place = located(version.config, name, quote, Hint(path, line, earlier or 0))
+        if place is None:
             message = _("These words are not in “%(field)s”. Copy them from its text.")
             message %= {"field": words_of(name).title}
             raise Invalid.field("quote", message)
-        return {"field": found.path, "line": found.line, "start": found.start, "quote": quote}
+        return {"field": place.path, "line": place.line, "start": place.start, "quote": quote}
 
     def _check_suggestion(self, place: dict[str, Any]) -> None:
         wording = split_suggestion(self.body).wording
@@ -176,17 +183,6 @@ class CommentsPage(CommentingPage):
             raise Invalid.field("quote", _("Choose the words that your wording replaces."))
         if wording.split() == place["quote"].split():
             raise Invalid.field("suggestion", _("The suggested wording is the same as the text."))
-
-    def _hint(self) -> Hint:
-        """Return where the page's script saw the words being chosen."""
-        line, earlier = (self._number(name) for name in ("line", "earlier"))
-        given = self.request.POST
-        path = given.get("path", "") or text_of_control(given.get("control", ""))
-        return Hint(path, line, earlier or 0)
-
-    def _number(self, name: str) -> int | None:
-        given = self.request.POST.get(name, "")
-        return int(given) if given.isascii() and given.isdecimal() and len(given) < len("1000000") else None
 
     def _again(self, version: Snapshot, error: Invalid) -> HttpResponse:
         given = self.request.POST
@@ -247,12 +243,11 @@ class CommentPage(CommentingPage):
                     return self._accept()
                 case "delete":
                     self.comments.delete(key, by=self.caller)
-                    asked = safe_next_url(self.request, self.address("history"))
-                    own = self.address("comment", str(self.comment.pk))
-                    return self.go(
-                        (self.address("history") if asked.startswith(own) else asked),
-                        _("The comment is deleted."),
-                    )
+                    # The page with the form, unless it was that of the comment itself.
+                    back = safe_next_url(self.request, self.address("history"))
+                    if back.startswith(self.address("comment", key)):
+                        back = self.address("history")
+                    return self.go(back, _("The comment is deleted."))
                 case _:
                     raise Invalid.field("do", _("Nothing was chosen."))
         except Invalid as error:
@@ -316,19 +311,14 @@ def _open_comments(
         identity__in={identity for _, _, identity in about},
     )
     counted = rows.order_by().values_list("kind", "resource_id", "identity").annotate(number=Count("pk"))
-    return {
-        (kind, resource_id): [_link(kind, resource_id, about[kind, resource_id, identity], number)]
-        for kind, resource_id, identity, number in counted
-        if (kind, resource_id, identity) in about
-    }
-
-
-def _link(kind: str, resource_id: str, version: Snapshot, number: int) -> Action:
-    title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}
-    return Action(
-        title=title,
-        address=f"{KINDS_BY_SLUG[kind].address('version', resource_id, version.version_id)}#comments",
-    )
+    links = {}
+    for kind, resource_id, identity, number in counted:
+        newest = about.get((kind, resource_id, identity))
+        if newest is not None:
+            title = ngettext("%(count)s open comment", "%(count)s open comments", number) % {"count": number}
+            page = KINDS_BY_SLUG[kind].address("version", resource_id, newest.version_id)
+            links[kind, resource_id] = [Action(title=title, address=f"{page}#comments")]
+    return links
 
 
 def _of_event(kind: StudioKind, event: Event) -> str:

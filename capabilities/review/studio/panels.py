@@ -376,26 +376,26 @@ def notes(
     """Return the notes on each version, by its id; three queries at most."""
     target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
-    found: defaultdict[str, list[SafeString]] = defaultdict(list)
+    notes: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")
-    for version_id, given in _latest(verdicts.defer("body")).items():
-        found[version_id] += _sentences(given)
-    for version_id, names in _suggesters(target, versions).items():
-        words = format_html(_("Wording suggested by {people}"), people=people(names))
-        found[version_id].append(words)
-    for version_id, words in _bypasses(target, versions):
-        found[version_id].append(words)
-    return found
-
-
-def _suggesters(target: Target, versions: Sequence[Snapshot]) -> Mapping[str, list[str]]:
-    """Return whose suggested wordings versions accepted, by the ids of the versions."""
-    ids = {version.number: version.version_id for version in versions if not version.read_only}
-    rows = OtherAuthor.objects.about(target).filter(number__in=ids, suggestion__isnull=False)
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    # The latest verdict of each person on each version.
+    latest = {(verdict.version_id, verdict.author_name): verdict for verdict in verdicts.defer("body")}
+    by_version: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for (version_id, _name), verdict in latest.items():
+        by_version[version_id].append(verdict)
+    for version_id, given in by_version.items():
+        notes[version_id] += _sentences(given)
+    by_number = {version.number: version.version_id for version in versions if not version.read_only}
+    rows = OtherAuthor.objects.about(target).filter(number__in=by_number, suggestion__isnull=False)
+    suggesters: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows.select_related("author").order_by("pk"):
-        found[ids[row.number]].append(row.author.get_username())
-    return found
+        suggesters[by_number[row.number]].append(row.author.get_username())
+    for version_id, names in suggesters.items():
+        words = format_html(_("Wording suggested by {people}"), people=people(names))
+        notes[version_id].append(words)
+    for version_id, words in _bypasses(target, versions):
+        notes[version_id].append(words)
+    return notes
 
 
 def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[str, SafeString]]:
@@ -417,15 +417,6 @@ def _bypasses(target: Target, versions: Sequence[Snapshot]) -> Iterator[tuple[st
     for version_id, name in names.items():
         if name != "?":
             yield version_id, _bypassed(name, "")
-
-
-def _latest(verdicts: Iterable[Verdict]) -> Mapping[str, list[Verdict]]:
-    """Return the latest verdict of each person, by version."""
-    latest = {(verdict.version_id, verdict.author_name): verdict for verdict in verdicts}
-    by_version: defaultdict[str, list[Verdict]] = defaultdict(list)
-    for (version_id, _name), verdict in latest.items():
-        by_version[version_id].append(verdict)
-    return by_version
 
 
 def _sentences(verdicts: Sequence[Verdict]) -> Iterable[SafeString]:
