@@ -14,7 +14,7 @@ django.setup(set_prefix=False)
 
 from django.conf import settings  # noqa: E402  settings come first
 
-from capabilities.delivery.streams.api import EventStreamViewSet  # noqa: E402
+from capabilities.delivery.api import EventStreamViewSet  # noqa: E402
 from editor_project.database.postgresql.base import limit_statements  # noqa: E402
 from versioning.api import health  # noqa: E402
 from versioning.api.middleware import ExactWSGIRequest  # noqa: E402

@@ -11,17 +11,17 @@ class DeliveryConfig(EditorApp):
     name = "capabilities.delivery"
     label = "delivery"
     verbose_name = "Delivery"
-    personal_data = "capabilities.delivery.personal_data.PERSONAL_DATA"
-    settings = "capabilities.delivery.conf.SETTINGS"
+    personal_data = "capabilities.delivery.models.PERSONAL_DATA"
+    settings = "capabilities.delivery.targets.SETTINGS"
     events = "capabilities.delivery.events.EVENTS"
     keeps_workspaces = "capabilities.delivery.models.Webhook"
     follows = (
-        "capabilities.delivery.streams.listeners.FOLLOWER",
-        "capabilities.delivery.webhooks.models.FOLLOWER",
+        "capabilities.delivery.streams.FOLLOWER",
+        "capabilities.delivery.models.FOLLOWER",
     )
-    notifications = "capabilities.delivery.webhooks.health.OF_WEBHOOKS"
-    topics = "capabilities.delivery.webhooks.health.TOPIC"
-    log_readers = "capabilities.delivery.webhooks.outbox.unread_after"
-    jobs = "capabilities.delivery.webhooks.jobs.JOBS"
-    api = "capabilities.delivery.api_urls"
-    studio = "capabilities.delivery.studio.extension.STUDIO"
+    notifications = "capabilities.delivery.events.OF_WEBHOOKS"
+    topics = "capabilities.delivery.events.TOPIC"
+    log_readers = "capabilities.delivery.running.unread_after"
+    jobs = "capabilities.delivery.running.JOBS"
+    api = "capabilities.delivery.api"
+    studio = "capabilities.delivery.studio.STUDIO"

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from studio.activity.sentences import Sentence, spaced
+from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
+from versioning.models.querysets import within
 
 if TYPE_CHECKING:
     from studio.activity.sentences import Names
     from versioning.models import Event
 
 
-def _of_webhook(event: Event, names: Names) -> Sentence:
+def _describe(event: Event, names: Names) -> Sentence:
     what = event.type.rpartition(".")[2]
     if what == "changed":
         fields = ", ".join(map(spaced, event.detail.get("fields") or ()))
@@ -40,9 +44,23 @@ EVENTS: Final = EventSubject(
     title=gettext_lazy("Webhooks"),
     anything=gettext_lazy("Anything about webhooks"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_of_webhook),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_webhook),
-        EventType(name="disabled", title=pgettext_lazy("event", "disabled"), sentence=_of_webhook),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_of_webhook),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_describe),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe),
+        EventType(name="disabled", title=pgettext_lazy("event", "disabled"), sentence=_describe),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_describe),
     ],
+)
+
+
+_DISABLED: Final = "webhook.disabled"
+
+
+def _was_disabled(caller: Caller) -> Q:
+    """Return the condition that a webhook of a workspace that the person administers was disabled."""
+    return Q(type=_DISABLED) & within("workspace_id", caller.scope(Right.ADMINISTER))
+
+
+OF_WEBHOOKS: Final = NotificationRule(condition=_was_disabled)
+TOPIC: Final = NotificationTopic(
+    name="webhookDisabled", title=gettext_lazy("webhooks that were disabled, to admins"), types=[_DISABLED]
 )

@@ -27,12 +27,9 @@ _NEED_A_HOST: Final = frozenset({"smtp", *_SECURE_PORTS})
 
 def is_on() -> bool:
     """Return whether this installation sends mail."""
-    return bool(settings.EMAIL_URL) or _has_backend_of_project()
-
-
-def _has_backend_of_project() -> bool:
-    """Return whether the project has a backend of its own; links need the public address, too."""
-    return bool(settings.EDITOR_PUBLIC_URL) and settings.is_overridden("EMAIL_BACKEND")
+    # With a backend of the project, links need the public address, too.
+    has_own_backend = bool(settings.EDITOR_PUBLIC_URL) and settings.is_overridden("EMAIL_BACKEND")
+    return bool(settings.EMAIL_URL) or has_own_backend
 
 
 def public_address(path: str) -> str:
@@ -61,31 +58,31 @@ def sender() -> str:
 
 def connection() -> BaseEmailBackend:
     """Return a connection to the mail server, which is not open yet."""
-    return _connection_of(settings.EMAIL_URL) if settings.EMAIL_URL else get_connection()
+    return _connect(settings.EMAIL_URL) if settings.EMAIL_URL else get_connection()
 
 
-def _connection_of(url: str) -> BaseEmailBackend:
+def _connect(url: str) -> BaseEmailBackend:
     """Return the connection for a URL as django-environ reads it; raises `ImproperlyConfigured`."""
     scheme = url.partition(":")[0]
     try:
-        found = environ.Env.email_url_config(url) if scheme in environ.Env.EMAIL_SCHEMES else {}
+        config = environ.Env.email_url_config(url) if scheme in environ.Env.EMAIL_SCHEMES else {}
     except ValueError:  # such as an invalid port; the error might contain the password
-        found = {}
-    if not found or "?" in url or (scheme in _NEED_A_HOST and not found["EMAIL_HOST"]):
+        config = {}
+    if not config or "?" in url or (scheme in _NEED_A_HOST and not config["EMAIL_HOST"]):
         raise ImproperlyConfigured(
             "EMAIL_URL names no mail server: write smtp+tls://user:password@host:587, smtp+ssl://… or "
             f"smtp://…, and not {scheme[:10]}://…, or leave it empty."
         )
-    if found["EMAIL_BACKEND"].endswith("filebased.EmailBackend"):
-        return get_connection(found["EMAIL_BACKEND"], file_path=found["EMAIL_FILE_PATH"])
+    if config["EMAIL_BACKEND"].endswith("filebased.EmailBackend"):
+        return get_connection(config["EMAIL_BACKEND"], file_path=config["EMAIL_FILE_PATH"])
     return get_connection(
-        found["EMAIL_BACKEND"],
-        host=found["EMAIL_HOST"],
-        port=found["EMAIL_PORT"] or _SECURE_PORTS.get(scheme, 25),
-        username=found["EMAIL_HOST_USER"] or "",
-        password=found["EMAIL_HOST_PASSWORD"] or "",
-        use_tls=bool(found.get("EMAIL_USE_TLS")),
-        use_ssl=bool(found.get("EMAIL_USE_SSL")),
+        config["EMAIL_BACKEND"],
+        host=config["EMAIL_HOST"],
+        port=config["EMAIL_PORT"] or _SECURE_PORTS.get(scheme, 25),
+        username=config["EMAIL_HOST_USER"] or "",
+        password=config["EMAIL_HOST_PASSWORD"] or "",
+        use_tls=bool(config.get("EMAIL_USE_TLS")),
+        use_ssl=bool(config.get("EMAIL_USE_SSL")),
         timeout=TIMEOUT,
     )
 
@@ -93,7 +90,7 @@ def _connection_of(url: str) -> BaseEmailBackend:
 def _check_url(name: str, value: str) -> None:
     if not value:
         return
-    _connection_of(value)
+    _connect(value)
     if not settings.EDITOR_PUBLIC_URL:
         raise ImproperlyConfigured(
             f"{name} is set, and EDITOR_PUBLIC_URL is not: mail needs it, because its links begin with it."
@@ -113,9 +110,8 @@ def _check_sender(name: str, value: Any) -> None:
 
 
 def _check_public_address(name: str, value: str) -> None:
-    written_as(r"https?://[^\s/?#@]+(/[^\s?#]*)?", "an address such as https://editor.example.com")(
-        name, value
-    )
+    check = written_as(r"https?://[^\s/?#@]+(/[^\s?#]*)?", "an address such as https://editor.example.com")
+    check(name, value)
     try:
         is_valid = not value or (urlsplit(value).port != 0 and bool(urlsplit(value).hostname))
     except ValueError:

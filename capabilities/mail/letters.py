@@ -6,29 +6,174 @@ Links with a secret are made here, so that no row and no back-up holds one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from django.core.mail import EmailMultiAlternatives
 from django.core.mail.backends.base import BaseEmailBackend
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
-from capabilities.mail import conf, forgotten, news
-from capabilities.mail.letter import Letter, isolated
-from capabilities.mail.models import Mail, MailKind
-from capabilities.mail.outbox import wanted_address
-from capabilities.mail.recipients import in_language_of
-from capabilities.mail.topics import FORGOTTEN_PASSWORD, INVITATION
+from capabilities.mail import conf, studio
+from capabilities.mail.models import Mail, MailKind, MailPreferences
+from capabilities.mail.recipients import (
+    FORGOTTEN_PASSWORD,
+    INVITATION,
+    in_language,
+    mail_address,
+    types_sent,
+    wanted_address,
+    wanted_by,
+)
+from studio.activity import lines as activity
+from studio.activity.sentences import Fragment
 from studio.dates import moment_in_words
+from studio.limits import shortened
+from studio.marks import as_text, writing
+from studio.named import workspace_name
+from studio.permissions import caller_of
 from studio.workspaces.names import role_name
 from studio.workspaces.views import invitation_address
-from versioning.models import Invitation
+from versioning.conf import get_editor
+from versioning.editor.notifications import concerning
+from versioning.models import Event, Invitation
 from versioning.models.accounts import account
+
+MAX_SUBJECT: Final = 150
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Invisible characters that belong to words and emoji."""
+_FROM_RIGHT_TO_LEFT: Final = frozenset({"R", "AL"})
+_ISOLATE, _END_OF_ISOLATE = "\u2068", "\u2069"
+
+
+def plain(text: str) -> str:
+    """Return a name or a sentence in one line, without invisible characters.
+
+    A name could otherwise begin another header, or turn round the direction of what follows it.
+    """
+    words = " ".join(text.split())
+    return "".join(word for word in words if word in _JOINERS or unicodedata.category(word)[0] != "C")
+
+
+def isolate(name: str) -> str:
+    """Return a name so that its direction does not affect what is around it."""
+    name = plain(name)
+    is_rtl = any(unicodedata.bidirectional(letter) in _FROM_RIGHT_TO_LEFT for letter in name)
+    return f"{_ISOLATE}{name}{_END_OF_ISOLATE}" if is_rtl else name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of a letter about one event."""
+
+    words: str
+    about: str
+    """When it was, and in which workspace."""
+    address: str
+    """The page about it, from outside."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Letter:
+    """What a mail says, in the language in which it was made."""
+
+    subject: str
+    sentences: Sequence[str] = ()
+    lines: Sequence[Line] = ()
+    address: str = ""
+    """The page that the button leads to; empty without one."""
+    button: str = ""
+    ends: Sequence[str] = ()
+    """Sentences at the end, in small print."""
+    settings_address: str = ""
+    """The page on which one turns it off; empty if that is not possible."""
+
+    def message(self, to: str, message_id: str, connection: BaseEmailBackend) -> EmailMultiAlternatives:
+        """Return the message to an address."""
+        shown = {"letter": self, "language": get_language()}
+        headers = {
+            "Message-ID": f"<{message_id}@{conf.public_host()}>",
+            "Auto-Submitted": "auto-generated",  # so that nobody's absence is reported to the sender
+            **({"List-Unsubscribe": f"<{self.settings_address}>"} if self.settings_address else {}),
+        }
+        message = EmailMultiAlternatives(
+            subject=shortened(self.subject, MAX_SUBJECT),
+            body=render_to_string("mail/letter.txt", shown),
+            from_email=conf.sender(),
+            to=[to],
+            headers=headers,
+            connection=connection,
+        )
+        message.attach_alternative(render_to_string("mail/letter.html", shown), "text/html")
+        return message
+
+
+MAX_LINES = 50
+"""How many events a mail names; it counts the others."""
+
+
+def news(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
+    """Yield one message about the events of a mail, and of the other mail to the person that is due."""
+    user = mail.user
+    to = mail_address(user)
+    if user is None or not to:
+        return
+    keys = [key for joined in (mail, *mail.joined) for key in joined.detail["events"]]
+    request = HttpRequest()  # by which pages know their reader
+    request.user = user
+    caller = caller_of(request)
+    # Those of the events that still concern the person, may be seen, and are wanted.
+    wanted = wanted_by(MailPreferences.objects.of([user.pk])[user.pk])
+    rows = Event.objects.filter(pk__in=keys, type__in=types_sent())
+    concerned = concerning(caller, get_editor().code, rows, wanted)
+    events = list(concerned.order_by("position", "ordinal"))
+    if not events:
+        return
+    with in_language(user):
+        with writing():
+            shown = activity.lines_of(events[:MAX_LINES], caller)
+            lines = [_write_line(line, request) for line in shown]
+        count = len(events)
+        several = ngettext("%(count)s notification", "%(count)s notifications", count) % {"count": count}
+        letter = Letter(
+            subject=lines[0].words if count == 1 else several,
+            lines=lines,
+            address=conf.public_address(reverse("studio:notifications")) if count > 1 else "",
+            button=_("All notifications"),
+            settings_address=conf.public_address(reverse("studio:account_mail")),
+        )
+        yield letter.message(to, mail.message_id, connection)
+
+
+def _write_line(line: activity.Line, request: HttpRequest) -> Line:
+    event = line.event
+    words = "".join(_words(fragment, request) for fragment in line.sentence)
+    moment = moment_in_words(event.created_at)
+    workspace = isolate(as_text(workspace_name(event.workspace_id), request))
+    addresses = (fragment.address for fragment in line.sentence if fragment.address)
+    page = next(addresses, reverse("studio:notifications"))
+    return Line(words=words, about=f"{moment} · {workspace}", address=conf.public_address(page))
+
+
+def _words(fragment: Fragment, request: HttpRequest) -> str:
+    """Return a part of a sentence; what may be a name cannot turn the rest of it round."""
+    text = as_text(str.__str__(fragment.text), request)
+    if fragment.address or fragment.html is not None:
+        return isolate(text)
+    # The words between two names have spaces around them.
+    before, after = " " * text[:1].isspace(), " " * text[-1:].isspace()
+    return f"{before}{plain(text)}{after}" if text.strip() else " "
+
 
 _ONE_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-def messages_of(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
+def write_messages(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
     """Return the messages to send for a mail: none if nobody is to have it any more."""
     return list(_WRITERS[MailKind(mail.kind)](mail, connection))
 
@@ -42,7 +187,7 @@ def _invitation(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMulti
     invited = account(invitation.username)
     to = invitation.mail or wanted_address(invited, INVITATION.name)
     if to:
-        with in_language_of(invited or invitation.invited_by):
+        with in_language(invited or invitation.invited_by):
             yield _letter_of_invitation(invitation).message(to, mail.message_id, connection)
 
 
@@ -85,19 +230,19 @@ def _is_one_word(name: str) -> bool:
 
 def _forgotten_password(mail: Mail, connection: BaseEmailBackend) -> Iterator[EmailMultiAlternatives]:
     """Yield a link for each account with the name or the address that was typed, if there is any."""
-    for number, user in enumerate(forgotten.accounts_of(mail.detail["asked"])):
+    for number, user in enumerate(studio.find_accounts(mail.detail["asked"])):
         to = wanted_address(user, FORGOTTEN_PASSWORD.name)
         if not to:
             continue
-        with in_language_of(user):
-            names = {"username": isolated(user.get_username())}
+        with in_language(user):
+            names = {"username": isolate(user.get_username())}
             letter = Letter(
                 subject=_("A new password for %(username)s") % names,
                 sentences=[
                     _("Someone has asked for a new password for the account %(username)s.") % names,
                     _("If it was you, set one within an hour. The link works once."),
                 ],
-                address=conf.public_address(forgotten.new_password_address(user)),
+                address=conf.public_address(studio.new_password_address(user)),
                 button=_("Set a new password"),
                 ends=[_("If it was someone else, do nothing: your password stays as it is.")],
             )
@@ -109,8 +254,8 @@ def _address_changed(mail: Mail, connection: BaseEmailBackend) -> Iterator[Email
     user = mail.user
     if user is None:
         return
-    with in_language_of(user):
-        names = {"username": isolated(user.get_username())}
+    with in_language(user):
+        names = {"username": isolate(user.get_username())}
         letter = Letter(
             subject=_("The mail address of %(username)s has changed") % names,
             sentences=[
@@ -127,5 +272,5 @@ _WRITERS: Final[Mapping[MailKind, Writer]] = {
     MailKind.INVITATION: _invitation,
     MailKind.FORGOTTEN_PASSWORD: _forgotten_password,
     MailKind.ADDRESS_CHANGED: _address_changed,
-    MailKind.NEWS: news.news,
+    MailKind.NEWS: news,
 }

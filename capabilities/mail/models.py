@@ -9,9 +9,11 @@ from typing import Any, Final, Self
 from django.conf import settings
 from django.db import models, transaction
 from django.utils import timezone
+from editor_client.shared.text_keys import caseless
 
 from versioning.models import Invitation
 from versioning.models.due_work import DueWork, LeaseLost
+from versioning.models.personal_data import Erasure, PersonalData, rows_of_person
 
 TRIED_FOR: Final = datetime.timedelta(days=1)
 """For how long after it is due mail is tried again."""
@@ -74,16 +76,16 @@ class Mail(DueWork):
     def remove(self) -> None:
         """Delete it under its lease, with what is joined; raises `LeaseLost`."""
         with transaction.atomic():
-            for one in (self, *self.joined):
-                rows = Mail.objects.filter(pk=one.pk, leased_by=one.leased_by, attempts=one.attempts)
-                if not one.leased_by or not rows.delete()[0]:
+            for mail in (self, *self.joined):
+                rows = Mail.objects.filter(pk=mail.pk, leased_by=mail.leased_by, attempts=mail.attempts)
+                if not mail.leased_by or not rows.delete()[0]:
                     raise LeaseLost
 
     def try_again(self, seconds: float) -> None:
         """Make it due again in this many seconds, with what is joined; raises `LeaseLost`."""
         with transaction.atomic():
-            for one in (self, *self.joined):
-                one.postpone(seconds)
+            for mail in (self, *self.joined):
+                mail.postpone(seconds)
 
 
 class MailCursor(models.Model):
@@ -101,8 +103,8 @@ class MailPreferencesQuerySet(models.QuerySet["MailPreferences"]):
 
     def of(self, user_ids: Collection[Any]) -> dict[Any, MailPreferences]:
         """Return the preferences of people by their ids; the defaults for those without a row."""
-        found = self.in_bulk(list(user_ids))
-        return {user_id: found.get(user_id) or MailPreferences(user_id=user_id) for user_id in user_ids}
+        rows = self.in_bulk(list(user_ids))
+        return {user_id: rows.get(user_id) or MailPreferences(user_id=user_id) for user_id in user_ids}
 
 
 class MailPreferences(models.Model):
@@ -124,3 +126,23 @@ class MailPreferences(models.Model):
     def wants(self, kind: str) -> bool:
         """Return whether mail of a kind is to be sent."""
         return kind not in self.turned_off
+
+
+_NAMING: Final = (MailKind.FORGOTTEN_PASSWORD, MailKind.ADDRESS_CHANGED)
+_PEOPLE: Final = ("asked", "to")
+"""The members of the detail of such mail that hold what was typed, and an address."""
+
+
+def _erase_mail_about(erasure: Erasure) -> int:
+    """Delete mail that waits for the person without an account of its own, such as a forgotten password."""
+    names = {caseless(name) for name in (erasure.name, erasure.address) if name}
+    waiting = Mail.objects.filter(kind__in=_NAMING).values_list("pk", "detail")
+    about = [pk for pk, detail in waiting if names & {caseless(str(detail.get(name))) for name in _PEOPLE}]
+    return Mail.objects.filter(pk__in=about).delete()[0]
+
+
+PERSONAL_DATA: Final = (
+    rows_of_person("mail.Mail"),
+    rows_of_person("mail.MailPreferences"),
+    PersonalData(erase=_erase_mail_about),
+)

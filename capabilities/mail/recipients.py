@@ -1,9 +1,9 @@
-"""People who get mail: their addresses, languages and time zones."""
+"""People who get mail: their addresses, languages and time zones, and what they want to have sent."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
@@ -11,18 +11,21 @@ from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Q
 from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
 
+from capabilities.mail.models import MailKind, MailPreferences
 from studio.models import Preferences
 from studio.preferences import LANGUAGES
+from versioning.domain.events import types
 from versioning.domain.zones import UTC, known_zones
+from versioning.editor import notifications
+from versioning.editor.notifications import NotificationTopic
 from versioning.models import Membership
 from versioning.models.accounts import accounts, is_mail_address
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
     from django.db.models import QuerySet
-
-_ENGLISH: Final = "en"
 
 
 def address_field() -> str | None:
@@ -36,11 +39,18 @@ def address_field() -> str | None:
     return name
 
 
-def address_of(user: User | None) -> str:
+def mail_address(user: User | None) -> str:
     """Return the address of an account; empty without one, for what is none, and for deactivated accounts."""
     field = address_field()
     address = str(getattr(user, field) or "") if user is not None and user.is_active and field else ""
     return address if is_mail_address(address) else ""
+
+
+def wanted_address(user: Any, topic: str) -> str:
+    """Return the address of an account, if there is one and it wants mail about a topic."""
+    address = mail_address(user)
+    is_wanted = address and MailPreferences.objects.of([user.pk])[user.pk].wants(topic)
+    return address if is_wanted else ""
 
 
 def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:
@@ -49,26 +59,47 @@ def reachable_in(workspace_ids: Collection[str]) -> QuerySet[User]:
     if field is None:
         return accounts().none()
     members = Membership.objects.filter(workspace_id__in=workspace_ids, is_service=False)
-    found = accounts().filter(Q(pk__in=members.values("user")) | Q(is_superuser=True), is_active=True)
-    return found.exclude(**{field: ""})
+    people = accounts().filter(Q(pk__in=members.values("user")) | Q(is_superuser=True), is_active=True)
+    return people.exclude(**{field: ""})
 
 
-def zone_of(user_id: Any) -> ZoneInfo:
+def chosen_zone(preferences: Preferences) -> ZoneInfo:
     """Return the time zone that a person has chosen; UTC without a choice."""
-    return _zone(Preferences.objects.of(user_id))
-
-
-def _zone(preferences: Preferences) -> ZoneInfo:
-    chosen = preferences.time_zone
-    return ZoneInfo(chosen if chosen in known_zones() else UTC)
+    return ZoneInfo(preferences.time_zone if preferences.time_zone in known_zones() else UTC)
 
 
 @contextmanager
-def in_language_of(user: User | None) -> Iterator[None]:
+def in_language(user: User | None) -> Iterator[None]:
     """Write in the language and the time zone that a person has chosen; otherwise in English, in UTC."""
     preferences = Preferences() if user is None else Preferences.objects.of(user.pk)
-    language = preferences.language if preferences.language in LANGUAGES else _ENGLISH
-    with ExitStack() as stack:
-        stack.enter_context(translation.override(language))
-        stack.enter_context(timezone.override(_zone(preferences)))
+    language = preferences.language if preferences.language in LANGUAGES else "en"
+    with translation.override(language), timezone.override(chosen_zone(preferences)):
         yield
+
+
+INVITATION: Final = NotificationTopic(name=MailKind.INVITATION.value, title=_("invitations to workspaces"))
+FORGOTTEN_PASSWORD: Final = NotificationTopic(
+    name=MailKind.FORGOTTEN_PASSWORD.value, title=_("a new password, if I have forgotten mine")
+)
+OWN: Final = (INVITATION, FORGOTTEN_PASSWORD)
+
+
+def offered() -> list[NotificationTopic]:
+    """Return the topics that there is mail about: not those without any known event."""
+    known = types()
+    return [
+        topic
+        for topic in notifications.topics()
+        if topic in OWN or any(name in known for name in topic.types)
+    ]
+
+
+def types_sent() -> set[str]:
+    """Return the types of events that are sent."""
+    known = types()
+    return {name for topic in notifications.topics() for name in topic.types if name in known}
+
+
+def wanted_by(preferences: MailPreferences) -> list[str]:
+    """Return the names of the topics that a person has not turned off."""
+    return [topic.name for topic in notifications.topics() if preferences.wants(topic.name)]

@@ -40,7 +40,7 @@ _SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
 """By type: the sentence that names the release, and the form for a release that was deleted."""
 
 
-def _of_release(event: Event, names: Names) -> Sentence:
+def _describe(event: Event, names: Names) -> Sentence:
     """Return the sentence about an event of a release."""
     with_name, without = _SENTENCES[event.type]
     release = names.named.get((event.position, event.ordinal))
@@ -55,10 +55,10 @@ EVENTS: Final = EventSubject(
     title=gettext_lazy("Releases"),
     anything=gettext_lazy("Anything about releases"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_of_release),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_of_release),
-        EventType(name="published", title=pgettext_lazy("event", "published"), sentence=_of_release),
-        EventType(name="reverted", title=pgettext_lazy("event", "reverted"), sentence=_of_release),
-        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_of_release),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_describe),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe),
+        EventType(name="published", title=pgettext_lazy("event", "published"), sentence=_describe),
+        EventType(name="reverted", title=pgettext_lazy("event", "reverted"), sentence=_describe),
+        EventType(name="deleted", title=pgettext_lazy("event", "deleted"), sentence=_describe),
     ],
 )

@@ -1,18 +1,25 @@
-"""The current state of the resources and versions in releases."""
+"""The items of releases: what callers name, the exact versions that are stored, and their current state."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
-from capabilities.releases.models import ReleaseItem
-from capabilities.releases.rules import in_order
+from editor_client.shared import ids
+
+from capabilities.releases.models import MAX_ITEMS, Action, Release, ReleaseItem
+from capabilities.releases.rules import in_order, refuse_twice
+from versioning.domain.access import Caller
+from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
+from versioning.domain.uuids import uuid_of
 from versioning.editor import Collection, Editor
 from versioning.models import AgentVersion, Version, VersionedResource
+from versioning.models.querysets import covered_by
 from versioning.serving.overlays import OverlaidVersion
 
 AT_ONCE: Final = 500
@@ -69,8 +76,8 @@ class ItemNow:
     def active_before(self) -> str | None:
         """The version that the release replaced, or would replace if it were published now."""
         is_draft = self.item.release.published_at is None
-        found = self.active_version_id if is_draft else self.item.active_before
-        return None if found is None else str(found)
+        version_id = self.active_version_id if is_draft else self.item.active_before
+        return None if version_id is None else str(version_id)
 
     @property
     def newer(self) -> bool:
@@ -84,61 +91,61 @@ def now(editor: Editor, items: Iterable[ReleaseItem], *, with_texts: bool = Fals
 
     `with_texts` reads the configurations of the versions to publish, which takes long for many large ones.
     """
-    wanted = list(items)
-    found: dict[int, ItemNow] = {}
-    for kind, own in _by_kind(wanted):
+    rows = list(items)
+    current: dict[int, ItemNow] = {}
+    for kind, own in _by_kind(rows):
         collection = editor.collection(kind)
-        resources = rows_of(collection, [item.resource_id for item in own])
-        versions = versions_of(collection, _pins(own), with_texts=with_texts)
-        found |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
-    return [found[item.pk] for item in wanted]
+        resources = read_rows(collection, [item.resource_id for item in own])
+        versions = read_versions(collection, _pins(own), with_texts=with_texts)
+        current |= {item.pk: _item_now(editor, item, resources, versions) for item in own}
+    return [current[item.pk] for item in rows]
 
 
 def read_ahead(editor: Editor, items: Iterable[ReleaseItem]) -> Versions:
-    """Return the versions of items, for `locked`; reading large ones takes long.
+    """Return the versions of items, for `lock_items`; reading large ones takes long.
 
     Versions never change, so they need not be read inside a transaction that others wait for.
     """
-    found: dict[UUID, Version] = {}
+    versions: dict[UUID, Version] = {}
     for kind, own in _by_kind(items):
-        found |= versions_of(editor.collection(kind), _pins(own), with_texts=True)
-    for version in found.values():
+        versions |= read_versions(editor.collection(kind), _pins(own), with_texts=True)
+    for version in versions.values():
         version.config  # noqa: B018  which parses it
-    return found
+    return versions
 
 
-def locked(editor: Editor, items: Iterable[ReleaseItem], versions: Versions | None = None) -> list[ItemNow]:
+def lock_items(
+    editor: Editor, items: Iterable[ReleaseItem], versions: Versions | None = None
+) -> list[ItemNow]:
     """Lock the resources of items for this transaction, and return their state, in that order.
 
     `versions`, which were read before, are used if they still exist; missing ones are read now. Without
     `versions` the items have none. For the versions that a resource points at, only the numbers are read.
     """
-    wanted = in_order(items)
-    for kind, own in _by_kind(wanted):
-        rows = collection_of(editor, kind.slug).all
-        ids = [item.resource_id for item in own]
-        list(rows.locked().filter(pk__in=ids).order_by("pk").values_list("pk"))
-    found: list[ItemNow] = []
-    for kind, own in _by_kind(wanted):
+    rows = in_order(items)
+    for kind, own in _by_kind(rows):
+        targets = editor.collection(kind).all.filter(pk__in=[item.resource_id for item in own])
+        list(targets.locked().order_by("pk").values_list("pk"))
+    locked: list[ItemNow] = []
+    for kind, own in _by_kind(rows):
         collection = editor.collection(kind)
-        resources = rows_of(collection, [item.resource_id for item in own], without=_ALL_BUT_NUMBERS)
-        current = {} if versions is None else _still_there(collection, _pins(own), versions)
-        found += [_item_now(editor, item, resources, current) for item in own]
-    return found
+        resources = read_rows(collection, [item.resource_id for item in own], without=_ALL_BUT_NUMBERS)
+        current: dict[UUID, Version] = {}
+        if versions is not None:
+            pins = _pins(own)
+            stored = read_versions(collection, pins & versions.keys(), keys_only=True)
+            missing = read_versions(collection, pins - versions.keys(), with_texts=True)
+            current = {**{pk: versions[pk] for pk in stored}, **missing}
+        locked += [_item_now(editor, item, resources, current) for item in own]
+    return locked
 
 
-def _still_there(collection: Collection[Any], pins: set[UUID], versions: Versions) -> Versions:
-    there = versions_of(collection, pins & versions.keys(), keys_only=True)
-    missing = versions_of(collection, pins - versions.keys(), with_texts=True)
-    return {**{pk: versions[pk] for pk in there}, **missing}
-
-
-def collection_of(editor: Editor, slug: str) -> Collection[Any]:
+def find_collection(editor: Editor, slug: str) -> Collection[Any]:
     """Return the verbs of a kind, by its slug."""
     return editor.collection(KINDS_BY_SLUG[slug])
 
 
-def moves_of(items: Iterable[ReleaseItem]) -> dict[tuple[str, str], OverlaidVersion]:
+def planned_versions(items: Iterable[ReleaseItem]) -> dict[tuple[str, str], OverlaidVersion]:
     """Return what the items publish or unpublish, by kind and id."""
     return {
         (item.kind, item.resource_id): OverlaidVersion(
@@ -157,9 +164,9 @@ def is_file(editor: Editor, resource: VersionedResource) -> bool:
 
 def _by_kind(items: Iterable[ReleaseItem]) -> Iterator[tuple[ResourceKind, list[ReleaseItem]]]:
     """Yield the kinds of the items in locking order, each with its items in their order."""
-    wanted = list(items)
-    for slug in dict.fromkeys(item.kind for item in in_order(wanted)):
-        yield KINDS_BY_SLUG[slug], [item for item in wanted if item.kind == slug]
+    rows = list(items)
+    for slug in dict.fromkeys(item.kind for item in in_order(rows)):
+        yield KINDS_BY_SLUG[slug], [item for item in rows if item.kind == slug]
 
 
 def _pins(items: Iterable[ReleaseItem]) -> set[UUID]:
@@ -184,15 +191,15 @@ def _item_now(
     )
 
 
-def rows_of(
+def read_rows(
     collection: Collection[Any], ids: Iterable[str], *, without: Sequence[str] = _TEXTS
 ) -> dict[str, Any]:
     """Return rows by their ids, each with its two versions, without texts or the deferred fields."""
     rows = collection.all.select_related(*_POINTERS).defer(*without)
-    return {one.pk: one for one in _by_key(rows, ids)}
+    return {row.pk: row for row in _by_key(rows, ids)}
 
 
-def versions_of(
+def read_versions(
     collection: Collection[Any], ids: Iterable[UUID], *, with_texts: bool = False, keys_only: bool = False
 ) -> dict[UUID, Any]:
     """Return versions by their ids, with their configurations or without, or with only their keys."""
@@ -201,10 +208,112 @@ def versions_of(
         rows = rows.only("pk")
     else:
         rows = rows.defer("search_text", "excerpt", *(() if with_texts else ("config_json",)))
-    return {one.pk: one for one in _by_key(rows, ids)}
+    return {row.pk: row for row in _by_key(rows, ids)}
 
 
 def _by_key(rows: Any, keys: Iterable[Any]) -> Iterator[Any]:
     left = iter(dict.fromkeys(keys))
     while some := list(islice(left, AT_ONCE)):
         yield from rows.filter(pk__in=some)
+
+
+Items = Sequence[Mapping[str, Any]]
+"""`{"resource": {"kind", "id"}, "action"?, "versionId"?}`, as in JSON."""
+
+_Resources = Mapping[tuple[str, str], VersionedResource]
+"""Resources by the slug of their kind and their id."""
+_Versions = Mapping[tuple[str, str, UUID], int]
+"""The numbers of versions by kind, resource and id."""
+
+
+def pinned(editor: Editor, release: Release, items: Items, by: Caller) -> list[ReleaseItem]:
+    """Return the items to store; an item without a version gets the latest one of its resource.
+
+    Takes two statements for each kind. Raises `Invalid` naming each item that has a problem.
+    """
+    refuse_too_many(len(items))
+    named = [
+        ReleaseItem(
+            release=release,
+            place=place,
+            kind=item["resource"]["kind"],
+            resource_id=item["resource"]["id"],
+            action=item.get("action", Action.PUBLISH),
+        )
+        for place, item in enumerate(items)
+    ]
+    refuse_twice(named)
+    resources = _resources(editor, release, named, by)
+    versions = _versions(editor, resources, items)
+    issues: list[Issue] = []
+    for item, given in zip(named, items, strict=True):
+        resource = resources.get((item.kind, item.resource_id))
+        if resource is None:
+            kind = KINDS_BY_SLUG[item.kind].singular
+            message = Message("is not stored in this workspace ({kind})", kind=kind)
+            issues.append(Issue(f"items.{item.place}.resource", message))
+        elif is_file(editor, resource):
+            message = Message("is an override that is kept as a file, which no release can publish")
+            raise Invalid.field(f"items.{item.place}.resource", message, code="code_source")
+        else:
+            item.identity = resource.uuid
+            issues += _pin(item, resource, given.get("versionId"), versions)
+    if issues:
+        raise Invalid(issues)
+    return named
+
+
+def _resources(editor: Editor, release: Release, items: Sequence[ReleaseItem], by: Caller) -> _Resources:
+    """Return the resources of the items, in the workspace of the release and within the limits of a key."""
+    resources: dict[tuple[str, str], VersionedResource] = {}
+    for slug in KINDS_BY_SLUG:
+        names = [
+            item.resource_id for item in items if item.kind == slug and not ids.problem(item.resource_id)
+        ]
+        if names:
+            rows = find_collection(editor, slug).all.filter(covered_by(by), pk__in=names)
+            rows = rows.filter(workspace_id=release.workspace_id)
+            resources |= {(slug, row.pk): row for row in rows}
+    return resources
+
+
+def _versions(editor: Editor, resources: _Resources, items: Items) -> _Versions:
+    """Return the versions that items may pin: those that they name, and the latest of each resource."""
+    named = {version_id for item in items if (version_id := _uuid(item.get("versionId"))) is not None}
+    numbers: dict[tuple[str, str, UUID], int] = {}
+    for slug in dict.fromkeys(slug for slug, _id in resources):
+        latest = {row.latest_version_id for (kind, _id), row in resources.items() if kind == slug}
+        rows = find_collection(editor, slug).model.version_model.objects.filter(pk__in=named | latest)
+        columns = rows.order_by().values_list("resource_id", "pk", "number")
+        numbers |= {(slug, resource_id, pk): number for resource_id, pk, number in columns}
+    return numbers
+
+
+def _pin(
+    item: ReleaseItem, resource: VersionedResource, version_id: str | None, versions: _Versions
+) -> Iterator[Issue]:
+    """Set the version of an item; yield its problem, if any."""
+    field = f"items.{item.place}.versionId"
+    if item.action == Action.UNPUBLISH:
+        if version_id is not None:
+            yield Issue(field, "must be absent where the action is 'unpublish'")
+        return
+    wanted = resource.latest_version_id if version_id is None else _uuid(version_id)
+    number = None if wanted is None else versions.get((item.kind, item.resource_id, wanted))
+    if number is None:
+        yield Issue(field, "is not a version of this resource")
+        return
+    item.version_id, item.version_number = wanted, number
+
+
+def _uuid(text: str | None) -> UUID | None:
+    """Return the UUID of a version; None for any other text."""
+    with suppress(NotFound):
+        return uuid_of(text or "")
+    return None
+
+
+def refuse_too_many(number: int) -> None:
+    """Raise `Invalid` if there are more items than a release may have."""
+    if number > MAX_ITEMS:
+        raise Invalid.field("items", Message("must not be more than {limit}", limit=MAX_ITEMS))

@@ -82,42 +82,19 @@ def in_order(items: Iterable[N]) -> list[N]:
     )
 
 
-def problem_of(item: Named, error: VersioningError) -> Problem:
+def gate_problem(item: Named, error: VersioningError) -> Problem:
     """Return the problem for the gate's refusal of an item."""
     if isinstance(error, Invalid):
-        said = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
-        message = f"{title_of(item)} cannot be published: {said}."
+        issues = "; ".join(f"{issue.field}: {issue.message}" for issue in error.issues)
+        message = f"{title_of(item)} cannot be published: {issues}."
     else:
         message = f"{title_of(item)}: {error.message}"
     return Problem(resource=item, code=error.code, message=message, error=error)
 
 
-def gone(item: Named, *, is_version: bool) -> Problem:
-    """Return the problem of an item whose resource or version was deleted."""
-    what = "The version to publish was deleted." if is_version else "It was deleted."
-    return Problem(resource=item, code="gone", message=f"{title_of(item)}: {what}")
-
-
-def in_a_file(item: Named) -> Problem:
-    """Return the problem of an item whose override is now a file."""
-    message = f"{title_of(item)}: Its override is kept as a file, which no transaction can move."
-    return Problem(resource=item, code="code_source", message=message)
-
-
-def empty() -> Problem:
-    """Return the problem of a release without items."""
-    return Problem(resource=None, code="empty", message=Message("The release is empty."))
-
-
-def newer(item: Named) -> Problem:
-    """Return the warning that a newer version was saved."""
-    message = f"{title_of(item)}: A newer version was saved, which the release does not publish."
-    return Problem(resource=item, code="newer_version", message=message)
-
-
-def unchanged(item: Named) -> Problem:
-    """Return the warning that an item changes nothing."""
-    return Problem(resource=item, code="unchanged", message=f"{title_of(item)}: It is like that already.")
+def item_problem(item: Named, code: str, sentence: str) -> Problem:
+    """Return a problem of an item, or a warning, that releases find themselves."""
+    return Problem(resource=item, code=code, message=f"{title_of(item)}: {sentence}")
 
 
 def refuse_twice(items: Sequence[Named]) -> None:

@@ -11,25 +11,25 @@ class ReviewConfig(EditorApp):
     name = "capabilities.review"
     label = "review"
     verbose_name = "Review"
-    personal_data = "capabilities.review.personal_data.PERSONAL_DATA"
+    personal_data = "capabilities.review.models.PERSONAL_DATA"
     events = "capabilities.review.events.EVENTS"
-    checks = "capabilities.review.policy.check.APPROVALS"
+    checks = "capabilities.review.policy.APPROVALS"
     follows = (
-        "capabilities.review.policy.recording.FOLLOWERS",
-        "capabilities.review.reviews.subjects.FOLLOWERS",
-        "capabilities.review.comments.verbs.FOLLOWER",
+        "capabilities.review.outcomes.FOLLOWERS",
+        "capabilities.review.reviews.FOLLOWERS",
+        "capabilities.review.comments.FOLLOWER",
     )
-    filters = "capabilities.review.filters.FILTER"
-    api = "capabilities.review.api_urls"
-    error_members = "capabilities.review.policy.schemas.ReviewErrorMembers"
+    filters = "capabilities.review.reviews.FILTER"
+    api = "capabilities.review.api"
+    error_members = "capabilities.review.api.ReviewErrorMembers"
     verbs = {
-        "comments": "capabilities.review.comments.verbs.Comments",
-        "review_policy": "capabilities.review.policy.administration.ReviewPolicies",
-        "reviews": "capabilities.review.reviews.verbs.Reviews",
+        "comments": "capabilities.review.comments.Comments",
+        "review_policy": "capabilities.review.policy.ReviewPolicies",
+        "reviews": "capabilities.review.reviews.Reviews",
     }
-    notifications = "capabilities.review.notifications.RULES"
-    topics = "capabilities.review.notifications.TOPICS"
+    notifications = "capabilities.review.events.RULES"
+    topics = "capabilities.review.events.TOPICS"
     studio = (
-        "capabilities.review.comments.studio.extension.STUDIO",
-        "capabilities.review.studio.extension.STUDIO",
+        "capabilities.review.studio.comments.STUDIO",
+        "capabilities.review.studio.panels.STUDIO",
     )

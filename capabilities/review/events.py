@@ -5,16 +5,20 @@ In the sentences about reviews, the version links to the page of the review, if 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from django.db.models import Exists, OuterRef, Q
 from django.utils.functional import Promise
-from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
+from capabilities.review.models import Comment, Mention, Review, about_own_work
 from studio.activity.sentences import Fragment, Sentence, people_in
+from versioning.domain.access import Caller, Right
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
+from versioning.models.querysets import within
 
 if TYPE_CHECKING:
     from studio.activity.sentences import Names
@@ -24,134 +28,190 @@ if TYPE_CHECKING:
 Words = Callable[["Event", "Names"], Sentence]
 
 
-def _sentence(
-    event: Event, names: Names, sentence: Promise, alone: Promise, **more: Fragment | str
-) -> Sentence:
-    """Return the sentence that names the resource, or the form for the resource's own page."""
+SENTENCES: Final[Mapping[str, tuple[Promise, Promise]]] = {
+    "review.requested": (
+        gettext_lazy("{who} asked for a review of {version} of {resource}"),
+        gettext_lazy("{who} asked for a review of {version}"),
+    ),
+    "review.requested, of people": (
+        gettext_lazy("{who} asked {people} to review {version} of {resource}"),
+        gettext_lazy("{who} asked {people} to review {version}"),
+    ),
+    "review.approved": (
+        gettext_lazy("{who} approved {version} of {resource}"),
+        gettext_lazy("{who} approved {version}"),
+    ),
+    "review.changesRequested": (
+        gettext_lazy("{who} asked for changes to {version} of {resource}"),
+        gettext_lazy("{who} asked for changes to {version}"),
+    ),
+    "review.withdrawn": (
+        gettext_lazy("{who} withdrew their decision on {version} of {resource}"),
+        gettext_lazy("{who} withdrew their decision on {version}"),
+    ),
+    "review.bypassed": (
+        gettext_lazy("{who} bypassed the review of {version} of {resource}"),
+        gettext_lazy("{who} bypassed the review of {version}"),
+    ),
+    "review.bypassed, with a reason": (
+        gettext_lazy("{who} bypassed the review of {version} of {resource}: “{reason}”"),
+        gettext_lazy("{who} bypassed the review of {version}: “{reason}”"),
+    ),
+    "review.closed": (
+        gettext_lazy("{who} closed the review of {version} of {resource}"),
+        gettext_lazy("{who} closed the review of {version}"),
+    ),
+    "comment.added": (
+        gettext_lazy("{who} commented on {version} of {resource}"),
+        gettext_lazy("{who} commented on {version}"),
+    ),
+    "comment.changed": (
+        gettext_lazy("{who} edited a comment on {version} of {resource}"),
+        gettext_lazy("{who} edited a comment on {version}"),
+    ),
+    "comment.resolved": (
+        gettext_lazy("{who} resolved a comment on {version} of {resource}"),
+        gettext_lazy("{who} resolved a comment on {version}"),
+    ),
+    "comment.reopened": (
+        gettext_lazy("{who} reopened a comment on {version} of {resource}"),
+        gettext_lazy("{who} reopened a comment on {version}"),
+    ),
+    "comment.deleted": (
+        gettext_lazy("{who} deleted a comment on {version} of {resource}"),
+        gettext_lazy("{who} deleted a comment on {version}"),
+    ),
+}
+"""By type: the sentence that names the resource, and the form for the resource's own page."""
+
+
+def _describe(event: Event, names: Names) -> Sentence:
     version = names.version(event.version_id)
-    address = names.subject(event)
-    words = version.text if event.version_id else gettext("a deleted version")
-    values: dict[str, Fragment | str] = {
-        "version": Fragment(words, address or version.address, number=version.number),
-        **more,
-    }
+    words = version.text if event.version_id else _("a deleted version")
+    address = names.subject(event) or version.address
+    values: dict[str, Fragment | str] = {"version": Fragment(words, address, number=version.number)}
+    key = event.type
+    if key == "review.requested" and event.detail.get("reviewers"):
+        key += ", of people"
+        values["people"] = people_in(event.detail["reviewers"])
+    elif key == "review.bypassed" and event.detail.get("reason"):
+        key += ", with a reason"
+        values["reason"] = str(event.detail["reason"])
+    sentence, alone = SENTENCES[key]
     if names.of_one:
         return Sentence(str(alone), values)
     return Sentence(str(sentence), {"resource": names.resource(event), **values})
 
 
-def _worded(sentence: Promise, alone: Promise) -> Words:
-    """Return what puts events of a type into these words; `alone` is for the resource's own page."""
-    return partial(_sentence, sentence=sentence, alone=alone)
-
-
-def _requested(event: Event, names: Names) -> Sentence:
-    people = event.detail.get("reviewers") or ()
-    if people:
-        sentence = _("{who} asked {people} to review {version} of {resource}")
-        alone = _("{who} asked {people} to review {version}")
-        return _sentence(event, names, sentence, alone, people=people_in(people))
-    sentence = _("{who} asked for a review of {version} of {resource}")
-    return _sentence(event, names, sentence, _("{who} asked for a review of {version}"))
-
-
-def _bypassed(event: Event, names: Names) -> Sentence:
-    reason = str(event.detail.get("reason") or "")
-    if reason:
-        sentence = _("{who} bypassed the review of {version} of {resource}: “{reason}”")
-        alone = _("{who} bypassed the review of {version}: “{reason}”")
-        return _sentence(event, names, sentence, alone, reason=reason)
-    sentence = _("{who} bypassed the review of {version} of {resource}")
-    return _sentence(event, names, sentence, _("{who} bypassed the review of {version}"))
+def _type(name: str, title: Promise) -> EventType:
+    return EventType(name=name, title=title, sentence=_describe)
 
 
 EVENTS: Final = (
     EventSubject(
         name="review",
         audience=Audience.EDITORS,
-        noun=_("review"),
-        title=_("Reviews"),
-        anything=_("Anything about reviews"),
+        noun=gettext_lazy("review"),
+        title=gettext_lazy("Reviews"),
+        anything=gettext_lazy("Anything about reviews"),
         types=[
-            EventType(name="requested", title=pgettext_lazy("event", "requested"), sentence=_requested),
-            EventType(
-                name="approved",
-                title=pgettext_lazy("event", "approved"),
-                sentence=_worded(_("{who} approved {version} of {resource}"), _("{who} approved {version}")),
-            ),
-            EventType(
-                name="changesRequested",
-                title=pgettext_lazy("event", "changes requested"),
-                sentence=_worded(
-                    _("{who} asked for changes to {version} of {resource}"),
-                    _("{who} asked for changes to {version}"),
-                ),
-            ),
-            EventType(
-                name="withdrawn",
-                title=pgettext_lazy("event", "withdrawn"),
-                sentence=_worded(
-                    _("{who} withdrew their decision on {version} of {resource}"),
-                    _("{who} withdrew their decision on {version}"),
-                ),
-            ),
-            EventType(name="bypassed", title=pgettext_lazy("event", "bypassed"), sentence=_bypassed),
-            EventType(
-                name="closed",
-                title=pgettext_lazy("event", "closed"),
-                sentence=_worded(
-                    _("{who} closed the review of {version} of {resource}"),
-                    _("{who} closed the review of {version}"),
-                ),
-            ),
+            _type("requested", pgettext_lazy("event", "requested")),
+            _type("approved", pgettext_lazy("event", "approved")),
+            _type("changesRequested", pgettext_lazy("event", "changes requested")),
+            _type("withdrawn", pgettext_lazy("event", "withdrawn")),
+            _type("bypassed", pgettext_lazy("event", "bypassed")),
+            _type("closed", pgettext_lazy("event", "closed")),
         ],
     ),
     EventSubject(
         name="comment",
         audience=Audience.EDITORS,
-        noun=_("comment"),
-        title=_("Comments"),
-        anything=_("Anything about comments"),
+        noun=gettext_lazy("comment"),
+        title=gettext_lazy("Comments"),
+        anything=gettext_lazy("Anything about comments"),
         types=[
-            EventType(
-                name="added",
-                title=pgettext_lazy("event", "added"),
-                sentence=_worded(
-                    _("{who} commented on {version} of {resource}"), _("{who} commented on {version}")
-                ),
-            ),
-            EventType(
-                name="changed",
-                title=pgettext_lazy("event", "changed"),
-                sentence=_worded(
-                    _("{who} edited a comment on {version} of {resource}"),
-                    _("{who} edited a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="resolved",
-                title=pgettext_lazy("event", "resolved"),
-                sentence=_worded(
-                    _("{who} resolved a comment on {version} of {resource}"),
-                    _("{who} resolved a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="reopened",
-                title=pgettext_lazy("event", "reopened"),
-                sentence=_worded(
-                    _("{who} reopened a comment on {version} of {resource}"),
-                    _("{who} reopened a comment on {version}"),
-                ),
-            ),
-            EventType(
-                name="deleted",
-                title=pgettext_lazy("event", "deleted"),
-                sentence=_worded(
-                    _("{who} deleted a comment on {version} of {resource}"),
-                    _("{who} deleted a comment on {version}"),
-                ),
-            ),
+            _type("added", pgettext_lazy("event", "added")),
+            _type("changed", pgettext_lazy("event", "changed")),
+            _type("resolved", pgettext_lazy("event", "resolved")),
+            _type("reopened", pgettext_lazy("event", "reopened")),
+            _type("deleted", pgettext_lazy("event", "deleted")),
         ],
     ),
+)
+
+
+_ASKING: Final = "review.requested"
+_COMMENTED: Final = ("comment.added", "comment.resolved", "comment.reopened")
+_SAID: Final = ("review.approved", "review.changesRequested", "review.withdrawn")
+
+
+def _of_reviews(caller: Caller) -> Q:
+    """Return the condition that an event about a review or a comment concerns the person.
+
+    Requests concern the named reviewers, or everyone who may publish if none are named. Verdicts and closing
+    concern the requester and the reviewers. Comments concern the requester of the open review, people who
+    have commented on the resource themselves, and the author of its newest version.
+    """
+    known: Any = Review.objects.filter(
+        kind=OuterRef("resource_kind"),
+        resource_id=OuterRef("resource_id"),
+        identity=OuterRef("resource_uuid"),
+        created_at__lte=OuterRef("created_at"),
+    ).order_by()
+    going = known.filter(
+        Q(closed_at=None) | Q(closed_at__gte=OuterRef("created_at")),
+        Q(published_at=None) | Q(published_at__gte=OuterRef("created_at")),
+    )
+    closed = known.exclude(closed_at=None)  # an event is a moment later than its cause
+    involved = Q(author_id=caller.user_id) | Q(reviewers=caller.user_id)
+    mine = Q(Exists(going.filter(author_id=caller.user_id)))
+    asked = Q(Exists(going.filter(reviewers=caller.user_id)))
+    unaddressed = Q(Exists(going.filter(reviewers=None))) & within(
+        "workspace_id", caller.scope(Right.PUBLISH)
+    )
+    spoken: Any = Comment.objects.filter(
+        kind=OuterRef("resource_kind"),
+        resource_id=OuterRef("resource_id"),
+        identity=OuterRef("resource_uuid"),
+        author_id=caller.user_id,
+        created_at__lte=OuterRef("created_at"),
+    ).order_by()
+    return (
+        Q(type=_ASKING) & (asked | unaddressed | mine)
+        | Q(type__in=_SAID) & (mine | asked)
+        | Q(type="review.closed") & Q(Exists(closed.filter(involved)))
+        | Q(type__in=_COMMENTED)
+        & (mine | Q(Exists(spoken)) | about_own_work(caller, kind="resource_kind", identity="resource_uuid"))
+    )
+
+
+def _mentions(caller: Caller) -> Q:
+    """Return the condition that an event is about a comment that mentions the person."""
+    mentions = Mention.objects.filter(event=OuterRef("uuid"), user_id=caller.user_id).order_by()
+    return Q(Exists(mentions), type__in=_MENTIONING)
+
+
+_MENTIONED: Final = "mentioned"
+_MENTIONING: Final = ("comment.added", "comment.changed")
+TOPICS: Final = (
+    NotificationTopic(
+        name="reviewRequested", title=gettext_lazy("reviews that I am asked for"), types=[_ASKING]
+    ),
+    NotificationTopic(
+        name="reviewDecided",
+        title=gettext_lazy("what others decide in reviews that I have asked for or give"),
+        types=[*_SAID, "review.closed"],
+    ),
+    NotificationTopic(
+        name="commentAdded",
+        title=gettext_lazy("comments on my work, and answers to mine"),
+        types=["comment.added"],
+    ),
+    NotificationTopic(
+        name=_MENTIONED, title=gettext_lazy("comments that mention me"), types=_MENTIONING, has_rules=True
+    ),
+)
+RULES: Final = (
+    NotificationRule(condition=_of_reviews),
+    NotificationRule(condition=_mentions, topic=_MENTIONED),
 )

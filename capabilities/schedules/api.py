@@ -2,28 +2,183 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final, Literal
 
+from django.urls import URLPattern, re_path
+from pydantic import Field
 from rest_framework.request import Request
 from rest_framework.response import Response
+from typing_extensions import TypeAliasType
 
-from capabilities.schedules.models import Action, Schedule
-from capabilities.schedules.schemas import (
-    STATES,
-    ScheduleAnswer,
-    ScheduleCreate,
-    SchedulePage,
-    ScheduleUpdate,
-)
+from capabilities.schedules.models import Action, Schedule, State
 from capabilities.schedules.verbs import Schedules, Times
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing
+from versioning.api.schemas.base import (
+    Json,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+    UuidOrNull,
+)
+from versioning.api.schemas.common import NotEmpty, Nothing, PageOf, ReferencedResource
+from versioning.api.schemas.events import ResourceReference
 from versioning.domain.access import Action as KeyAction
+from versioning.domain.config import UNCHANGED
 from versioning.domain.errors import Invalid, Issue
+
+STATES = tuple(State.values)
+ScheduleState = TypeAliasType("ScheduleState", Literal[STATES])  # type: ignore[valid-type]
+ACTIONS = tuple(Action.values)
+ScheduleAction = TypeAliasType("ScheduleAction", Literal[ACTIONS])  # type: ignore[valid-type]
+
+_RUN_AT = Annotated[
+    str,
+    Field(
+        description="A whole minute in the future, at most five years away, in ISO 8601 with an offset.",
+        json_schema_extra={"format": "date-time", "examples": ["2026-12-24T08:00:00Z"]},
+    ),
+]
+_LOCAL_TIME = Annotated[
+    str,
+    Field(
+        description="Instead of `runAt`: a local time in `timeZone`. One that does not exist is refused; one "
+        "that exists twice is the first, and the answer says `ambiguous`.",
+        json_schema_extra={"examples": ["2026-12-24T09:00"]},
+    ),
+]
+_TIME_ZONE = Annotated[
+    str, Field(description="An IANA time zone.", json_schema_extra={"examples": ["Europe/Berlin"]})
+]
+
+
+class Then(RequestSchema):
+    """The version that is live again afterwards."""
+
+    version_id: NotEmpty
+
+
+class ScheduleCreate(RequestSchema):
+    """The action on a resource or a release, and its time."""
+
+    resource: ReferencedResource = UNCHANGED
+    release_id: Annotated[NotEmpty, Field(description="Instead of `resource`.")] = UNCHANGED
+    action: ScheduleAction = UNCHANGED
+    version_id: Annotated[NotEmpty | None, Field(description="The version to publish.")] = UNCHANGED
+    run_at: _RUN_AT = UNCHANGED
+    local_time: _LOCAL_TIME = UNCHANGED
+    time_zone: _TIME_ZONE = UNCHANGED
+    until: Annotated[
+        NotEmpty,
+        Field(
+            description="When the version of `then` is to be live again; in `timeZone`, if it has no offset. "
+            "That is a schedule of its own, and the two are `pairedWith` each other."
+        ),
+    ] = UNCHANGED
+    then: Then | None = UNCHANGED
+    expects: Annotated[
+        NotEmpty | None,
+        Field(description="The version that has to be live by then; the one that is live now when absent."),
+    ] = UNCHANGED
+    force: Annotated[bool, Field(description="Whether it runs even if another version is live by then.")] = (
+        UNCHANGED
+    )
+
+
+class ScheduleUpdate(RequestSchema):
+    """A new time."""
+
+    run_at: _RUN_AT = UNCHANGED
+    local_time: _LOCAL_TIME = UNCHANGED
+    time_zone: _TIME_ZONE = UNCHANGED
+
+
+class ThenAnswer(ResponseSchema):
+    """The version that is live again afterwards."""
+
+    version_id: str
+
+
+class ScheduleProblem(ResponseSchema):
+    """A problem that would prevent a schedule if it ran now."""
+
+    code: str
+    message: str
+
+
+class ScheduleAnswer(ResponseSchema):
+    """A schedule, with its result once it ended."""
+
+    id: Annotated[Uuid, Source(lambda schedule: str(schedule.pk))]
+    workspace_id: str
+    resource: Annotated[
+        ResourceReference | None,
+        Source(lambda schedule: None if schedule.release_id else schedule),
+    ]
+    release_id: Annotated[
+        UuidOrNull, Source(lambda schedule: None if schedule.release_id is None else str(schedule.release_id))
+    ]
+    action: ScheduleAction
+    version_id: Annotated[str | None, Source(lambda schedule: schedule.version_id or None)]
+    version_number: int | None
+    then: ThenAnswer | None
+    run_at: Time
+    local_time: Annotated[str | None, Source(lambda schedule: schedule.local_time or None)]
+    time_zone: Annotated[str | None, Source(lambda schedule: schedule.time_zone or None)]
+    ambiguous: Annotated[
+        bool,
+        Source("is_ambiguous"),
+        Field(description="Whether the local time exists twice; it runs at the first."),
+    ]
+    paired_with: Annotated[
+        UuidOrNull,
+        Source(lambda schedule: None if schedule.paired_with is None else str(schedule.paired_with)),
+        Field(description="The other schedule, where one begins and one ends something."),
+    ]
+    expects: Annotated[
+        str | None,
+        Source("expected_version_id"),
+        Field(description="The version that has to be live by then; null for none, and for a release."),
+    ]
+    force: bool
+    state: ScheduleState
+    code: Annotated[
+        str | None, Source(lambda schedule: schedule.code or None), Field(description="Why it failed.")
+    ]
+    error: Annotated[
+        str | None,
+        Source(lambda schedule: schedule.problem or None),
+        Field(description="Why it failed, in a sentence."),
+    ]
+    problems: Annotated[
+        list[ScheduleProblem],
+        Field(
+            description="What would keep it from happening if it ran now, as the person who made it; empty "
+            "if nothing would, and when it is over."
+        ),
+    ]
+    created_by: Annotated[str | None, Source(lambda schedule: schedule.author_name or None)]
+    created_by_key: Annotated[
+        str | None,
+        Source(lambda schedule: schedule.key_prefix or None),
+        Field(
+            description="The prefix of the API key that it was made with: it runs within the limits of that "
+            "key, and fails once the key is revoked or has expired."
+        ),
+    ]
+    created_at: Time
+    executed_at: TimeOrNull
+
+
+class SchedulePage(PageOf):
+    """Schedules, by default the latest time first."""
+
+    schedules: Annotated[list[ScheduleAnswer], Source("items")]
+
 
 ORDERS: Final = {"runAt": "run_at", "createdAt": "created_at"}
 _TIMES: Final = {"runAt": "run_at", "localTime": "local_time", "timeZone": "time_zone"}
@@ -71,37 +226,44 @@ class ScheduleViewSet(EditorViewSet):
 
     def list(self, request: Request) -> Response:
         """List the schedules that the caller may read."""
-        given = request.query_params
-        found = self.schedules.list(
-            kind=given.get("kind"),
-            resource_id=given.get("id"),
-            release_id=given.get("releaseId"),
-            state=given.get("state"),
-            workspace_id=given.get("workspaceId"),
+        filters = request.query_params
+        schedules = self.schedules.list(
+            kind=filters.get("kind"),
+            resource_id=filters.get("id"),
+            release_id=filters.get("releaseId"),
+            state=filters.get("state"),
+            workspace_id=filters.get("workspaceId"),
             by=self.caller,
         )
-        page = Page.read(given, size=100, fields=ORDERS, then="pk")
-        return self.page_of(page, found.with_pairs(), self._judged)
+        page = Page.read(filters, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, schedules.select_related("followed_by"), self.schedules.judge)
 
     def create(self, request: Request) -> Response:
         """Schedule a version of a resource, or a release."""
-        given = ScheduleCreate.read(request)
-        if ("resource" in given) == ("releaseId" in given):
+        payload = ScheduleCreate.read(request)
+        if ("resource" in payload) == ("releaseId" in payload):
             raise Invalid.field("resource", "is required, unless releaseId is given")
-        arguments = {name: given[member] for member, name in _ARGUMENTS.items() if member in given}
-        if given.get("then") is not None:
-            arguments["then"] = given["then"]["versionId"]
-        times = _times(given)
-        if "releaseId" in given:
-            _refuse_for_releases(given)
-            made = self.schedules.create_for_release(
-                given["releaseId"], times, force=given.get("force", False), by=self.caller
+        times = _read_times(payload)
+        if "releaseId" in payload:
+            # The release determines everything else.
+            refused = [
+                name for name in ("versionId", "until", "then", "expects") if payload.get(name) is not None
+            ]
+            if payload.get("action", Action.PUBLISH) != Action.PUBLISH:
+                refused.append("action")
+            if refused:
+                raise Invalid([Issue(name, "is not for a release") for name in refused])
+            schedule = self.schedules.create_for_release(
+                payload["releaseId"], times, force=payload.get("force", False), by=self.caller
             )
         else:
-            about = given["resource"]
-            made = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
-        address = addresses.location(f"schedules/{made.pk}")
-        return with_etag(request, self.dump(made), status=201, headers={"Location": address})
+            about = payload["resource"]
+            arguments = {name: payload[member] for member, name in _ARGUMENTS.items() if member in payload}
+            if payload.get("then") is not None:
+                arguments["then"] = payload["then"]["versionId"]
+            schedule = self.schedules.create(about["kind"], about["id"], times, **arguments, by=self.caller)
+        address = addresses.location(f"schedules/{schedule.pk}")
+        return with_etag(request, self.dump(schedule), status=201, headers={"Location": address})
 
     def retrieve(self, request: Request, id: str) -> Response:
         """Read a schedule."""
@@ -109,7 +271,7 @@ class ScheduleViewSet(EditorViewSet):
 
     def update(self, request: Request, id: str) -> Response:
         """Change the time of a schedule."""
-        times = _times(ScheduleUpdate.read(request))
+        times = _read_times(ScheduleUpdate.read(request))
         return self._answer(request, self.schedules.change(id, times, by=self.caller))
 
     def destroy(self, request: Request, id: str) -> Response:
@@ -118,25 +280,18 @@ class ScheduleViewSet(EditorViewSet):
         return self._answer(request, self.schedules.cancel(id, by=self.caller))
 
     def _answer(self, request: Request, schedule: Schedule) -> Response:
-        [judged] = self._judged([schedule])
+        [judged] = self.schedules.judge([schedule])
         return with_etag(request, self.dump(judged))
 
-    def _judged(self, schedules: Sequence[Schedule]) -> Sequence[Schedule]:
-        """Return schedules with what would prevent them from running now."""
-        problems = self.schedules.problems(schedules)
-        for schedule in schedules:
-            schedule.problems = problems.get(schedule.pk, ())
-        return schedules
+
+def _read_times(payload: Json) -> Times:
+    return Times(**{name: payload[member] for member, name in _TIMES.items() if member in payload})
 
 
-def _times(given: Json) -> Times:
-    return Times(**{name: given[member] for member, name in _TIMES.items() if member in given})
-
-
-def _refuse_for_releases(given: Json) -> None:
-    """Raise `Invalid` for members that a schedule of a release cannot have: the release determines them."""
-    pointless = [name for name in ("versionId", "until", "then", "expects") if given.get(name) is not None]
-    if given.get("action", Action.PUBLISH) != Action.PUBLISH:
-        pointless.append("action")
-    if pointless:
-        raise Invalid([Issue(name, "is not for a release") for name in pointless])
+urlpatterns: list[URLPattern] = [
+    re_path(r"^schedules\Z", ScheduleViewSet.as_view({"get": "list", "post": "create"})),
+    re_path(
+        r"^schedules/(?P<id>[^/]+)\Z",
+        ScheduleViewSet.as_view({"get": "retrieve", "patch": "update", "delete": "destroy"}),
+    ),
+]

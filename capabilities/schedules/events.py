@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from capabilities.schedules.refusals import NOT_ALLOWED
+from capabilities.schedules.judging import NOT_ALLOWED
 from studio.activity.sentences import Fragment, Sentence
+from versioning.domain.access import Caller, Via
 from versioning.domain.events import Audience, EventSubject, EventType
+from versioning.editor.notifications import NotificationRule, NotificationTopic
 
 if TYPE_CHECKING:
     from studio.activity.sentences import Names
@@ -42,165 +45,136 @@ PROBLEMS: Final = {
 """Why a schedule would currently fail."""
 
 
-def _sentence(
-    event: Event,
-    names: Names,
-    version: tuple[str, str],
-    resource: tuple[str, str],
-    release: tuple[str, str],
-    **more: str,
-) -> Sentence:
-    """Return the sentence about a version, about a resource that is taken offline, or about a release.
+SENTENCES: Final = {
+    "created": (
+        (gettext_lazy("{who} scheduled {version} of {resource}"), gettext_lazy("{who} scheduled {version}")),
+        (
+            gettext_lazy("{who} scheduled {resource} to be unpublished"),
+            gettext_lazy("{who} scheduled it to be unpublished"),
+        ),
+        (gettext_lazy("{who} scheduled the release {release}"), gettext_lazy("{who} scheduled a release")),
+    ),
+    "changed": (
+        (
+            gettext_lazy("{who} chose another time for {version} of {resource}"),
+            gettext_lazy("{who} chose another time for {version}"),
+        ),
+        (
+            gettext_lazy("{who} chose another time for unpublishing {resource}"),
+            gettext_lazy("{who} chose another time for unpublishing it"),
+        ),
+        (
+            gettext_lazy("{who} chose another time for the release {release}"),
+            gettext_lazy("{who} chose another time for a release"),
+        ),
+    ),
+    "cleared": (
+        (
+            gettext_lazy("{version} of {resource} is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("{version} is scheduled, and nothing stands in the way any more"),
+        ),
+        (
+            gettext_lazy("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
+            gettext_lazy("It is scheduled to be unpublished, and nothing stands in the way any more"),
+        ),
+        (
+            gettext_lazy("The release {release} is scheduled, and nothing stands in the way any more"),
+            gettext_lazy("A release is scheduled, and nothing stands in the way any more"),
+        ),
+    ),
+    "threatened": (
+        (
+            gettext_lazy("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("{version} is to go live, but as things stand it will not: {reason}"),
+        ),
+        (
+            gettext_lazy("{resource} is to be unpublished, but as things stand it will not be: {reason}"),
+            gettext_lazy("It is to be unpublished, but as things stand it will not be: {reason}"),
+        ),
+        (
+            gettext_lazy("The release {release} is to go live, but as things stand it will not: {reason}"),
+            gettext_lazy("A release is to go live, but as things stand it will not: {reason}"),
+        ),
+    ),
+    "cancelled": (
+        (
+            gettext_lazy("{who} cancelled the schedule of {version} of {resource}"),
+            gettext_lazy("{who} cancelled the schedule of {version}"),
+        ),
+        (
+            gettext_lazy("{who} cancelled the scheduled unpublishing of {resource}"),
+            gettext_lazy("{who} cancelled its scheduled unpublishing"),
+        ),
+        (
+            gettext_lazy("{who} cancelled the schedule of the release {release}"),
+            gettext_lazy("{who} cancelled the schedule of a release"),
+        ),
+    ),
+    "done": (
+        (
+            gettext_lazy("{version} of {resource} went live as {who} had scheduled"),
+            gettext_lazy("{version} went live as {who} had scheduled"),
+        ),
+        (
+            gettext_lazy("{resource} was unpublished as {who} had scheduled"),
+            gettext_lazy("It was unpublished as {who} had scheduled"),
+        ),
+        (
+            gettext_lazy("The release {release} went live as {who} had scheduled"),
+            gettext_lazy("A release went live as {who} had scheduled"),
+        ),
+    ),
+    "failed": (
+        (
+            gettext_lazy(
+                "{version} of {resource} did not go live, although {who} had scheduled it: {reason}"
+            ),
+            gettext_lazy("{version} did not go live, although {who} had scheduled it: {reason}"),
+        ),
+        (
+            gettext_lazy("{resource} was not unpublished, although {who} had scheduled it: {reason}"),
+            gettext_lazy("It was not unpublished, although {who} had scheduled it: {reason}"),
+        ),
+        (
+            gettext_lazy("The release {release} did not go live, although {who} had scheduled it: {reason}"),
+            gettext_lazy("A release did not go live, although {who} had scheduled it: {reason}"),
+        ),
+    ),
+}
+"""The sentences about a version, about a resource that is taken offline, and about a release.
 
-    The first of each pair names the resource or the release. The second is for the resource's own page, or
-    for a release that was deleted.
-    """
+The first of each pair names the resource or the release. The second is for the resource's own page, or for a
+release that was deleted. Of a change, there are three: of the time, and of what would prevent the schedule.
+"""
+
+
+def _describe(event: Event, names: Names) -> Sentence:
+    what, values = event.type.rpartition(".")[2], {}
+    problems = event.detail.get("problems")
+    if what == "changed" and problems is not None:
+        what = "threatened" if problems else "cleared"
+        if problems:
+            values["reason"] = ", ".join(str(PROBLEMS.get(code, OTHERWISE)) for code in problems)
+    elif what == "failed":
+        code = str(event.detail.get("code") or "")
+        values["reason"] = str(REASONS.get(code, OTHERWISE))
+        if code == NOT_ALLOWED and "createdByKey" in event.detail:
+            values["reason"] = _("the API key that scheduled it may no longer publish it")
+    version, resource, release = SENTENCES[what]
     if not event.resource_id:
         named_release = names.named.get((event.position, event.ordinal))
         if named_release is None:
-            return Sentence(release[1], more)
-        return Sentence(release[0], {"release": named_release, **more})
-    values: dict[str, Fragment | str] = dict(more)
-    sentences = resource
+            return Sentence(str(release[1]), values)
+        return Sentence(str(release[0]), {"release": named_release, **values})
+    fragments: dict[str, Fragment | str] = dict(values)
     if event.version_id:
-        sentences = version
         named = names.version(event.version_id)
-        values["version"] = Fragment(named.text, names.subject(event) or named.address, number=named.number)
+        address = names.subject(event) or named.address
+        fragments["version"] = Fragment(named.text, address, number=named.number)
+    sentences = version if event.version_id else resource
     if names.of_one:
-        return Sentence(sentences[1], values)
-    return Sentence(sentences[0], {"resource": names.resource(event), **values})
-
-
-def _created(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        (_("{who} scheduled {version} of {resource}"), _("{who} scheduled {version}")),
-        (_("{who} scheduled {resource} to be unpublished"), _("{who} scheduled it to be unpublished")),
-        (_("{who} scheduled the release {release}"), _("{who} scheduled a release")),
-    )
-
-
-def _changed(event: Event, names: Names) -> Sentence:
-    problems = event.detail.get("problems")
-    if problems is not None:
-        return _judged(event, names, [str(PROBLEMS.get(code, OTHERWISE)) for code in problems])
-    return _sentence(
-        event,
-        names,
-        (
-            _("{who} chose another time for {version} of {resource}"),
-            _("{who} chose another time for {version}"),
-        ),
-        (
-            _("{who} chose another time for unpublishing {resource}"),
-            _("{who} chose another time for unpublishing it"),
-        ),
-        (
-            _("{who} chose another time for the release {release}"),
-            _("{who} chose another time for a release"),
-        ),
-    )
-
-
-def _judged(event: Event, names: Names, reasons: list[str]) -> Sentence:
-    """Return the sentence about what would now prevent a schedule, or that nothing does any more."""
-    if not reasons:
-        return _sentence(
-            event,
-            names,
-            (
-                _("{version} of {resource} is scheduled, and nothing stands in the way any more"),
-                _("{version} is scheduled, and nothing stands in the way any more"),
-            ),
-            (
-                _("{resource} is scheduled to be unpublished, and nothing stands in the way any more"),
-                _("It is scheduled to be unpublished, and nothing stands in the way any more"),
-            ),
-            (
-                _("The release {release} is scheduled, and nothing stands in the way any more"),
-                _("A release is scheduled, and nothing stands in the way any more"),
-            ),
-        )
-    return _sentence(
-        event,
-        names,
-        (
-            _("{version} of {resource} is to go live, but as things stand it will not: {reason}"),
-            _("{version} is to go live, but as things stand it will not: {reason}"),
-        ),
-        (
-            _("{resource} is to be unpublished, but as things stand it will not be: {reason}"),
-            _("It is to be unpublished, but as things stand it will not be: {reason}"),
-        ),
-        (
-            _("The release {release} is to go live, but as things stand it will not: {reason}"),
-            _("A release is to go live, but as things stand it will not: {reason}"),
-        ),
-        reason=", ".join(reasons),
-    )
-
-
-def _cancelled(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        (
-            _("{who} cancelled the schedule of {version} of {resource}"),
-            _("{who} cancelled the schedule of {version}"),
-        ),
-        (
-            _("{who} cancelled the scheduled unpublishing of {resource}"),
-            _("{who} cancelled its scheduled unpublishing"),
-        ),
-        (
-            _("{who} cancelled the schedule of the release {release}"),
-            _("{who} cancelled the schedule of a release"),
-        ),
-    )
-
-
-def _done(event: Event, names: Names) -> Sentence:
-    return _sentence(
-        event,
-        names,
-        (
-            _("{version} of {resource} went live as {who} had scheduled"),
-            _("{version} went live as {who} had scheduled"),
-        ),
-        (
-            _("{resource} was unpublished as {who} had scheduled"),
-            _("It was unpublished as {who} had scheduled"),
-        ),
-        (
-            _("The release {release} went live as {who} had scheduled"),
-            _("A release went live as {who} had scheduled"),
-        ),
-    )
-
-
-def _failed(event: Event, names: Names) -> Sentence:
-    code = str(event.detail.get("code") or "")
-    reason = str(REASONS.get(code, OTHERWISE))
-    if code == NOT_ALLOWED and "createdByKey" in event.detail:
-        reason = _("the API key that scheduled it may no longer publish it")
-    return _sentence(
-        event,
-        names,
-        (
-            _("{version} of {resource} did not go live, although {who} had scheduled it: {reason}"),
-            _("{version} did not go live, although {who} had scheduled it: {reason}"),
-        ),
-        (
-            _("{resource} was not unpublished, although {who} had scheduled it: {reason}"),
-            _("It was not unpublished, although {who} had scheduled it: {reason}"),
-        ),
-        (
-            _("The release {release} did not go live, although {who} had scheduled it: {reason}"),
-            _("A release did not go live, although {who} had scheduled it: {reason}"),
-        ),
-        reason=reason,
-    )
+        return Sentence(str(sentences[1]), fragments)
+    return Sentence(str(sentences[0]), {"resource": names.resource(event), **fragments})
 
 
 EVENTS: Final = EventSubject(
@@ -211,10 +185,33 @@ EVENTS: Final = EventSubject(
     title=gettext_lazy("Schedules"),
     anything=gettext_lazy("Anything about schedules"),
     types=[
-        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_created),
-        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_changed),
-        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_cancelled),
-        EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_done),
-        EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_failed),
+        EventType(name="created", title=pgettext_lazy("event", "created"), sentence=_describe),
+        EventType(name="changed", title=pgettext_lazy("event", "changed"), sentence=_describe),
+        EventType(name="cancelled", title=pgettext_lazy("event", "cancelled"), sentence=_describe),
+        EventType(name="done", title=pgettext_lazy("event", "done"), sentence=_describe),
+        EventType(name="failed", title=pgettext_lazy("event", "failed"), sentence=_describe),
     ],
+)
+
+
+def _of_own_schedules(caller: Caller) -> Q:
+    """Return the condition that an event is about the person's schedule, except that it just ran."""
+    types = ("schedule.changed", "schedule.cancelled", "schedule.failed")
+    return Q(type__in=types, detail__createdBy=caller.username)
+
+
+def _failures(caller: Caller) -> Q:
+    """Return the condition that a schedule failed that ran as the person."""
+    return Q(type="schedule.failed", via=Via.SCHEDULE)
+
+
+NOTIFICATIONS: Final = (
+    NotificationRule(condition=_of_own_schedules),
+    NotificationRule(condition=_failures, unattended=True),
+)
+
+TOPIC: Final = NotificationTopic(
+    name="scheduleFailed",
+    title=gettext_lazy("my schedules, if they fail"),
+    types=["schedule.failed"],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from uuid import UUID, uuid4
 
@@ -14,15 +14,17 @@ from django.db.models import Min
 from django.utils import timezone
 
 from capabilities.releases.models import Release, ReleaseItem
-from capabilities.schedules.refusals import Problem
+from capabilities.releases.rules import Problem as ReleaseProblem
 from capabilities.schedules.times import When
 from versioning.domain.access import APPLICATION, Caller, Via
+from versioning.domain.errors import VersioningError
 from versioning.domain.events import Reach, Target
 from versioning.domain.zones import MAX_NAME
 from versioning.models import Workspace, events
 from versioning.models.due_work import Owner
 from versioning.models.keys import PREFIX_LENGTH
 from versioning.models.messages import MessageField
+from versioning.models.personal_data import names_in, sentences_in
 from versioning.models.querysets import covered_by
 
 SHOWN_FOR: Final = datetime.timedelta(days=7)
@@ -48,6 +50,22 @@ class Action(models.TextChoices):
 
 class NotWaiting(Exception):
     """A schedule has already ended, or has another time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A problem that would prevent a schedule."""
+
+    code: str
+    """The code of the failed schedule; for a release, the code of its check."""
+    message: str
+    """A sentence for everyone who may read the schedule."""
+    error: VersioningError | None = None
+    """The gate's error; None for problems found by schedules and releases themselves."""
+    item: ReleaseProblem | None = None
+    """The release's own problem; None for a resource."""
+    has_nothing_to_do: bool = False
+    """Whether what the schedule would make live is live by then already."""
 
 
 class PinnedVersion(NamedTuple):
@@ -92,10 +110,6 @@ class ScheduleQuerySet(models.QuerySet["Schedule"]):
         A beginning is locked before its end, to prevent deadlocks.
         """
         return self.select_for_update(of=("self",)).order_by("run_at", "pk")
-
-    def with_pairs(self) -> Self:
-        """Select each with the schedule that ends its pair."""
-        return self.select_related("followed_by")
 
     def covered_by(self, caller: Caller) -> Self:
         """Filter by the schedules of what is within the limits of the caller's key."""
@@ -218,13 +232,17 @@ class Schedule(models.Model):
     @property
     def expected_version_id(self) -> str | None:
         """The resource's version that it expects to be live; None for none, and for a release."""
-        found: str | None = self.expects.get(self.reference)
-        return found
+        version_id: str | None = self.expects.get(self.reference)
+        return version_id
 
     @property
     def reference(self) -> str:
         """The resource as named in `expects`."""
         return f"{self.kind}/{self.resource_id}"
+
+    def is_unexpected(self, reference: str, live: str | None) -> bool:
+        """Return whether another version of a resource is live than expected, so that it does not run."""
+        return not self.force and self.expects.get(reference) != live
 
     @property
     def paired_with(self) -> UUID | None:
@@ -246,6 +264,11 @@ class Schedule(models.Model):
         except Schedule.DoesNotExist:
             return None
 
+    @property
+    def problem_codes(self) -> str:
+        """The codes of its problems, as `known_problems` stores them."""
+        return " ".join(sorted({problem.code for problem in self.problems}))
+
     def set_time(self, when: When) -> None:
         """Set when it runs."""
         self.run_at = self.due_at = when.run_at
@@ -266,6 +289,11 @@ class Schedule(models.Model):
         stored = {"state": state, "due_at": None, "executed_at": self.executed_at, **changes}
         if not self._still_waiting().update(**stored):
             raise NotWaiting
+
+    def fail(self, by: Caller, code: str, problem: str, state: State = State.FAILED) -> None:
+        """Store and record that it failed, and why; raises as `end` does."""
+        self.end(state, code=code, problem=problem)
+        self.record("failed", by, code=code)
 
     def refuse_ended(self) -> None:
         """Raise `NotWaiting` as `end` would, before doing work in vain."""
@@ -303,3 +331,9 @@ class Schedule(models.Model):
             version=PinnedVersion(self.version_id, self.version_number) if self.version_id else None,
             **about,
         )
+
+
+PERSONAL_DATA: Final = (
+    names_in("schedules.Schedule", "author_name"),
+    sentences_in("schedules.Schedule", "problem"),
+)

@@ -42,7 +42,7 @@ def in_utc(text: str, *, field: str, now: datetime.datetime) -> When:
         run_at = None
     if run_at is None:
         raise Invalid.field(field, "must be a time in ISO 8601 with its offset, such as 2026-12-24T08:00:00Z")
-    return When(run_at=_checked(run_at, field, now))
+    return When(run_at=_check_time(run_at, field, now))
 
 
 def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.datetime) -> When:
@@ -65,7 +65,7 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
             field, Message("does not exist in {zone}: the clocks are put forward past it", zone=time_zone)
         )
     return When(
-        run_at=_checked(first, field, now),
+        run_at=_check_time(first, field, now),
         local_time=local.isoformat(timespec="minutes"),
         time_zone=time_zone,
         is_ambiguous=first != second,
@@ -95,7 +95,7 @@ def _utc(local: datetime.datetime, zone: ZoneInfo, fold: int) -> datetime.dateti
         return None
 
 
-def _checked(run_at: datetime.datetime, field: str, now: datetime.datetime) -> datetime.datetime:
+def _check_time(run_at: datetime.datetime, field: str, now: datetime.datetime) -> datetime.datetime:
     """Return the point in time; raises `Invalid` unless it is valid for a schedule."""
     if run_at.second or run_at.microsecond:
         raise Invalid.field(field, "must be a whole minute")

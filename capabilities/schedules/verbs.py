@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 
+from capabilities.releases.models import ReleaseItem
 from capabilities.schedules import judging
 from capabilities.schedules.models import Action, Schedule, ScheduleQuerySet, State
-from capabilities.schedules.notifications import remember
-from capabilities.schedules.subjects import ResourceSubject, Subject, locked_release, locked_resource
+from capabilities.schedules.running import Subject, locked_release, locked_resource, remember
 from capabilities.schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
-from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
 from versioning.domain.uuids import is_uuid, uuid_of
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -99,11 +102,11 @@ def find(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedu
     may read that but not its drafts.
     """
     by = caller_of(by)
-    found = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
-    if found is None:
+    schedule = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
+    if schedule is None:
         raise NotFound
-    refuse_unreadable(schedules, found, by)
-    return found
+    refuse_unreadable(schedules, schedule, by)
+    return schedule
 
 
 def list_readable(
@@ -118,8 +121,8 @@ def list_readable(
 ) -> ScheduleQuerySet:
     """Return the schedules that the caller may read; all arguments narrow the list."""
     by = caller_of(by)
-    found = Schedule.objects.covered_by(by).filter(within("workspace", by.scope(Right.READ_DRAFTS)))
-    narrowed = {
+    readable = Schedule.objects.covered_by(by).filter(within("workspace", by.scope(Right.READ_DRAFTS)))
+    filters = {
         "kind": kind,
         "resource_id": resource_id,
         "release_id": release_id,
@@ -127,8 +130,8 @@ def list_readable(
         "workspace": workspace_id,
     }
     if release_id is not None and not is_uuid(release_id):
-        return found.none()
-    return found.filter(**{name: value for name, value in narrowed.items() if value is not None})
+        return readable.none()
+    return readable.filter(**{name: value for name, value in filters.items() if value is not None})
 
 
 def refuse_unreadable(schedules: Verbs, schedule: Schedule, by: Caller) -> None:
@@ -177,17 +180,19 @@ def create(
     if (until is None) != (then is None):
         missing, given = ("until", "then") if until is None else ("then", "until")
         raise Invalid.field(missing, Message("is required together with {field}", field=given))
-    with locked_resource(schedules.editor, kind, resource_id, by) as found:
-        pinned = found.pinned(version_id, action)
-        subject = found if expects is CURRENT else found.expecting(_known(found, expects))
-        made = _insert(subject, begin, by, action=action, force=force, **pinned)
-        pair = [made]
+    with locked_resource(schedules.editor, kind, resource_id, by) as locked:
+        pinned = locked.pinned(version_id, action)
+        if expects is not CURRENT and expects is not None:
+            locked.pinned(expects, Action.PUBLISH, field="expects")  # raises for an unknown version
+        subject = locked if expects is CURRENT else locked.expecting(expects)
+        schedule = _insert(subject, begin, by, action=action, force=force, **pinned)
+        pair = [schedule]
         if end is not None:
-            back = subject.pinned(then, Action.PUBLISH, field="then.versionId")
+            back = locked.pinned(then, Action.PUBLISH, field="then.versionId")
             after = subject.expecting(version_id)
-            pair += [_insert(after, end, by, action=Action.PUBLISH, force=force, follows=made, **back)]
+            pair += [_insert(after, end, by, action=Action.PUBLISH, force=force, follows=schedule, **back)]
         remember(schedules, pair)
-        return made
+        return schedule
 
 
 @retry_on_conflict
@@ -202,9 +207,9 @@ def create_for_release(
     by = caller_of(by)
     begin = times.begin()
     with locked_release(schedules.editor, release_id, by) as subject:
-        made = _insert(subject, begin, by, force=force)
-        remember(schedules, [made])
-        return made
+        schedule = _insert(subject, begin, by, force=force)
+        remember(schedules, [schedule])
+        return schedule
 
 
 @retry_on_conflict
@@ -238,10 +243,10 @@ def cancel(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
     by = caller_of(by)
     with _changing(schedules, schedule_id, by) as schedule:
         end = schedule.end_of_pair
-        for one in (schedule, end):
-            if one is not None and one.state == State.SCHEDULED:
-                one.end(State.CANCELLED)
-                one.record("cancelled", by)
+        for row in (schedule, end):
+            if row is not None and row.state == State.SCHEDULED:
+                row.end(State.CANCELLED)
+                row.record("cancelled", by)
         return schedule
 
 
@@ -251,40 +256,36 @@ def repeat(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Sche
     If the same waits again already, nothing is created.
     """
     by = caller_of(by)
-    found = find(schedules, schedule_id, by=by)
-    if found.state != State.CANCELLED:
-        raise ScheduleEnded(found)
-    same = {name: getattr(found, name) for name in _SAME}
+    cancelled = find(schedules, schedule_id, by=by)
+    if cancelled.state != State.CANCELLED:
+        raise ScheduleEnded(cancelled)
+    same = {name: getattr(cancelled, name) for name in _SAME}
     waiting = Schedule.objects.waiting().filter(**same).first()
     if waiting is not None:
         return waiting
-    if found.release_id is not None:
-        return create_for_release(
-            schedules, str(found.release_id), _times_of(found), force=found.force, by=by
-        )
-    end = found.end_of_pair
+    if cancelled.local_time:
+        times = Times(local_time=cancelled.local_time, time_zone=cancelled.time_zone)
+    else:
+        times = Times(run_at=f"{cancelled.run_at:%Y-%m-%dT%H:%M:%S.%fZ}")
+    if cancelled.release_id is not None:
+        release_id = str(cancelled.release_id)
+        return create_for_release(schedules, release_id, times, force=cancelled.force, by=by)
+    end = cancelled.end_of_pair
     pair: dict[str, str] = {}
     if end is not None:
         pair = {"until": end.local_time or f"{end.run_at:%Y-%m-%dT%H:%M:%SZ}", "then": end.version_id}
     return create(
         schedules,
-        found.kind,
-        found.resource_id,
-        _times_of(found),
-        version_id=found.version_id or None,
-        action=found.action,
-        expects=found.expected_version_id,
-        force=found.force,
+        cancelled.kind,
+        cancelled.resource_id,
+        times,
+        version_id=cancelled.version_id or None,
+        action=cancelled.action,
+        expects=cancelled.expected_version_id,
+        force=cancelled.force,
         by=by,
         **pair,
     )
-
-
-def _times_of(schedule: Schedule) -> Times:
-    """Return the time of a schedule as it was given."""
-    if schedule.local_time:
-        return Times(local_time=schedule.local_time, time_zone=schedule.time_zone)
-    return Times(run_at=f"{schedule.run_at:%Y-%m-%dT%H:%M:%S.%fZ}")
 
 
 class Schedules(Verbs):
@@ -300,7 +301,8 @@ class Schedules(Verbs):
     create_for_release = create_for_release
     find = find
     list = list_readable
-    problems = judging.problems_of
+    problems = judging.find_problems
+    judge = judging.judge
     change = change
     cancel = cancel
     repeat = repeat
@@ -308,23 +310,12 @@ class Schedules(Verbs):
 
 def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedule:
     """Insert a schedule and record it."""
-    schedule = Schedule(
-        **subject.columns,
-        expects=dict(subject.live),
-        **columns,
-    )
+    schedule = Schedule(**subject.columns, expects=dict(subject.live), **columns)
     schedule.run_as(by)
     schedule.set_time(when)
     schedule.save(force_insert=True)
     schedule.record("created", by)
     return schedule
-
-
-def _known(subject: ResourceSubject, version_id: str | None) -> str | None:
-    """Return the id of a version of the resource, or None for none; raises `Invalid` for any other."""
-    if version_id is not None:
-        subject.pinned(version_id, Action.PUBLISH, field="expects")
-    return version_id
 
 
 @contextmanager
@@ -333,7 +324,7 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
     with events.transaction():
         pk = uuid_of(schedule_id)
         pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()
-        schedule = next((one for one in pair if one.pk == pk), None)
+        schedule = next((row for row in pair if row.pk == pk), None)
         if schedule is None:
             raise NotFound
         refuse_unreadable(schedules, schedule, by)
@@ -342,3 +333,20 @@ def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedu
         if schedule.state != State.SCHEDULED:
             raise ScheduleEnded(schedule)
         yield schedule
+
+
+def _scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
+    """Return the resources of a kind that are scheduled, alone or in a release."""
+    waiting = Schedules.current().list(by=viewer.caller).waiting().order_by()
+    alone = waiting.filter(kind=kind.slug).values_list("resource_id", flat=True)
+    releases = waiting.of_releases().values("release_id")
+    items = ReleaseItem.objects.filter(kind=kind.slug, release__in=releases).order_by()
+    return [*alone, *items.values_list("resource_id", flat=True)]
+
+
+FILTER: Final = Filter(
+    criterion=among(_scheduled),
+    field="scheduled",
+    choices=[("waiting", pgettext_lazy("a schedule", "Scheduled"))],
+    is_quick=True,
+)

@@ -20,9 +20,9 @@ from django.test import Client
 from django.utils import timezone
 
 from capabilities.accounts.models import DirectoryAccount, Identity, OpenSession, SecondFactor
+from capabilities.delivery import running
 from capabilities.delivery.models import Delivery, DeliveryAttempt, Webhook
-from capabilities.delivery.webhooks import outbox
-from capabilities.evaluation.experiments.models import Cell, Experiment
+from capabilities.evaluation.models import Cell, Experiment
 from capabilities.mail.models import Mail, MailKind, MailPreferences
 from capabilities.rollouts.models import Rollout, RolloutStep
 from capabilities.schedules.models import Schedule
@@ -119,7 +119,7 @@ def leave_traces(alice: Api) -> None:
     Webhook.objects.update(created_by="alice")
     ping = alice.post("/webhooks/6f9619ff-8b86-4011-b42d-00c04fc964f0/ping")
     assert ping.status in {200, 201}, ping.body
-    outbox.fill()
+    running.fill()
     policy = {"required": 1, "bypass": "admin"}
     assert alice.put("/workspaces/acme/review-policy", policy).status == 200
     draft = AGENTS.make(alice, "bypassed")["latestVersionId"]

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.delivery.streams.listeners import KeyListener
+from capabilities.delivery.streams import KeyListener
 from tests.accounts.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider

@@ -11,13 +11,14 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from capabilities.delivery.streams import subscription
-from capabilities.delivery.streams.fan_out import PAGE, DatabaseSilent, FanOut
-from capabilities.delivery.streams.listeners import KeyListener
-from capabilities.delivery.streams.subscription import (
+from capabilities.delivery.streams import (
     COMMENT,
     MAX_PENDING,
+    PAGE,
     BlockingSubscription,
+    DatabaseSilent,
+    FanOut,
+    KeyListener,
     Subscription,
 )
 from tests.conftest import Cast, cast_with
@@ -191,7 +192,7 @@ def test_a_stream_ends_when_its_next_events_were_pruned(cast: Cast) -> None:
 def test_an_idle_stream_gets_comments_and_ends_eventually(
     cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscription, "LIFETIME", 0.3)
+    monkeypatch.setattr("capabilities.delivery.streams.LIFETIME", 0.3)
     monkeypatch.setattr(BlockingSubscription, "heartbeat", 0.01)
     key = KeyListener(digest_of(cast.vera.key))
     parts = list(BlockingSubscription(key, EventFilter(), 0, "", has_role=True))

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from capabilities.delivery.streams.follower import follower
+from capabilities.delivery.streams import follower
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import one_connection

@@ -16,7 +16,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from capabilities.delivery.streams.listeners import KeyListener, PersonListener
+from capabilities.delivery.streams import KeyListener, PersonListener
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
 from tests.support.event_streams import GENEROUS, EventStream, open_stream, until

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from capabilities.delivery import running
 from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks import attempts, jobs
-from capabilities.delivery.webhooks.attempts import WAITS
+from capabilities.delivery.running import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver, receiving
@@ -155,7 +155,7 @@ def test_old_deliveries_are_deleted_unless_pending(alice: Api, receiver: Receive
     for done in (Delivery.objects.filter(pk=old), Delivery.objects.filter(state="cancelled")):
         moment = done.get().finished_at
         assert moment is not None
-        done.update(finished_at=moment - jobs.KEPT_FOR)
+        done.update(finished_at=moment - running.KEPT_FOR)
     assert Worker([registered()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]
     assert deliveries(alice, cancelled) == []
@@ -173,7 +173,7 @@ def test_what_is_sent_in_succession_is_recorded_together(
     statements: int,
 ) -> None:
     """A slow receiver's turn ends, and what is left is due as it was."""
-    monkeypatch.setattr(attempts, "SECONDS", seconds)
+    monkeypatch.setattr(running, "RECORD_AFTER", seconds)
     webhook = make_webhook(alice, receiver.url, "agent.created")
     for number in range(10):
         AGENTS.make(alice, f"agent-{number}")

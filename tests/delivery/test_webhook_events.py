@@ -9,8 +9,8 @@ import pytest
 from django.db import models, transaction
 from django.utils import timezone
 
+from capabilities.delivery import running
 from capabilities.delivery.models import Delivery, OutboxCursor
-from capabilities.delivery.webhooks import outbox
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api
 from tests.support.calls import make_history
@@ -153,7 +153,7 @@ def test_rolled_back_events_are_not_delivered(alice: Api, receiver: Receiver) ->
     with transaction.atomic():
         with events.transaction():
             events.record("agent.published", by=APPLICATION, workspace_id="acme")
-        outbox.fill()
+        running.fill()
         assert len(Delivery.objects.all()) == 1
         transaction.set_rollback(True)
     assert not Delivery.objects.exists()
@@ -164,17 +164,17 @@ def test_rolled_back_events_are_not_delivered(alice: Api, receiver: Receiver) ->
 @pytest.mark.django_db
 def test_without_an_enabled_webhook_nothing_is_read_or_written(alice: Api, receiver: Receiver) -> None:
     AGENTS.make(alice)
-    outbox.fill()
-    assert not OutboxCursor.objects.exists() and outbox.unread_after() is None
+    running.fill()
+    assert not OutboxCursor.objects.exists() and running.unread_after() is None
     webhook = make_webhook(alice, receiver.url)
     AGENTS.make(alice, "second")
-    outbox.fill()
+    running.fill()
     read_to = OutboxCursor.objects.get().position
     assert read_to == events.position()
     alice.patch(path(webhook), {"enabled": False})
     AGENTS.make(alice, "third")
-    outbox.fill()
-    assert outbox.unread_after() is None and OutboxCursor.objects.get().position == read_to
+    running.fill()
+    assert running.unread_after() is None and OutboxCursor.objects.get().position == read_to
 
 
 @pytest.mark.django_db
@@ -187,10 +187,10 @@ def test_after_only_the_log_was_restored_webhooks_continue_from_its_end(
     webhook = make_webhook(alice, receiver.url, "agent.created")
     if has_read:
         AGENTS.make(alice, "another")
-        outbox.fill()
+        running.fill()
     models.QuerySet.delete(Event.objects.filter(position__gt=end))
     LogPosition.objects.update(position=end)
-    outbox.fill()
+    running.fill()
     AGENTS.make(alice, "after-it")
     assert about(deliveries(alice, webhook)[-1])[1] == "after-it"
 
@@ -199,7 +199,7 @@ def test_after_only_the_log_was_restored_webhooks_continue_from_its_end(
 def test_many_entries_are_read_in_batches_and_delivered_once(
     alice: Api, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "AT_ONCE", 2)
+    monkeypatch.setattr(running, "ENTRIES_AT_ONCE", 2)
     webhook = make_webhook(alice, receiver.url, "agent.created")
     for number in range(7):
         AGENTS.make(alice, f"agent-{number}")

@@ -10,8 +10,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks.models import DisabledReason
+from capabilities.delivery.models import Delivery, DisabledReason, Webhook
 from studio import additions
 from tests.conftest import Cast
 from tests.support.api import AGENTS

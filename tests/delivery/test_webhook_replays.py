@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from capabilities.delivery import sending
 from capabilities.delivery.models import Delivery, DeliveryAttempt
-from capabilities.delivery.webhooks import sending
-from capabilities.delivery.webhooks.attempts import WAITS
-from capabilities.delivery.webhooks.models import Outcome
+from capabilities.delivery.running import WAITS
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import Receiver
 from tests.support.webhooks import (
@@ -88,7 +87,7 @@ def test_a_replay_requested_during_an_attempt_is_a_separate_attempt(
     asked: list[int] = []
     real = sending.send
 
-    def send(*message: Any) -> Outcome:
+    def send(*message: Any) -> DeliveryAttempt:
         if not asked:
             delivery = Delivery.objects.get()
             asked.append(alice.post(path(webhook, "deliveries", str(delivery.pk), "replay")).status)
@@ -128,7 +127,7 @@ def test_a_delivery_in_progress_is_not_retried_after_the_webhook_was_disabled(
     AGENTS.make(alice)
     real = sending.send
 
-    def send(*message: Any) -> Outcome:
+    def send(*message: Any) -> DeliveryAttempt:
         assert alice.patch(path(webhook), {"enabled": False}).status == 200
         return real(*message)
 
@@ -148,7 +147,7 @@ def test_a_worker_that_lost_its_lease_records_nothing(
     AGENTS.make(alice)
     real = sending.send
 
-    def send(*message: Any) -> Outcome:
+    def send(*message: Any) -> DeliveryAttempt:
         later = timezone.now() + datetime.timedelta(minutes=1)
         Delivery.objects.update(leased_by="another", leased_until=later)
         return real(*message)
@@ -169,7 +168,7 @@ def test_a_webhook_deleted_during_an_attempt_leaves_nothing(
     AGENTS.make(alice)
     real = sending.send
 
-    def send(*message: Any) -> Outcome:
+    def send(*message: Any) -> DeliveryAttempt:
         assert alice.delete(path(webhook)).status == 200
         return real(*message)
 

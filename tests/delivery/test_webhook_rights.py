@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from capabilities.delivery import verbs
 from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks import administration
-from capabilities.delivery.webhooks.health import Condition, health_of
+from capabilities.delivery.verbs import Condition, read_health
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.people import give_role, person
@@ -83,7 +83,7 @@ def test_a_webhook_remains_after_its_creator_left_and_admins_can_see_that(
 
     def creator_left() -> bool:
         [stored] = Webhook.objects.all()
-        return health_of([stored])[stored.pk].creator_left
+        return read_health([stored])[stored.pk].creator_left
 
     assert not creator_left()
     User.objects.filter(username="paula").update(is_superuser=True)
@@ -102,9 +102,9 @@ def test_a_webhook_remains_after_its_creator_left_and_admins_can_see_that(
 
 
 def test_webhooks_created_by_the_application_have_no_creator_to_leave(cast: Cast) -> None:
-    webhook, _ = administration.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
+    webhook, _ = verbs.create("acme", url=URL, event_types=["agent.*"], by=APPLICATION)
     assert read(cast.alice, {"id": str(webhook.pk)})["createdBy"] is None
-    assert not health_of([webhook])[webhook.pk].creator_left
+    assert not read_health([webhook])[webhook.pk].creator_left
 
 
 def test_deleting_a_workspace_deletes_its_webhooks(cast: Cast, receiver: Receiver) -> None:
@@ -125,7 +125,7 @@ def test_health_reports_the_state_of_each_webhook(cast: Cast, receiver: Receiver
 
     def health(name: str) -> tuple[Condition, int, int]:
         stored = list(Webhook.objects.all())
-        found = health_of(stored)
+        found = read_health(stored)
         [one] = [found[webhook.pk] for webhook in stored if str(webhook.pk) == made[name]["id"]]
         assert (one.disabled_after is not None) == (one.condition is Condition.FAILING)
         return one.condition, one.pending, one.failed

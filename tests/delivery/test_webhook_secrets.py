@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from capabilities.delivery.models import Delivery, RootKey, Webhook
-from capabilities.delivery.webhooks.signing import signed_headers
+from capabilities.delivery.models import Delivery, RootKey, Webhook, sign
 from tests.support.api import Api
 from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
@@ -63,7 +62,7 @@ def verifies(message: Message, secret: str) -> bool:
 def test_the_signature_follows_the_standard() -> None:
     secret = "whsec_plJ3nmyCDGBKInavdOK15jsl"
     body = b'{"event_type":"ping","data":{"success":true}}'
-    headers = signed_headers("msg_loFOjxBNrRLzqYUf", 1731705121, body, [secret])
+    headers = sign("msg_loFOjxBNrRLzqYUf", 1731705121, body, [secret])
     assert headers["webhook-signature"] == "v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0="
 
 

@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.oid import NameOID
 from django.utils import timezone
 
-from capabilities.delivery.webhooks import attempts, sending
-from capabilities.delivery.webhooks.models import Outcome
+from capabilities.delivery import running, sending
+from capabilities.delivery.models import DeliveryAttempt
 from tests.support.ports import free_port
 from tests.support.receiver import Receiver
 
@@ -43,7 +43,7 @@ def short_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sending, "SECONDS", SHORT)
 
 
-def send(url: str) -> Outcome:
+def send(url: str) -> DeliveryAttempt:
     return sending.send(url, {"webhook-id": "msg_1"}, b"{}")
 
 
@@ -280,19 +280,19 @@ def test_the_certificate_has_to_be_that_of_the_host(tmp_path: Path, monkeypatch:
 
 def test_the_waits_between_attempts_are_as_documented() -> None:
     hours = [2, 5, 10, 14, 20, 24]
-    assert list(attempts.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
+    assert list(running.WAITS) == [0, 5, 5 * 60, 30 * 60, *(hour * 3600 for hour in hours)]
     random.seed(1)
-    for step, wait in enumerate(attempts.WAITS):
-        some = [attempts.wait_before(step) for _ in range(200)]
+    for step, wait in enumerate(running.WAITS):
+        some = [running.wait_before(step) for _ in range(200)]
         assert all(one is not None and 0.8 * wait <= one <= 1.2 * wait for one in some)
         assert wait == 0 or len(set(some)) > 100
-    assert attempts.wait_before(len(attempts.WAITS)) is None
-    assert attempts.wait_before(len(attempts.WAITS), retry_after=60) is None
+    assert running.wait_before(len(running.WAITS)) is None
+    assert running.wait_before(len(running.WAITS), retry_after=60) is None
 
 
 def test_retry_after_can_only_lengthen_a_wait() -> None:
-    assert attempts.wait_before(1, retry_after=3600) == 3600
-    wait = attempts.wait_before(4, retry_after=1)
+    assert running.wait_before(1, retry_after=3600) == 3600
+    wait = running.wait_before(4, retry_after=1)
     assert wait is not None and wait > 3600
 
 

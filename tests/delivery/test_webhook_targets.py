@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from capabilities.delivery.models import Webhook
-from capabilities.delivery.webhooks.targets import (
+from capabilities.delivery.targets import (
     Receivers,
     Refused,
-    checked_addresses,
+    check_addresses,
     is_globally_reachable,
-    target_of,
+    parse_target,
 )
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Api
@@ -114,8 +114,8 @@ def test_an_address_that_is_not_globally_reachable_is_refused() -> None:
     for address in NOT_REACHABLE:
         assert not is_globally_reachable(ip_address(address)), address
         with pytest.raises(Refused):
-            checked_addresses(
-                target_of("http://receiver.example/"), [PUBLIC, address], Receivers(), Receivers()
+            check_addresses(
+                parse_target("http://receiver.example/"), [PUBLIC, address], Receivers(), Receivers()
             )
 
 
@@ -174,7 +174,7 @@ NO_URL = {
 def test_an_unusual_url_is_refused_with_the_reason() -> None:
     for url, reason in NO_URL.items():
         with pytest.raises(Refused, match=reason):
-            target_of(url)
+            parse_target(url)
 
 
 def test_a_url_is_parsed_to_one_host() -> None:
@@ -189,7 +189,7 @@ def test_a_url_is_parsed_to_one_host() -> None:
         ("http://[0:0:0:0:0:0:0:1]:8080/", "::1", "[::1]:8080", "/"),
         ("http://[::FFFF:127.0.0.1]/", "::ffff:7f00:1", "[::ffff:7f00:1]", "/"),
     ]:
-        target = target_of(url)
+        target = parse_target(url)
         assert [target.host, target.authority, target.path] == expected
 
 
@@ -214,11 +214,11 @@ def test_allowed_entries_permit_hosts_and_networks() -> None:
 
 
 def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
-    target, allowed = target_of("http://receiver.example/"), Receivers.read(["10.0.0.0/8"])
-    found = checked_addresses(target, ["10.0.0.1", PUBLIC, "10.0.0.1"], allowed, Receivers())
+    target, allowed = parse_target("http://receiver.example/"), Receivers.read(["10.0.0.0/8"])
+    found = check_addresses(target, ["10.0.0.1", PUBLIC, "10.0.0.1"], allowed, Receivers())
     assert [str(address) for address in found] == ["10.0.0.1", PUBLIC]
     with pytest.raises(Refused):
-        checked_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed, Receivers())
+        check_addresses(target, ["10.0.0.1", "127.0.0.1"], allowed, Receivers())
 
 
 @pytest.mark.parametrize(
@@ -239,10 +239,10 @@ def test_one_address_that_is_not_allowed_is_enough_to_refuse() -> None:
 )
 def test_what_an_operator_denies_is_refused_although_it_is_allowed(denied: str, address: str) -> None:
     allowed = Receivers.read(["0.0.0.0/0", "::/0", "receiver.example"])
-    target = target_of("http://receiver.example/")
-    assert checked_addresses(target, [address], allowed, Receivers.read(["ceiver.example", "10.0.0.0/8"]))
+    target = parse_target("http://receiver.example/")
+    assert check_addresses(target, [address], allowed, Receivers.read(["ceiver.example", "10.0.0.0/8"]))
     with pytest.raises(Refused):
-        checked_addresses(target, [address], allowed, Receivers.read([denied]))
+        check_addresses(target, [address], allowed, Receivers.read([denied]))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_what_an_operator_denies_is_refused_although_it_is_allowed(denied: str, 
 def test_names_in_other_alphabets_are_the_hosts_of_their_urls(entry: str) -> None:
     listed = Receivers.read([entry])
     for url in ("http://bücher.example/", "http://xn--bcher-kva.example/"):
-        host = target_of(url).host
+        host = parse_target(url).host
         assert listed.include(host, ip_address(PUBLIC)) and listed.include_part_of(
             f"a.{host}", ip_address(PUBLIC)
         )
@@ -260,7 +260,7 @@ def test_names_in_other_alphabets_are_the_hosts_of_their_urls(entry: str) -> Non
 @pytest.mark.parametrize("host", ["corp.example..", "corp..example", ".corp.example"])
 def test_a_name_with_an_empty_part_is_refused(host: str) -> None:
     with pytest.raises(Refused, match="has no host that can be looked up"):
-        target_of(f"http://{host}/")
+        parse_target(f"http://{host}/")
 
 
 @pytest.mark.parametrize("setting", ["EDITOR_WEBHOOK_ALLOW", "EDITOR_WEBHOOK_DENY"])

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from capabilities.delivery.webhooks.jobs import THREADS
+from capabilities.delivery.running import THREADS
 from tests.support import fork_server
 from tests.support.api import AGENTS, Api
 from tests.support.receiver import OK, Answer, Message, Receiver, receiving
@@ -32,7 +32,8 @@ WORKER = f"""
 import signal, sys, time
 import django
 django.setup()
-from capabilities.delivery.webhooks import attempts, sending
+from capabilities.delivery import running as webhooks
+from capabilities.delivery import sending
 from versioning.models import due_work
 from versioning.worker import jobs, running
 
@@ -41,7 +42,7 @@ if sys.argv[1] == "forgetful":
     def record(*_):
         print("answered", flush=True)
         time.sleep(600)
-    attempts._record = record
+    webhooks._record = record
 elif sys.argv[1] == "patient":
     sending.SECONDS = 600
 worker = running.Worker([job for name, job in jobs.registered().items() if "webhook" in name])
@@ -51,16 +52,16 @@ sys.exit(not worker.run())
 """
 
 ELSEWHERE = """
-from capabilities.delivery.webhooks import administration
+from capabilities.delivery import verbs
 from versioning.domain.access import APPLICATION
 from versioning.models import Workspace
 Workspace.objects.make("elsewhere", "Elsewhere")
-print(administration.create("elsewhere", url={url!r}, event_types=["agent.*"], by=APPLICATION)[0].pk)
+print(verbs.create("elsewhere", url={url!r}, event_types=["agent.*"], by=APPLICATION)[0].pk)
 """
 PING = """
-from capabilities.delivery.webhooks import administration
+from capabilities.delivery import verbs
 from versioning.domain.access import APPLICATION
-administration.ping({webhook!r}, by=APPLICATION)
+verbs.ping({webhook!r}, by=APPLICATION)
 """
 
 

@@ -238,7 +238,7 @@ CALLING = {  # `Change.activate`, which asks the gate
     ("editor/saving.py", "_insert"),
     ("editor/saving.py", "edit"),
     ("editor/saving.py", "edit_live"),
-    ("capabilities/releases/publishing.py", "_publish_items"),
+    ("capabilities/releases/verbs.py", "_publish_items"),
     ("capabilities/schedules/running.py", "_move_resource"),
     ("capabilities/rollouts/verbs.py", "complete"),
 }

@@ -14,8 +14,8 @@ from django.core import mail as sent
 from django.core.mail import EmailMultiAlternatives
 from pytest_django import Settings
 
-from capabilities.mail import outbox
-from capabilities.mail.jobs import JOBS
+from capabilities.mail import running
+from capabilities.mail.running import JOBS
 from tests.conftest import Cast
 from versioning.worker.running import Worker
 
@@ -41,7 +41,7 @@ def post(cast: Cast, settings: Settings) -> Post:
     for user in User.objects.all():
         user.email = f"{user.username}@example.com"
         user.save()
-    outbox.fill()
+    running.fill()
     return Post()
 
 

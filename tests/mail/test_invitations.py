@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.mail import outbox
+from capabilities.mail import running
 from capabilities.mail.models import Mail, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
@@ -66,7 +66,7 @@ def test_an_invited_person_comes_in_through_the_mailed_link(post: Post, cast: Ca
 def test_what_happens_before_a_worker_first_comes_is_mailed_once_mail_is_on(
     cast: Cast, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_begun", threading.Event())
+    monkeypatch.setattr(running, "_begun", threading.Event())
     invite(cast, "early", "early@example.com")  # mail is not turned on yet
     settings.EMAIL_URL, settings.EDITOR_PUBLIC_URL = "memorymail://", ADDRESS
     invite(cast)
@@ -124,7 +124,7 @@ def test_nothing_is_sent_that_nobody_may_have_any_more(
         invite(cast, "nobody", "")
     else:
         invite(cast)
-    outbox.fill()
+    running.fill()
     if change == "withdrawn":
         get_editor().invitation.withdraw("acme", "lena")
     if change == "former admin":

@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from capabilities.accounts.sign_in.recency import CONFIRMED
 from capabilities.mail.models import Mail, MailPreferences
-from capabilities.mail.topics import offered
+from capabilities.mail.recipients import offered
 from tests.mail.conftest import Post
 from versioning.editor import notifications
 from versioning.editor.notifications import NotificationTopic

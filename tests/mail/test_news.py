@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.delivery.webhooks.models import DisabledReason, Webhook
-from capabilities.mail import outbox
+from capabilities.delivery.models import DisabledReason, Webhook
+from capabilities.mail import running
 from capabilities.mail.models import Mail, MailCursor, MailPreferences
 from studio.models import Preferences
 from tests.conftest import Cast
@@ -132,7 +132,7 @@ def test_rights_and_wishes_count_when_it_is_sent(post: Post, cast: Cast) -> None
     asked(cast)
     for is_waiting in (False, True):
         if is_waiting:
-            outbox.fill()
+            running.fill()
             assert Mail.objects.get().user == person("paula")
         for name, change in CHANGES.items():
             with undone():
@@ -195,23 +195,23 @@ def test_without_mail_nothing_is_written_and_what_was_before_is_not_sent(
     settings.EMAIL_URL = ""
     MailCursor.objects.all().delete()
     asked(cast)
-    assert post.work() == [] and not MailCursor.objects.exists() and outbox.read_to() is None
+    assert post.work() == [] and not MailCursor.objects.exists() and running.read_to() is None
     settings.EMAIL_URL = "memorymail://"
-    assert post.work() == [] and outbox.read_to() == events.position()
+    assert post.work() == [] and running.read_to() == events.position()
 
 
 def test_what_is_older_than_a_day_is_not_sent(
     post: Post, cast: Cast, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked(cast)
-    monkeypatch.setattr(outbox, "TRIED_FOR", datetime.timedelta(0))
-    assert post.work() == [] and outbox.read_to() == events.position()
+    monkeypatch.setattr(running, "TRIED_FOR", datetime.timedelta(0))
+    assert post.work() == [] and running.read_to() == events.position()
 
 
 def test_a_restored_log_is_read_from_its_end(post: Post, cast: Cast) -> None:
     MailCursor.objects.update(position=events.position() + 1000)
-    outbox.fill()
-    assert outbox.read_to() == events.position()
+    running.fill()
+    assert running.read_to() == events.position()
     asked(cast)
     assert to(post.work()) == ["paula"]
 
@@ -225,9 +225,9 @@ def test_two_workers_that_read_the_same_entries_make_one_mail(
     def read_by_two(after: int, limit: int = 1000) -> Any:
         found = entries(after=after, limit=limit)
         monkeypatch.setattr(events, "entries", entries)
-        outbox.fill()  # the other worker is faster
+        running.fill()  # the other worker is faster
         return found
 
     monkeypatch.setattr(events, "entries", read_by_two)
-    outbox.fill()
+    running.fill()
     assert Mail.objects.count() == 1

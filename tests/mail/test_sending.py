@@ -14,9 +14,9 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 from pytest_django import Settings
 
-from capabilities.mail import conf, sending
-from capabilities.mail.jobs import JOBS
+from capabilities.mail import conf, running
 from capabilities.mail.models import Mail, MailKind
+from capabilities.mail.running import JOBS
 from tests.conftest import Cast
 from tests.mail.conftest import ADDRESS, Post
 from tests.support.mail_server import mail_server, until
@@ -54,7 +54,7 @@ def test_a_real_server_takes_it_and_while_it_is_away_mail_waits(
         assert due_at is not None
         pauses.append((due_at - begun).total_seconds())
         make_due()
-    for pause, wait in zip(pauses, [*sending.WAITS, *sending.WAITS[-1:] * 2], strict=True):
+    for pause, wait in zip(pauses, [*running.WAITS, *running.WAITS[-1:] * 2], strict=True):
         assert wait * 0.79 < pause < wait * 1.21 + 1
     assert [one.due for one in backlogs() if one.kind == "mail"] == [1]
     with mail_server(port, tmp_path) as taken:

@@ -140,7 +140,7 @@ def test_no_query_cuts_a_text() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in cuts
     }
-    assert found == {"capabilities/review/comments/api.py"}
+    assert found == {"capabilities/review/api.py"}
 
 
 def test_texts_are_cut_between_clusters() -> None:

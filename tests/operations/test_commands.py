@@ -17,7 +17,7 @@ from django.test import Client
 from pytest_django import Settings
 
 from capabilities.accounts.models import FactorKey
-from capabilities.delivery.webhooks.signing import RootKey
+from capabilities.delivery.models import RootKey
 from tests.conftest import Cast
 from tests.support import fork_server
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

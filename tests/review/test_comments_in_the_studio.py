@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from capabilities.review.comments.studio.threads import REPLIES, THREADS
 from capabilities.review.models import Comment
+from capabilities.review.studio.threads import REPLIES, THREADS
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.comments import change, listed, say

@@ -8,10 +8,10 @@ import pytest
 from django.contrib.auth.models import User
 
 from capabilities.mail.models import MailPreferences
-from capabilities.mail.topics import wanted_by
-from capabilities.review.comments.mentions import possible_names
-from capabilities.review.comments.studio.for_you import waiting_for
+from capabilities.mail.recipients import wanted_by
+from capabilities.review.comments import possible_names
 from capabilities.review.models import Mention
+from capabilities.review.studio.threads import waiting_for
 from tests.conftest import Cast
 from tests.support.api import Kind
 from tests.support.comments import change, say

@@ -9,9 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from capabilities.review.models import PublishedConfiguration, Review, Verdict
-from capabilities.review.policy.judged_versions import judged_version
-from capabilities.review.policy.outcomes import outcome_of, outcomes_of
-from capabilities.review.policy.rules import Outcome, under_review
+from capabilities.review.outcomes import Outcome, judge_version, judge_versions, judged_version, under_review
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.override_files import define
@@ -52,7 +50,7 @@ def require(number: int = 1, bypass: str = "admin") -> None:
 
 def outcome(kind: Kind, number: int | None = None) -> Outcome:
     """Return the outcome for a version; the latest by default."""
-    return outcome_of(asked(kind, number))
+    return judge_version(asked(kind, number))
 
 
 def authors(kind: Kind, number: int | None = None) -> set[str]:
@@ -179,4 +177,4 @@ def test_many_outcomes_take_as_many_statements_as_one(
     versions = [judged_version(row, row.latest, target_of(row, code)) for row in rows]
     for several in (versions[:1], versions):
         with django_assert_num_queries(8 if kind is AGENTS else 7):  # only agents name other resources
-            assert [one.missing for one in outcomes_of(several)] == [0, 1, 1, 1, 1, 1][: len(several)]
+            assert [one.missing for one in judge_versions(several)] == [0, 1, 1, 1, 1, 1][: len(several)]

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from capabilities.review.comments.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
 from capabilities.review.models import Comment
+from capabilities.review.places import MAX_PLACES, Content, Hint, located, occurrences, start_in
 from studio.diff.texts import moved
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

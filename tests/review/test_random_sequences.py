@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from capabilities.review.models import Review, Verdict
-from capabilities.review.policy.judged_versions import named_by
-from capabilities.review.policy.recording import written
+from capabilities.review.outcomes import named_by, written
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.doors import verbs
 from tests.support.people import give_role, person

@@ -14,7 +14,7 @@ from django.db.models import F
 from django.test.utils import CaptureQueriesContext
 
 from capabilities.review.models import Comment, Look, Review, Verdict
-from capabilities.review.studio.waiting import count_for
+from capabilities.review.studio.panels import count_for
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.calls import undone

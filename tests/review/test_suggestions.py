@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from capabilities.review.comments.places import value_at, with_text
-from capabilities.review.comments.suggestions import parts_of, replaced, with_wording
+from capabilities.review.comments import replaced, split_suggestion, with_wording
+from capabilities.review.places import value_at, with_text
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Kind
 from tests.support.comments import change, say
@@ -45,14 +45,14 @@ def text_of(cast: Cast, kind: Kind) -> str:
     [("", "Two\nlines"), ("Why?", "With ``` and\n````\nfences"), ("A\n\nB", ""), ("", "\nlines around\n")],
 )
 def test_a_comment_holds_a_wording_beside_its_remark(remark: str, wording: str) -> None:
-    assert parts_of(with_wording(remark, wording)) == (remark, wording)
+    assert split_suggestion(with_wording(remark, wording)) == (remark, wording)
 
 
 @pytest.mark.parametrize(
     "body", ["None", "```suggestion\nnever closed", "```python\nsuggestion\n```", "`suggestion`"]
 )
 def test_other_comments_suggest_nothing(body: str) -> None:
-    assert parts_of(body) == (body, None)
+    assert split_suggestion(body) == (body, None)
 
 
 def test_only_the_quote_at_its_place_is_replaced() -> None:

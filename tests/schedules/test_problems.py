@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from capabilities.schedules.models import Schedule
-from capabilities.schedules.notifications import look
+from capabilities.schedules.running import look
 from tests.conftest import Cast
 from tests.schedules.conftest import ahead, pass_time, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

@@ -14,8 +14,8 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from capabilities.schedules import running
-from capabilities.schedules.jobs import follow_time_zones
 from capabilities.schedules.models import Schedule, State
+from capabilities.schedules.running import follow_time_zones
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, ask, live, pass_time, run, run_due, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind

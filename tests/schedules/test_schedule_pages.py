@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from capabilities.schedules.models import Schedule
 from capabilities.schedules.studio.calendar import Day
-from capabilities.schedules.studio.forms import presets
+from capabilities.schedules.studio.pages import presets
 from tests.conftest import Cast
 from tests.schedules.conftest import HOUR, ahead, run, scheduled
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind

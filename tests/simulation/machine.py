@@ -18,8 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from capabilities.evaluation.datasets.verbs import Datasets
 from capabilities.evaluation.gates.verbs import Change, Gates
 from capabilities.releases.verbs import Releases
-from capabilities.review.policy.administration import ReviewPolicies
-from capabilities.review.reviews.verbs import Reviews
+from capabilities.review.policy import ReviewPolicies
+from capabilities.review.reviews import Reviews
 from capabilities.rollouts.verbs import Rollouts
 from capabilities.schedules.verbs import Schedules, Times
 from tests.simulation.oracle import ADMIN, APPLICATION, EDITOR, PUBLISHER, VIEWER

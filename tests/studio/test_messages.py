@@ -10,7 +10,7 @@ import pytest
 from django.utils import translation
 from editor_client.shared import canonical, ids
 
-from capabilities.schedules.refusals import blocks_in_words
+from capabilities.schedules.judging import blocks_in_words
 from studio.translation import translated
 from tests.support.translations import APPS, IGNORED, MESSAGE_AT, ROOT, SHARED
 from versioning.domain.access import Right

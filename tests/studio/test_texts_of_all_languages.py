@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from capabilities.accounts.directory import accounts as directory
-from capabilities.mail.forgotten import accounts_of
+from capabilities.mail.studio import find_accounts
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.datasets import add_item, make_dataset
@@ -116,7 +116,7 @@ def test_names_of_accounts_are_the_same_in_any_case(world: Cast) -> None:
         assert [one.get_username() for one in directory.listed("username", name)] == ["älva"]
     answer = world.alice.post("/workspaces/acme/invitations", {"username": "ÄLVA", "role": "viewer"})
     assert answer.status == 400, answer.body
-    assert [one.get_username() for one in accounts_of("äLVA@EXAMPLE.org")] == ["alvaro"]
+    assert [one.get_username() for one in find_accounts("äLVA@EXAMPLE.org")] == ["alvaro"]
 
 
 @pytest.mark.both_kinds
@@ -186,9 +186,9 @@ QUERIES = {
     "capabilities/evaluation/experiments/results.py": {"contains"},
     "capabilities/evaluation/experiments/models.py": {"begins"},
     "capabilities/evaluation/gates/models.py": {"contains"},
-    "capabilities/mail/forgotten.py": {"equals_caseless"},
-    "capabilities/review/comments/mentions.py": {"accounts_alike"},
-    "capabilities/review/comments/studio/threads.py": {"begins"},
+    "capabilities/mail/studio.py": {"equals_caseless"},
+    "capabilities/review/comments.py": {"accounts_alike"},
+    "capabilities/review/studio/threads.py": {"begins"},
     "studio/accounts/admin.py": {"contains_words"},
     "studio/activity/views.py": {"contains_caseless"},
     "studio/named.py": {"contains_caseless"},

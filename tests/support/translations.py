@@ -30,7 +30,7 @@ APPS: Final = (
 )
 LANGUAGES: Final = ("de",)
 DOMAINS: Final = {"django": "html,txt,py", "djangojs": "js"}
-IGNORED: Final = ("prompt-editor.js", "node_modules", "api", "runtime", "streams", "management")
+IGNORED: Final = ("prompt-editor.js", "node_modules", "api", "runtime", "streams.py", "management")
 """What is built from other sources, and what speaks to programs and operators only."""
 SHARED: Final = {"versioning": "client/editor_client/shared"}
 """Sources outside of an application whose texts are in its catalogs, because they know nothing of Django."""

@@ -12,7 +12,7 @@ from factory.django import DjangoModelFactory
 from standardwebhooks.webhooks import Webhook as Verifier
 
 from capabilities.delivery.models import Delivery, Webhook
-from capabilities.delivery.webhooks.outbox import delivery_of, ping_of
+from capabilities.delivery.running import make_delivery, make_ping
 from tests.support.api import Api
 from tests.support.receiver import Message
 from versioning.domain.access import APPLICATION
@@ -47,7 +47,7 @@ class DeliveryFactory(DjangoModelFactory[Delivery]):
 
 
 def _ping(webhook: Webhook) -> Delivery:
-    return delivery_of(webhook, ping_of(webhook, APPLICATION))
+    return make_delivery(webhook, make_ping(webhook, APPLICATION))
 
 
 def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **more: Any) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def versions_like(apps, kind, resource_id, digest):
 
 
 def written(identities):
-    """Return identities as `capabilities.review.policy.recording` writes them."""
+    """Return identities as `capabilities.review.outcomes` writes them."""
     return " ".join(sorted(one.hex for one in identities))
 
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+from urllib.parse import urlencode
 
+from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
-from capabilities.review.models import Bypass, VerdictValue
-from capabilities.review.policy.check import summary_of
-from capabilities.review.reviews.records import ReviewState
+from capabilities.review.models import Bypass, Review, VerdictValue
+from capabilities.review.outcomes import Ignored
+from capabilities.review.policy import ReviewRequired, read_policy, summarize_missing
+from capabilities.review.reviews import ReviewRecord, Reviews, ReviewState, VerdictRecord
+from studio.extensions import Action
+from studio.kinds import KINDS_BY_SLUG, StudioKind
+from studio.named import names_of
+from studio.panels import Panel, Slot, VersionOnPage
 from studio.translation import translated
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right, roles_with
+from versioning.domain.errors import NotFound, VersioningError
+from versioning.domain.snapshots import Snapshot
+from versioning.models import Event, Membership, VersionedResource
+from versioning.models.accounts import name_of
+from versioning.serving.grants import target_of
+from versioning.serving.resolution import find_version
 
 
 @dataclass(frozen=True)
@@ -64,7 +79,7 @@ def state_in_words(state: ReviewState, number: int, *, outdated: bool) -> Wordin
 
 def missing_in_words(missing: int, changes_requested_by: Sequence[str]) -> str:
     """Return what a version still needs to go live, in a sentence or two; empty if nothing."""
-    return translated(summary_of(missing, changes_requested_by))
+    return translated(summarize_missing(missing, changes_requested_by))
 
 
 def unmet_in_words(required: int, reviewers: int) -> str:
@@ -80,26 +95,6 @@ def unmet_in_words(required: int, reviewers: int) -> str:
     if reviewers < required:
         consequence = _("No version can get the approvals that it needs.")
     return f"{there} {consequence}"
-
-
-def stuck_in_words(number: int, *, missing: int, left: int, bypass: str) -> str:
-    """Return why a version under review cannot get its approvals; empty if it can.
-
-    `left` is how many more members may approve it, and `bypass` who may publish without a review.
-    """
-    if left >= missing:
-        return ""
-    stuck = _("No other member can approve version %(number)s.") % {"number": number}
-    if left:
-        stuck = ngettext(
-            "Only %(count)s other member can approve version %(number)s.",
-            "Only %(count)s other members can approve version %(number)s.",
-            left,
-        ) % {"count": left, "number": number}
-    way_out = _("Another person with the right to publish has to join the workspace.")
-    if bypass == Bypass.ADMIN:
-        way_out = _("An admin can publish it without a review.")
-    return f"{stuck} {way_out}"
 
 
 def policy_in_words(required: int, bypass: str) -> list[str]:
@@ -124,3 +119,234 @@ def policy_in_words(required: int, bypass: str) -> list[str]:
         ),
         exempt,
     ]
+
+
+def review_url(kind_slug: str, resource_id: str, review_id: object, page: str = "review") -> str:
+    """Return the address of a page about a review."""
+    return KINDS_BY_SLUG[kind_slug].address(page, resource_id, str(review_id))
+
+
+def ask_url(kind: StudioKind, resource_id: str, version_id: str) -> str:
+    """Return the address of the page to request a review of a version."""
+    return f"{kind.address('review_ask', resource_id)}?{urlencode({'version': version_id})}"
+
+
+def way_out(kind: StudioKind, resource_id: str, error: VersioningError) -> Action | None:
+    """Return the page of the review, or to ask for one, if approvals are missing; None for other errors."""
+    if not isinstance(error, ReviewRequired):
+        return None
+    if error.review_id is None:
+        return Action(title=_("Ask for review"), address=ask_url(kind, resource_id, error.version_id))
+    return Action(title=_("To the review"), address=review_url(kind.slug, resource_id, error.review_id))
+
+
+def of_event(kind: StudioKind, event: Event) -> str:
+    """Return the address of an event's review; empty for other events."""
+    review_id = event.detail.get("reviewId")
+    if not review_id or not event.type.startswith("review."):
+        return ""
+    return kind.address("review", event.resource_id, str(review_id))
+
+
+_ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewLine:
+    """A review in a list."""
+
+    record: ReviewRecord
+    name: str
+    """The name of its resource."""
+    address: str
+
+    @property
+    def kind(self) -> StudioKind:
+        """The kind of its resource."""
+        return KINDS_BY_SLUG[self.record.resource_kind]
+
+    @property
+    def state(self) -> Wording:
+        """Its state."""
+        record = self.record
+        return state_in_words(record.state, record.version_number, outdated=record.outdated)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is published or closed."""
+        return self.record.state in _ENDED
+
+    @property
+    def missing(self) -> str:
+        """The missing approvals of its version, in words."""
+        if self.is_over:
+            return ""
+        return missing_in_words(self.record.missing, self.record.outcome.changes_requested_by)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """A reviewer or a person who gave a verdict, with their latest verdict."""
+
+    name: str
+    verdict: VerdictRecord | None
+    why_not: str = ""
+    """Why the verdict does not count; empty if it does, or there is none."""
+    earlier: str = ""
+    """What the person did, if it was about an earlier version; instead of the verdict in a word."""
+    is_you: bool = False
+    """Whether it is the reader: then the words are those of a sentence that begins with “You”."""
+
+    @property
+    def wording(self) -> Wording:
+        """The verdict in a word."""
+        if self.verdict is None:
+            yours = pgettext("after “You”", "haven’t reviewed yet")
+            return Wording(yours if self.is_you else _("Hasn’t reviewed yet"))
+        return (YOUR_VERDICTS if self.is_you else VERDICTS)[self.verdict.verdict]
+
+
+def review_lines(records: Sequence[ReviewRecord], caller: Caller) -> list[ReviewLine]:
+    """Return reviews as lines of a list; one query for each kind of resource."""
+    names = names_of([(record.resource_kind, record.resource_id) for record in records], caller)
+    return [
+        ReviewLine(
+            record=record,
+            name=names.get((record.resource_kind, record.resource_id), record.resource_id),
+            address=review_url(record.resource_kind, record.resource_id, record.id),
+        )
+        for record in records
+    ]
+
+
+def list_people(record: ReviewRecord, caller: Caller) -> list[Person]:
+    """Return the people of a review: first the requested reviewers, then others who gave verdicts."""
+    latest: dict[str, VerdictRecord] = {}
+    for verdict in record.verdicts:
+        latest[verdict.by] = verdict
+    names = dict.fromkeys([*record.reviewers, *latest])
+    return [
+        Person(
+            name=name,
+            verdict=latest.get(name),
+            why_not=_why_not(record, latest.get(name)),
+            earlier=_earlier(record, latest.get(name)),
+            is_you=name == caller.username,
+        )
+        for name in names
+    ]
+
+
+def _earlier(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
+    """Return what was decided about an earlier version and does not count for this one."""
+    is_of_this = verdict is None or verdict.version_id == record.version_id
+    if verdict is None or is_of_this or verdict.counts or verdict.ignored is not None:
+        return ""
+    return {
+        VerdictValue.APPROVE.value: _("approved an earlier version"),
+        VerdictValue.REQUEST_CHANGES.value: _("requested changes to an earlier version"),
+    }.get(verdict.verdict, "")
+
+
+def _why_not(record: ReviewRecord, verdict: VerdictRecord | None) -> str:
+    if (
+        verdict is None
+        or verdict.counts
+        or _earlier(record, verdict)
+        or verdict.verdict not in ("approve", "requestChanges")
+    ):
+        return ""
+    if verdict.ignored is not None:
+        return {
+            Ignored.AUTHOR: _("does not count: they made one of the changes"),
+            Ignored.REPLACED: _("does not count: a block or sub-agent has been replaced since"),
+            Ignored.MAY_NOT_PUBLISH: _("does not count: they may no longer publish"),
+            Ignored.NOT_A_PERSON: _("does not count: a service account is no reviewer"),
+        }[verdict.ignored]
+    return _("does not count: they may no longer publish")
+
+
+def may_decide(record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether to offer the buttons of a verdict to the caller; the verb decides."""
+    is_own = caller.user_id in record.outcome.authors
+    return record.state not in _ENDED and not is_own and caller.may(Right.PUBLISH, record.workspace_id)
+
+
+def has_decided(record: ReviewRecord, caller: Caller) -> bool:
+    """Return whether a verdict of the caller counts."""
+    return any(verdict.account_id == caller.user_id and verdict.counts for verdict in record.verdicts)
+
+
+def stuck(record: ReviewRecord) -> str:
+    """Return why too few members can approve an open review's version; empty if enough can, at one query."""
+    if not record.missing or record.state in _ENDED:
+        return ""
+    members = Membership.objects.filter(
+        workspace=record.workspace_id,
+        role__in=roles_with(Right.PUBLISH),
+        is_service=False,
+        user__is_active=True,
+    )
+    authors: Any = record.outcome.authors
+    members = members.exclude(user__in=authors)
+    left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
+    if left >= record.missing:
+        return ""
+    number = record.version_number
+    sentence = _("No other member can approve version %(number)s.") % {"number": number}
+    if left:
+        sentence = ngettext(
+            "Only %(count)s other member can approve version %(number)s.",
+            "Only %(count)s other members can approve version %(number)s.",
+            left,
+        ) % {"count": left, "number": number}
+    remedy = _("Another person with the right to publish has to join the workspace.")
+    if read_policy(record.workspace_id).bypass == Bypass.ADMIN:
+        remedy = _("An admin can publish it without a review.")
+    return f"{sentence} {remedy}"
+
+
+def find_open_review(resource: VersionedResource) -> Review | None:
+    """Return the open review of a resource, or None."""
+    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
+
+
+def read_record(review: Review) -> ReviewRecord:
+    """Return a review in its current state."""
+    [record] = Reviews.current().records_of([review])
+    return record
+
+
+def requested_changes(shown: VersionOnPage, record: ReviewRecord) -> Iterator[Panel]:
+    """Yield the latest requests for changes in the open review, unless they have no effect.
+
+    A request stands below the field that the version under review changed. If it changed several, the
+    request stands at the side of the page.
+    """
+    by_field: dict[str, list[dict[str, Any]]] = {}
+    for person in list_people(record, shown.caller):
+        verdict = person.verdict
+        if verdict is None or verdict.verdict != VerdictValue.REQUEST_CHANGES or verdict.ignored is not None:
+            continue
+        version = _find(shown.resource, verdict.version_id)  # None if it was deleted
+        before = _find(shown.resource, record.base_version_id)
+        changed: list[str] = []
+        if version is not None and before is not None:
+            changed = list(shown.kind.schema.changed(before.config, version.config))
+        field = changed[0] if len(changed) == 1 and changed[0] in shown.fields else ""
+        by_field.setdefault(field, []).append({"verdict": verdict, "version": version})
+    address = review_url(record.resource_kind, record.resource_id, record.id)
+    for field, requests in by_field.items():
+        html = render_to_string("review/requested.html", {"requests": requests, "address": address})
+        slot = Slot.FIELD if field else Slot.ASIDE
+        yield Panel(slot=slot, field=field, html=html, stylesheets=["review/review.css"])
+
+
+def _find(resource: VersionedResource, version_id: str | None) -> Snapshot | None:
+    if not version_id:
+        return None
+    try:
+        version: Snapshot = find_version(resource, version_id)
+    except NotFound:
+        return None
+    return version

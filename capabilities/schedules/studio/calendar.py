@@ -4,20 +4,215 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.urls import path, reverse
 from django.utils import timezone
 from django.utils.formats import date_format
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from capabilities.schedules.studio.entries import Entry, Period, by_day, days_between, entries_of
-from studio.dates import current_zone
+from capabilities.releases.models import Release
+from capabilities.schedules.models import Schedule, State
+from capabilities.schedules.studio.panels import (
+    as_given,
+    cancel_url,
+    change_url,
+    in_short,
+    list_reasons,
+    release_url,
+    repeat_url,
+    schedule_chip,
+    twice,
+)
+from capabilities.schedules.verbs import Schedules
+from studio.dates import current_zone, local
+from studio.kinds import KINDS, KINDS_BY_SLUG
+from studio.named import names_of
+from studio.translation import translated
 from studio.workspaces.views import ListingPage, address
-from versioning.models import WorkerHeartbeat
+from versioning.conf import get_editor
+from versioning.domain.access import Caller, Right
+from versioning.domain.snapshots import reference_to_id
+from versioning.models import Event, WorkerHeartbeat
+from versioning.models.querysets import within
 
+MAX_ENTRIES: Final = 100
+"""The maximum numbers of schedules and of events in a period."""
+MOVES: Final = tuple(f"{kind.slug}.{what}" for kind in KINDS for what in ("published", "unpublished"))
+RELEASED: Final = "release.published"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A past or future publication, or one that failed."""
+
+    moment: datetime.datetime
+    given: str = ""
+    """The time as given, if that was in another zone than that of the page."""
+    name: str
+    address: str
+    """The address of its subject; empty if that is not there for the caller."""
+    workspace_name: str = ""
+    """The name of its workspace, in a calendar of several."""
+    what: str
+    who: str
+    chip: tuple[str | Promise, str] | None = None
+    notes: Sequence[str] = ()
+    change_address: str = ""
+    cancel_address: str = ""
+    again_address: str = ""
+    """The address to schedule it again, if it failed."""
+
+    @property
+    def day(self) -> datetime.date:
+        """The day in the zone of the page."""
+        return local(self.moment).date()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Period:
+    """The period that a calendar shows."""
+
+    begin: datetime.datetime
+    end: datetime.datetime
+    """The end, exclusive."""
+
+
+def list_entries(
+    workspace_id: str | None,
+    period: Period,
+    caller: Caller,
+    *,
+    upcoming_only: bool = False,
+    workspaces: Mapping[str, str] | None = None,
+) -> tuple[list[Entry], bool]:
+    """Return the entries of a period by time, and whether some were left out.
+
+    They are of one workspace, or of all whose drafts the caller may read; `workspaces` are the names to show.
+    The number of queries does not depend on the number of entries.
+    """
+    listed = Schedules.current().list(workspace_id=workspace_id, by=caller).exclude(state=State.CANCELLED)
+    listed = listed.filter(run_at__gte=period.begin, run_at__lt=period.end)
+    if upcoming_only:
+        listed = listed.waiting()
+    schedules = list(listed.order_by("run_at", "pk")[: MAX_ENTRIES + 1])
+    events = [] if upcoming_only else _list_events(workspace_id, period, caller)
+    is_cut = max(len(schedules), len(events)) > MAX_ENTRIES
+    # A schedule's entry also shows what went live with it.
+    done = [schedule for schedule in schedules if schedule.state == State.DONE]
+    ids = {str(schedule.pk) for schedule in done}
+    published = {str(schedule.release_id) for schedule in done if schedule.release_id}
+    events = [
+        event
+        for event in events[:MAX_ENTRIES]
+        if event.detail.get("scheduleId") not in ids and _release_id(event) not in published
+    ]
+    schedules = Schedules.current().judge(schedules[:MAX_ENTRIES])
+    release_ids = {*map(_release_id, events), *(str(schedule.release_id or "") for schedule in schedules)}
+    releases = Release.objects.readable_by(caller).filter(pk__in=release_ids - {""})
+    references = {(schedule.kind, schedule.resource_id) for schedule in schedules if schedule.kind}
+    references |= {(event.resource_kind, event.resource_id) for event in events if event.resource_id}
+    maker = _EntryMaker(
+        caller=caller,
+        workspaces=workspaces or {},
+        names=names_of(references, caller),
+        titles={str(pk): title for pk, title in releases.values_list("pk", "title")},
+    )
+    entries = [*map(maker.from_schedule, schedules), *map(maker.from_event, events)]
+    return sorted(entries, key=lambda entry: entry.moment), is_cut
+
+
+def _list_events(workspace_id: str | None, period: Period, caller: Caller) -> list[Event]:
+    then = Q(created_at__gte=period.begin, created_at__lt=period.end, type__in=(*MOVES, RELEASED))
+    # Resources that go live with a release are covered by the release's entry.
+    alone = Q(detail__releaseId__isnull=True) | Q(type=RELEASED)
+    # Events about public agents of other workspaces are visible, too.
+    own = within("workspace_id", caller.scope(Right.READ_DRAFTS))
+    page = get_editor().event.page(
+        before=2**62, limit=MAX_ENTRIES + 1, where=then & alone & own, workspace_id=workspace_id, by=caller
+    )
+    return list(page.events)
+
+
+def _release_id(event: Event) -> str:
+    return str(event.detail.get("releaseId") or "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _EntryMaker:
+    caller: Caller
+    workspaces: Mapping[str, str]
+    """The names of workspaces to show, by id."""
+    names: Any
+    """The names of resources, by kind and id."""
+    titles: Any
+    """The titles of releases, by id."""
+
+    def from_schedule(self, schedule: Schedule) -> Entry:
+        """Return a schedule as an entry."""
+        may_publish = self.caller.may(Right.PUBLISH, schedule.workspace_id)
+        may_change = may_publish and schedule.state == State.SCHEDULED
+        release_id, workspace_id = str(schedule.release_id or ""), schedule.workspace_id
+        name, address = self._about(schedule.kind, schedule.resource_id, release_id, workspace_id)
+        return Entry(
+            moment=schedule.run_at,
+            given=as_given(schedule),
+            name=name,
+            address=address,
+            workspace_name=self.workspaces.get(workspace_id, ""),
+            what=in_short(schedule),
+            who=schedule.author_name,
+            chip=schedule_chip(schedule),
+            notes=[
+                note
+                for note in (twice(schedule), translated(schedule.problem), *list_reasons(schedule))
+                if note
+            ],
+            change_address=change_url(schedule) if may_change else "",
+            cancel_address=cancel_url(schedule) if may_change else "",
+            again_address=repeat_url(schedule) if may_publish else "",
+        )
+
+    def from_event(self, event: Event) -> Entry:
+        """Return an event as an entry."""
+        version = reference_to_id(event.version_id)
+        if event.version_number is not None:
+            version = _("version {number}").format(number=event.version_number)
+        what = _("%(version)s went live") % {"version": version}
+        if event.type == RELEASED:
+            what = _("went live together")
+        elif event.type.endswith(".unpublished"):
+            what = _("was unpublished")
+        subject = event.resource_kind, event.resource_id, _release_id(event)
+        name, address = self._about(*subject, event.workspace_id)
+        return Entry(
+            moment=event.created_at,
+            name=name,
+            address=address,
+            workspace_name=self.workspaces.get(event.workspace_id, ""),
+            what=what,
+            who=event.actor,
+        )
+
+    def _about(self, kind: str, resource_id: str, release_id: str, workspace_id: str) -> tuple[str, str]:
+        """Return the name of a subject, and its address."""
+        if not kind:
+            title = self.titles.get(release_id)
+            if title is None:
+                return _("A release"), ""
+            return _("Release “%(title)s”") % {"title": title}, release_url(workspace_id, release_id)
+        name = self.names.get((kind, resource_id))
+        if name is None:
+            return resource_id, ""
+        return name, KINDS_BY_SLUG[kind].address("history", resource_id)
+
+
+DAY: Final = datetime.timedelta(days=1)
 WEEK: Final = datetime.timedelta(days=7)
 LIST: Final = "list"
 MAX_IN_CELL: Final = 5
@@ -71,8 +266,8 @@ class Month:
     @classmethod
     def read(cls, text: str, today: datetime.date) -> Month:
         """Return the month in an address, such as `2026-12`; by default the current one."""
-        found = _MONTH.fullmatch(text)
-        return cls(datetime.date(int(found[1]), int(found[2]), 1) if found else today.replace(day=1))
+        match = _MONTH.fullmatch(text)
+        return cls(datetime.date(int(match[1]), int(match[2]), 1) if match else today.replace(day=1))
 
     @property
     def word(self) -> str:
@@ -120,10 +315,18 @@ class CalendarPage(ListingPage):
         month = Month.read(request.GET.get("month", ""), now.date())
         as_list = request.GET.get("view") == LIST
         first, last = (month.first, month.last) if as_list else month.weeks
-        found, more = entries_of(workspace_id, _period(first, last), self.caller, workspaces=names)
+        # In the zone of the page, where a day can have 23 or 25 hours.
+        zone = timezone.get_current_timezone()
+        period = Period(
+            begin=datetime.datetime.combine(first, datetime.time(), tzinfo=zone),
+            end=datetime.datetime.combine(last + DAY, datetime.time(), tzinfo=zone),
+        )
+        listed, more = list_entries(workspace_id, period, self.caller, workspaces=names)
         week = Period(begin=now, end=now + WEEK)
-        soon, more_soon = entries_of(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
-        entries = by_day(found)
+        soon, more_soon = list_entries(workspace_id, week, self.caller, upcoming_only=True, workspaces=names)
+        entries: dict[datetime.date, list[Entry]] = {}
+        for entry in listed:
+            entries.setdefault(entry.day, []).append(entry)
         days = [
             Day(
                 date=day,
@@ -133,7 +336,7 @@ class CalendarPage(ListingPage):
                 is_outside=day.month != month.first.month,
                 list_address=self._query(Month(day.replace(day=1)), as_list=True),
             )
-            for day in days_between(first, last)
+            for day in (first + DAY * number for number in range((last - first).days + 1))
         ]
         is_current = month == Month.read("", now.date())
         return self.page(
@@ -146,12 +349,14 @@ class CalendarPage(ListingPage):
             month=month,
             as_list=as_list,
             more=more,
-            has_any=bool(found),
+            has_any=bool(listed),
             days=days,
             is_current=is_current,
             shown_days=[day for day in days if day.entries and not (is_current and day.is_past)],
             past_days=[day for day in reversed(days) if day.entries and is_current and day.is_past],
-            activity_address=self._activity(workspace_id),
+            activity_address=(
+                address("activity", workspace_id) if workspace_id else reverse("studio:activity")
+            ),
             weekdays=[
                 # Translators: a weekday in short, as PHP's date() formats it
                 date_format(datetime.date(2024, 1, number), _("D"))
@@ -161,25 +366,16 @@ class CalendarPage(ListingPage):
             list_link=self._query(month, as_list=True),
             next_link=self._query(month.next, as_list=as_list),
             previous_link=self._query(month.previous, as_list=as_list),
-            kept=_query_of(month, as_list=as_list),
+            kept=_month_query(month, as_list=as_list),
             next=request.get_full_path(),
         )
 
-    def _activity(self, workspace_id: str | None) -> str:
-        return address("activity", workspace_id) if workspace_id else reverse("studio:activity")
-
     def _query(self, month: Month, *, as_list: bool) -> str:
-        return f"?{self.query(**_query_of(month, as_list=as_list))}"
+        return f"?{self.query(**_month_query(month, as_list=as_list))}"
 
 
-def _query_of(month: Month, *, as_list: bool) -> dict[str, str]:
+def _month_query(month: Month, *, as_list: bool) -> dict[str, str]:
     return {"month": month.word, **({"view": LIST} if as_list else {})}
 
 
-def _period(first: datetime.date, last: datetime.date) -> Period:
-    """Return the period of some days in the zone of the page, where a day can have 23 or 25 hours."""
-    begin, end = (
-        datetime.datetime.combine(day, datetime.time(), tzinfo=timezone.get_current_timezone())
-        for day in (first, last + datetime.timedelta(days=1))
-    )
-    return Period(begin=begin, end=end)
+urlpatterns = [path("calendar/", CalendarPage.as_view(), name="calendar")]

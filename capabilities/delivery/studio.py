@@ -1,0 +1,628 @@
+"""The pages about the webhooks of a workspace, for its admins, and what they add to other pages."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.text import capfirst, format_lazy
+from django.utils.timesince import timeuntil
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from capabilities.delivery import verbs
+from capabilities.delivery.models import (
+    MAX_URL,
+    Delivery,
+    DeliveryAttempt,
+    DisabledReason,
+    RootKey,
+    RootKeyUnreadable,
+    State,
+    Webhook,
+    derive_secret,
+)
+from capabilities.delivery.running import PING
+from capabilities.delivery.verbs import (
+    COLUMNS,
+    MAX_DESCRIPTION,
+    MAX_ID_PREFIX,
+    MAX_KEEP_HOURS,
+    Condition,
+    Health,
+    abandoned_webhooks,
+    read_health,
+)
+from studio import shown_once
+from studio.activity.sentences import TypeGroup, grouped, name_of, noun_of
+from studio.dates import moment_in_words, time_element
+from studio.error_pages import error_page
+from studio.extensions import Extension, NamedInEvent, Notice, WorkspaceTab
+from studio.limits import shortened
+from studio.named import Place, person
+from studio.views import StudioPage
+from studio.workspaces.views import WorkspacePage, add_errors, address
+from versioning.domain.access import Caller, Right
+from versioning.domain.errors import Invalid, NotFound, VersioningError
+from versioning.domain.events import types
+from versioning.models import Event
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The name of a state, and the class of its chip."""
+
+    word: str | Promise
+    chip: str = ""
+
+
+CONDITIONS: Final[Mapping[str, Wording]] = {
+    Condition.UNTRIED: Wording(gettext_lazy("Not tried yet")),
+    Condition.WORKING: Wording(pgettext_lazy("a webhook", "Working"), "chip-published"),
+    Condition.FAILING: Wording(pgettext_lazy("a webhook", "Failing"), "chip-changed"),
+    Condition.DISABLED: Wording(pgettext_lazy("a webhook", "Disabled"), "chip-danger"),
+}
+STATES: Final[Mapping[str, Wording]] = {
+    State.PENDING: Wording(pgettext_lazy("a delivery", "Pending"), "chip-changed"),
+    State.DELIVERED: Wording(pgettext_lazy("a delivery", "Delivered"), "chip-published"),
+    State.FAILED: Wording(pgettext_lazy("a delivery", "Failed"), "chip-danger"),
+    State.CANCELLED: Wording(pgettext_lazy("a delivery", "Cancelled")),
+}
+REASONS: Final[Mapping[str, str | Promise]] = {
+    "": gettext_lazy("An admin disabled it."),
+    DisabledReason.GONE: gettext_lazy("The receiver answered 410: it wants no more messages."),
+    DisabledReason.FAILING: gettext_lazy("No delivery succeeded for three days."),
+}
+"""Why a webhook is disabled."""
+
+
+def webhook_title(webhook: Webhook) -> str:
+    """Return the title of a webhook: its description, or the host that it sends to."""
+    return shortened(webhook.description or urlsplit(webhook.url).hostname or webhook.url, 80)
+
+
+def type_in_words(event_type: str) -> str:
+    """Return a type, or a pattern, in words."""
+    if event_type == PING:
+        return _("Test message")
+    subject, _dot, name = event_type.rpartition(".")
+    about = {"subject": capfirst(noun_of(subject)), "what": name_of(event_type)}
+    if name == "*":
+        return _("%(subject)s: anything") % about
+    return _("%(subject)s: %(what)s") % about
+
+
+def event_in_words(event: Mapping[str, Any]) -> str:
+    """Return the event of a message in words: `Agent: published, writer, version 3`."""
+    parts = [type_in_words(event["type"]), (event.get("resource") or {}).get("id")]
+    if event.get("versionNumber") is not None:
+        parts.append(_("version %(number)s") % {"number": event["versionNumber"]})
+    return ", ".join(filter(None, parts))
+
+
+def named_in_events(caller: Caller, events: Sequence[Event]) -> Mapping[tuple[int, int], NamedInEvent]:
+    """Return the webhooks that the caller administers, by position and ordinal of the events; one query."""
+    ids = {
+        (event.position, event.ordinal): UUID(event.detail["webhookId"])
+        for event in events
+        if event.detail.get("webhookId")
+    }
+    if not ids:
+        return {}
+    rows = verbs.list_webhooks(by=caller).in_bulk(set(ids.values()))
+    return {
+        key: NamedInEvent(
+            title=webhook_title(rows[pk]), address=address("webhook", rows[pk].workspace_id, str(pk))
+        )
+        for key, pk in ids.items()
+        if pk in rows
+    }
+
+
+class WebhookForm(forms.Form):
+    """A webhook: its URL and events."""
+
+    url = forms.CharField(
+        label=gettext_lazy("URL"),
+        max_length=MAX_URL,
+        help_text=gettext_lazy(
+            "Receiver URL, e.g. https://hooks.example.com/editor. Must be publicly reachable unless an "
+            "administrator allows more."
+        ),
+    )
+    description = forms.CharField(
+        label=gettext_lazy("Purpose (optional)"),
+        required=False,
+        max_length=MAX_DESCRIPTION,
+        help_text=gettext_lazy("Helps people recognize the webhook."),
+    )
+    id_prefix = forms.CharField(
+        label=gettext_lazy("Only ids that begin with (optional)"),
+        required=False,
+        max_length=MAX_ID_PREFIX,
+        help_text=gettext_lazy(
+            "For example support/. Only events about matching agents and prompt blocks are sent."
+        ),
+    )
+    event_types = forms.MultipleChoiceField(
+        label=gettext_lazy("Events to send"),
+        error_messages={"required": gettext_lazy("Choose at least one event.")},
+    )
+
+    def __init__(self, data: Any = None, *, webhook: Webhook | None = None) -> None:
+        initial = None if webhook is None else {name: getattr(webhook, name) for name in self.base_fields}
+        super().__init__(data, initial=initial)
+        self.groups = [(group, {group.pattern, *dict(group.types)}) for group in grouped(types())]
+        known = {name for _group, names in self.groups for name in names}
+        stored = webhook.event_types if webhook else ()
+        self.unknown = [event_type for event_type in stored if event_type not in known]
+        """Stored types that no application declares any more."""
+        choices = [(name, name) for name in (*sorted(known), *self.unknown)]
+        self.fields["event_types"].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def choices(self) -> Iterator[tuple[TypeGroup, frozenset[str]]]:
+        """The types by subject, each with the names that are chosen."""
+        chosen = frozenset(self["event_types"].value() or ())
+        return ((group, chosen & names) for group, names in self.groups)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The input, by the field names of the API."""
+        chosen = self.cleaned_data["event_types"]
+        return {
+            "url": self.cleaned_data["url"],
+            "description": self.cleaned_data["description"],
+            "idPrefix": self.cleaned_data["id_prefix"],
+            "eventTypes": [  # without those that a chosen pattern already matches
+                name for name in chosen if name.endswith(".*") or f"{name.rpartition('.')[0]}.*" not in chosen
+            ],
+        }
+
+
+class RotateForm(forms.Form):
+    """How long the previous secret stays valid."""
+
+    hours = forms.IntegerField(
+        label=gettext_lazy("Hours for which the old secret also signs"),
+        min_value=0,
+        max_value=MAX_KEEP_HOURS,
+        initial=24,
+        help_text=format_lazy(
+            gettext_lazy("0 to {most}: until the receiver has the new one. With 0 the old one ends at once."),
+            most=MAX_KEEP_HOURS,
+        ),
+    )
+
+
+DELIVERIES_PER_PAGE: Final = 20
+WEBHOOKS_PER_PAGE: Final = 50
+
+
+class WebhooksPage(WorkspacePage):
+    """A page about webhooks of a workspace, for its admins."""
+
+    tab = "webhooks"
+
+    def failed(self, error: VersioningError) -> HttpResponse:
+        """Return the page about an error; an unreadable key is a fault of the installation."""
+        if isinstance(error, RootKeyUnreadable):
+            return error_page(self.request, 503, _("Nothing can be signed"), error.message)
+        return super().failed(error)
+
+    def webhooks(self) -> QuerySet[Webhook]:
+        """Return the webhooks of the workspace, newest first."""
+        return verbs.list_webhooks(by=self.caller, workspace_id=self.workspace.pk)
+
+    def show_secret(self, message: str, webhook: Webhook) -> HttpResponse:
+        """Go to the page of a webhook, which shows its secret once in this session.
+
+        The session holds no secret, only the webhook to show it for: secrets are derived.
+        """
+        response = self.go(self.address("webhook", str(webhook.pk)), message)
+        shown_once.show_next(self.request, response, f"webhook {webhook.pk}", webhook.generation)
+        return response
+
+
+class WebhookPage(WebhooksPage):
+    """A page about the webhook in the address."""
+
+    @cached_property
+    def webhook(self) -> Webhook:
+        """The webhook; raises `NotFound` if it belongs to another workspace."""
+        webhook = verbs.find(self.kwargs["webhook"], by=self.caller)
+        if webhook.workspace_id != self.workspace.pk:
+            raise NotFound
+        return webhook
+
+    @property
+    def webhook_id(self) -> str:
+        """Its id, once access is checked: it belongs to this workspace, which the caller administers."""
+        return str(self.webhook.pk)
+
+    def own_address(self, page: str = "webhook", *rest: str) -> str:
+        """Return the address of another page about this webhook."""
+        return self.address(page, self.kwargs["webhook"], *rest)
+
+    def state(self) -> str:
+        """Return a text that changes with what the page shows, including the newest deliveries."""
+        newest = self.webhook.deliveries.values_list("pk", "state", "due_at", "step", "finished_at")
+        return webhooks_digest([self.webhook]) + _digest(newest[:DELIVERIES_PER_PAGE])
+
+
+def webhooks_digest(webhooks: Iterable[Webhook]) -> str:
+    """Return a text that changes with what a page shows of webhooks.
+
+    It is made of the objects on the page, so that any later change gives another text.
+    """
+    return _digest(
+        (
+            webhook.pk,
+            webhook.url,
+            webhook.description,
+            webhook.event_types,
+            webhook.enabled,
+            webhook.disabled_reason,
+            webhook.created_by,
+            webhook.failing_since,
+            webhook.last_success_at,
+        )
+        for webhook in webhooks
+    )
+
+
+def _digest(rows: Iterable[Any]) -> str:
+    return hashlib.sha256(repr(list(rows)).encode()).hexdigest()[:16]
+
+
+def webhook_in_words(webhook: Webhook, health: Health) -> dict[str, Any]:
+    """Return a webhook as the templates show it."""
+    return {
+        "webhook": webhook,
+        "health": health,
+        "title": webhook_title(webhook),
+        "types": [type_in_words(event_type) for event_type in webhook.event_types],
+        "condition": CONDITIONS[health.condition],
+        "reason": "" if webhook.enabled else REASONS[webhook.disabled_reason],
+        "address": address("webhook", webhook.workspace_id, str(webhook.pk)),
+    }
+
+
+class ListPage(WebhooksPage):
+    """All webhooks with their health; the page updates itself."""
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Show the webhooks."""
+        webhooks = self.webhooks()
+        self.news_address = (
+            f"{self.address('webhooks_live')}?{urlencode({'after': webhooks_digest(webhooks)})}"
+        )
+        page = Paginator(webhooks, WEBHOOKS_PER_PAGE).get_page(request.GET.get("page"))
+        health = read_health(list(page.object_list))
+        return self.page(
+            "delivery/webhooks.html",
+            title=_("Webhooks"),
+            page=page,
+            items=[webhook_in_words(webhook, health[webhook.pk]) for webhook in page.object_list],
+            add_address=self.address("webhook_add"),
+        )
+
+
+class ListLivePage(WebhooksPage):
+    """Returns whether the list has changed."""
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
+        now = webhooks_digest(self.webhooks())
+        return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
+
+
+class CreatePage(WebhooksPage):
+    """A new webhook."""
+
+    def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Show the empty form."""
+        return self.show(WebhookForm())
+
+    def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
+        """Create it, and go to its page, which shows the secret once; after an error, show the form again."""
+        form = WebhookForm(request.POST)
+        if form.is_valid():
+            fields = {COLUMNS[name]: value for name, value in form.values.items()}
+            try:
+                webhook, _secret = verbs.create(self.workspace.pk, **fields, by=self.caller)
+            except Invalid as error:
+                add_errors(form, error, **COLUMNS)
+            else:
+                return self.show_secret(_("The webhook was created."), webhook)
+        return self.show(form, status=400)
+
+    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
+        """Return the form."""
+        return self.page(
+            "delivery/form.html",
+            title=_("New webhook"),
+            status=status,
+            form=form,
+            button=_("Create webhook"),
+            back_address=self.address("webhooks"),
+        )
+
+
+class ChangePage(WebhookPage):
+    """The fields of a webhook."""
+
+    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Show the fields in a form."""
+        return self.show(WebhookForm(webhook=self.webhook))
+
+    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Save the fields; after an error, show the form again."""
+        form = WebhookForm(request.POST, webhook=self.webhook)
+        if form.is_valid():
+            changes = form.values
+            if changes["url"] == self.webhook.url:
+                del changes["url"]  # it would be resolved, which may fail
+            try:
+                verbs.change(self.webhook_id, changes, by=self.caller)
+            except Invalid as error:
+                add_errors(form, error, **COLUMNS)
+            else:
+                return self.go(
+                    self.own_address(), _("Webhook saved. The change applies to events from now on.")
+                )
+        return self.show(form, status=400)
+
+    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
+        """Return the form."""
+        return self.page(
+            "delivery/form.html",
+            title=_("Edit %(title)s") % {"title": webhook_title(self.webhook)},
+            status=status,
+            form=form,
+            button=_("Save webhook"),
+            back_address=self.own_address(),
+        )
+
+
+class DeletePage(WebhookPage):
+    """Asks for confirmation before a webhook is deleted."""
+
+    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Ask for confirmation."""
+        return self.page(
+            "delivery/delete.html",
+            title=_("Delete %(title)s?") % {"title": webhook_title(self.webhook)},
+            webhook=self.webhook,
+            back_address=self.own_address(),
+        )
+
+    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Delete the webhook, and show the list."""
+        title = webhook_title(self.webhook)
+        verbs.delete(self.webhook_id, by=self.caller)
+        return self.go(self.address("webhooks"), _("Webhook “%(title)s” deleted.") % {"title": title})
+
+
+def next_attempt_in_words(delivery: Delivery, attempts: Sequence[DeliveryAttempt]) -> str:
+    """Return when the next attempt is, as a sentence; empty if there is none."""
+    at = delivery.next_attempt_at
+    if at is None:
+        return ""
+    if at - timezone.now() >= datetime.timedelta(minutes=1):
+        return format_html(_("Next attempt in {time}."), time=time_element(at, timeuntil(at)))
+    if attempts:
+        return _("The next attempt follows soon.")
+    return _("The message is sent as soon as a worker is free.")
+
+
+class ShowPage(WebhookPage):
+    """The health and the deliveries, newest first; the newest page updates itself."""
+
+    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Show a page of deliveries."""
+        deliveries = verbs.deliveries(self.webhook_id, by=self.caller)
+        state = self.state()
+        page: Page[Delivery] = Paginator(deliveries, DELIVERIES_PER_PAGE).get_page(request.GET.get("page"))
+        if page.number == 1:
+            self.news_address = f"{self.own_address('webhook_live')}?{urlencode({'after': state})}"
+        health = read_health([self.webhook])[self.webhook.pk]
+        rows = []
+        for delivery in page.object_list:
+            attempts = list(delivery.made.all())[::-1]
+            rows.append(
+                {
+                    "delivery": delivery,
+                    "title": event_in_words(delivery.event),
+                    "state": STATES[delivery.state],
+                    "attempts": attempts,
+                    "next_attempt": next_attempt_in_words(delivery, attempts),
+                    "replay_address": self.own_address("webhook_replay", str(delivery.pk)),
+                }
+            )
+        generation = shown_once.shown_now(request, f"webhook {self.webhook.pk}")
+        is_shown = generation == self.webhook.generation
+        return self.page(
+            "delivery/webhook.html",
+            title=webhook_title(self.webhook),
+            item=webhook_in_words(self.webhook, health),
+            webhook=self.webhook,
+            secret=derive_secret(self.webhook, RootKey.opened()) if is_shown else "",
+            page=page,
+            deliveries=rows,
+            list_of_webhooks=self.address("webhooks"),
+            notices=(),
+            addresses={
+                name: self.own_address(f"webhook_{name}")
+                for name in ("change", "delete", "rotate", "ping", "enable", "take_over")
+            },
+        )
+
+
+class LivePage(WebhookPage):
+    """Returns whether the page of the webhook has changed."""
+
+    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Answer as `studio.activity.live.LivePage` does, with a state instead of a position."""
+        now = self.state()
+        return JsonResponse({"changed": now != request.GET.get("after"), "next": now})
+
+
+class RotatePage(WebhookPage):
+    """Replaces the secret."""
+
+    def get(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Ask how long the previous secret should stay valid."""
+        return self.show(RotateForm())
+
+    def post(self, request: HttpRequest, workspace: str, webhook: str) -> HttpResponse:
+        """Replace the secret, and go to the page of the webhook, which shows the new one once."""
+        form = RotateForm(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=400)
+        hours = form.cleaned_data["hours"]
+        _secret, until = verbs.rotate(self.webhook_id, keep_previous_hours=hours, by=self.caller)
+        self.webhook.refresh_from_db()
+        message = _("New secret created.")
+        if until:
+            message = format_html(
+                _("New secret created. The old one also signs until {moment}."),
+                moment=time_element(until, moment_in_words(until)),
+            )
+        return self.show_secret(message, self.webhook)
+
+    def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
+        """Return the form."""
+        return self.page(
+            "delivery/rotate.html",
+            title=_("A new secret for %(title)s") % {"title": webhook_title(self.webhook)},
+            status=status,
+            form=form,
+            back_address=self.own_address(),
+        )
+
+
+class ActionPage(WebhookPage):
+    """Performs an action on the webhook and shows it again."""
+
+    http_method_names = ("post",)
+
+    def post(self, request: HttpRequest, **address: str) -> HttpResponse:
+        """Perform the action, with a message about its consequences, or about why nothing was done."""
+        try:
+            message = self._perform()
+        except Invalid:
+            message = _("Nothing was sent: the webhook is disabled. Enable it first.")
+            return self.go(self.own_address(), message, level=messages.ERROR)
+        return self.go(self.own_address(), message)
+
+    def _perform(self) -> str:
+        raise NotImplementedError
+
+
+class PingPage(ActionPage):
+    """Sends a test message; the result appears among the deliveries."""
+
+    def _perform(self) -> str:
+        verbs.ping(self.webhook_id, by=self.caller)
+        return _("A test message is on its way. The result is shown below.")
+
+
+class ReplayPage(ActionPage):
+    """Retries a delivery."""
+
+    def _perform(self) -> str:
+        verbs.replay(self.webhook_id, self.kwargs["delivery"], by=self.caller)
+        return _("Message queued again under the same id.")
+
+
+class EnablePage(ActionPage):
+    """Enables or disables a webhook."""
+
+    def _perform(self) -> str:
+        is_enabled = self.request.POST.get("enabled") == "true"
+        verbs.change(self.webhook_id, {"enabled": is_enabled}, by=self.caller)
+        if is_enabled:
+            return _("Webhook enabled. It receives events from now on.")
+        return _("Webhook disabled. It receives nothing.")
+
+
+class TakeOverPage(ActionPage):
+    """Makes the caller responsible for a webhook."""
+
+    def _perform(self) -> str:
+        verbs.take_over(self.webhook_id, by=self.caller)
+        return _("You are now responsible for this webhook.")
+
+
+def page(route: str, view: type[StudioPage], name: str) -> URLPattern:
+    """Return a route with the name that `WorkspacePage.address` expects."""
+    return path(route, view.as_view(), name=f"versioning_workspace_{name}")
+
+
+urlpatterns = [
+    page("webhooks/", ListPage, "webhooks"),
+    page("webhooks/add/", CreatePage, "webhook_add"),
+    page("webhooks/live/", ListLivePage, "webhooks_live"),
+    page("webhooks/<str:webhook>/", ShowPage, "webhook"),
+    page("webhooks/<str:webhook>/live/", LivePage, "webhook_live"),
+    page("webhooks/<str:webhook>/change/", ChangePage, "webhook_change"),
+    page("webhooks/<str:webhook>/delete/", DeletePage, "webhook_delete"),
+    page("webhooks/<str:webhook>/rotate/", RotatePage, "webhook_rotate"),
+    page("webhooks/<str:webhook>/ping/", PingPage, "webhook_ping"),
+    page("webhooks/<str:webhook>/enable/", EnablePage, "webhook_enable"),
+    page("webhooks/<str:webhook>/take-over/", TakeOverPage, "webhook_take_over"),
+    page("webhooks/<str:webhook>/deliveries/<str:delivery>/replay/", ReplayPage, "webhook_replay"),
+]
+
+
+def notices(caller: Caller, workspace_id: str | None) -> Iterator[Notice]:
+    """Yield the notices for an admin of a workspace, or of several; none for other people.
+
+    They are about webhooks that were disabled, or whose creator has left.
+    """
+    scope = caller.scope(Right.ADMINISTER)
+    is_admin = scope is None or (bool(scope) if workspace_id is None else workspace_id in scope)
+    if not is_admin:
+        return
+    webhooks = list(verbs.list_webhooks(by=caller, workspace_id=workspace_id).select_related("workspace"))
+    left = abandoned_webhooks(webhooks) if webhooks else set()
+    for webhook in webhooks:
+        words = {"title": webhook_title(webhook), "workspace": webhook.workspace.name}
+        if webhook.disabled_reason:
+            words["reason"] = str(REASONS[webhook.disabled_reason])
+            text = _("The webhook “%(title)s” of %(workspace)s is disabled. %(reason)s") % words
+        elif webhook.pk in left:
+            words["person"] = person(webhook.created_by, Place.NAMED)
+            text = (
+                _(
+                    "The webhook “%(title)s” of %(workspace)s was created by %(person)s, who is no longer a "
+                    "member."
+                )
+                % words
+            )
+        else:
+            continue
+        link = address("webhook", webhook.workspace_id, str(webhook.pk))
+        yield Notice(text=text, address=link, link=_("View webhook"))
+
+
+tab = WorkspaceTab(page="webhooks", title=gettext_lazy("Webhooks"), is_setting=True)
+STUDIO: Final = Extension(
+    urls="capabilities.delivery.studio", tabs=[tab], notices=notices, named_in_events=named_in_events
+)

@@ -1,1 +1,0 @@
-"""The pages of the studio about the webhooks of a workspace."""

@@ -1,1 +1,0 @@
-"""Webhooks: events of a workspace, sent to URLs that its admins configure."""

@@ -1,5 +1,0 @@
-"""The models of this application."""
-
-from capabilities.releases.models.releases import Release, ReleaseItem
-
-__all__ = ["Release", "ReleaseItem"]

@@ -1,0 +1,481 @@
+"""Reviews, comments and review policies over HTTP."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Any, Final, Literal, NamedTuple
+
+from django.db.models import Sum
+from django.db.models.functions import Left
+from django.urls import URLPattern, re_path
+from pydantic import Field
+from rest_framework.request import Request
+from rest_framework.response import Response
+from typing_extensions import TypeAliasType
+
+from capabilities.review.comments import MAX_BODY, MAX_FIELD, Comments
+from capabilities.review.models import MAX_REQUIRED, Comment, ReviewPolicy, Verdict, VerdictValue
+from capabilities.review.policy import ReviewPolicies
+from capabilities.review.reviews import MAX_REVIEWERS, MAX_TEXT, ReviewRecord, Reviews, ReviewState
+from versioning.api import addresses, parameters
+from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.paging import Page
+from versioning.api.parameters import query
+from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
+from versioning.api.schemas.common import NotEmpty, Nothing, NoticeAnswer, PageOf, ReferencedResource, Success
+from versioning.api.schemas.events import ResourceReference
+from versioning.conf import get_editor
+from versioning.domain.access import Action
+from versioning.domain.config import UNCHANGED, NotBlank
+from versioning.domain.errors import NotFound
+from versioning.domain.kinds import KINDS_BY_SLUG
+from versioning.domain.resolved_agent import Notice
+from versioning.domain.texts import MAX_QUOTE
+from versioning.editor.configuration_checks import invisible_characters
+from versioning.models.search import ByteLength, together
+
+_REQUIRED = Annotated[int, Field(ge=0, le=MAX_REQUIRED, description="How many approvals a version needs.")]
+_BYPASS = Annotated[
+    Literal["admin", "nobody"], Field(description="Who may make a version live without them.")
+]
+
+
+class ReviewPolicyUpdate(RequestSchema):
+    """A review policy; an absent member has its default: 0, and `admin`."""
+
+    required: _REQUIRED = UNCHANGED
+    bypass: _BYPASS = UNCHANGED
+
+
+class ReviewPolicyAnswer(ResponseSchema):
+    """The number of approvals that versions of a workspace need to go live."""
+
+    required: _REQUIRED
+    bypass: _BYPASS
+
+
+class MissingReview(ResponseSchema):
+    """The approvals that a version still needs to go live."""
+
+    id: Annotated[
+        str | None,
+        Field(description="The open review, if there is one.", json_schema_extra={"format": "uuid"}),
+    ]
+    missing: Annotated[int, Field(ge=0, description="How many approvals are missing.")]
+    changes_requested_by: Annotated[list[str], Field(description="Who asks for changes, by user name.")]
+
+
+class ReviewErrorMembers(ResponseSchema):
+    """The additional members of errors about reviews."""
+
+    review: MissingReview | None = None
+    review_id: Annotated[str | None, Field(description="The review that is open already.")] = None
+
+
+class ReviewPolicyViewSet(EditorViewSet):
+    """How many approvals versions of a workspace need."""
+
+    job = "Review"
+    subject = "review policy"
+    actions = {"update": Action.ADMIN}
+    requests = {"update": ReviewPolicyUpdate}
+    responses = {"retrieve": ReviewPolicyAnswer, "update": ReviewPolicyAnswer}
+    paths = {"id": ({"type": "string"}, "The id of the workspace.")}
+
+    @property
+    def policies(self) -> ReviewPolicies:
+        """The verbs for policies."""
+        return ReviewPolicies.current()
+
+    def retrieve(self, request: Request, id: str) -> Response:
+        """Read the policy of a workspace; its members may."""
+        return self._answer(self.policies.get(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:
+        """Replace the policy of a workspace; its admins may."""
+        return self._answer(self.policies.set(id, **ReviewPolicyUpdate.read(request), by=self.caller))
+
+    def _answer(self, policy: ReviewPolicy) -> Response:
+        return with_etag(self.request, self.dump(policy))
+
+
+STATES = tuple(state.value for state in ReviewState)
+ReviewStateName = TypeAliasType("ReviewStateName", Literal[STATES])  # type: ignore[valid-type]
+VERDICTS = tuple(VerdictValue.values)
+VerdictName = TypeAliasType("VerdictName", Literal[VERDICTS])  # type: ignore[valid-type]
+
+# These limits are enforced in `capabilities.review.reviews`, for all callers.
+_TEXT = Annotated[str, Field(json_schema_extra={"maxLength": MAX_TEXT})]
+_REVIEWERS = Annotated[
+    list[str],
+    Field(
+        description="User names of members of the workspace.", json_schema_extra={"maxItems": MAX_REVIEWERS}
+    ),
+]
+
+
+class ReviewCreate(RequestSchema):
+    """A request for a review."""
+
+    resource: ReferencedResource
+    version_id: Annotated[NotEmpty, Field(description="The latest when absent.")] = UNCHANGED
+    message: _TEXT | None = None
+    reviewers: _REVIEWERS = UNCHANGED
+
+
+class ReviewUpdate(RequestSchema):
+    """A change of a review; an absent member is unchanged."""
+
+    version_id: Annotated[NotEmpty, Field(description="A newer version, to which it is moved.")] = UNCHANGED
+    reviewers: _REVIEWERS = UNCHANGED
+    state: Annotated[Literal["closed"], Field(description="Ends it.")] = UNCHANGED
+
+
+class VerdictCreate(RequestSchema):
+    """A verdict on the version under review."""
+
+    version_id: Annotated[NotEmpty, Field(description="The version that you have looked at.")]
+    verdict: VerdictName
+    body: _TEXT | None = None
+
+
+class VerdictAnswer(ResponseSchema):
+    """A person's verdict on a version."""
+
+    by: str
+    verdict: VerdictName
+    body: str
+    version_id: str
+    created_at: Time
+    counts: Annotated[
+        bool, Field(description="Whether it counts for the version under review, at this moment.")
+    ]
+
+
+class ReviewAnswer(ResponseSchema):
+    """A review in its current state."""
+
+    id: Uuid
+    resource: Annotated[ResourceReference, Source(lambda review: review)]
+    version_id: str
+    version_number: int
+    base_version_id: Annotated[
+        str | None, Field(description="The version that was live when the review was asked for.")
+    ]
+    state: ReviewStateName
+    requested_by: str | None
+    message: str
+    reviewers: Annotated[list[str], Field(description="Who was asked and is a member.")]
+    verdicts: Annotated[
+        list[VerdictAnswer],
+        Field(
+            description="The oldest first. An open review also shows what was said of an equal configuration "
+            "in earlier reviews."
+        ),
+    ]
+    missing: Annotated[int, Field(description="How many approvals the version still needs to go live.")]
+    outdated: Annotated[bool, Field(description="Whether there is a newer version.")]
+    created_at: Time
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="Invisible characters in the version under review; absent in lists."),
+    ] = []
+
+
+class ReviewPage(PageOf):
+    """Reviews, newest first."""
+
+    reviews: Annotated[list[ReviewAnswer], Source("items")]
+
+
+ORDERS: Final = {"createdAt": "created_at"}
+LENGTH: Final = ByteLength("message") + together(Verdict.objects.all(), "review", Sum(ByteLength("body")))
+
+
+class ReviewViewSet(EditorViewSet):
+    """Reviews of the resources whose drafts the caller may read."""
+
+    job = "Review"
+    subject = "review"
+    created = frozenset({"create"})
+    errors = {"create": (404, 409), "update": (409,), "give_verdict": (409,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS),
+            parameters.query("state", "Only in this state.", enum=STATES),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
+            parameters.query("reviewer", "`me`: only those that you were asked for.", enum=["me"]),
+            parameters.query("author", "`me`: only those that you asked for.", enum=["me"]),
+            parameters.WORKSPACE,
+        ),
+    }
+    requests = {"create": ReviewCreate, "update": ReviewUpdate, "give_verdict": VerdictCreate}
+    paths = {"id": (parameters.UUID, "The id of the review.")}
+    responses = {
+        "list": ReviewPage,
+        "create": ReviewAnswer,
+        "retrieve": ReviewAnswer,
+        "update": ReviewAnswer,
+        "give_verdict": ReviewAnswer,
+    }
+
+    @property
+    def reviews(self) -> Reviews:
+        """The verbs."""
+        return Reviews.current()
+
+    def list(self, request: Request) -> Response:
+        """List the reviews that the caller may read, newest first."""
+        given = request.query_params
+        found = self.reviews.list(
+            state=given.get("state"),
+            kind=given.get("kind"),
+            resource_id=given.get("id"),
+            workspace_id=given.get("workspaceId"),
+            reviewer=self.caller if "reviewer" in given else None,
+            author=self.caller if "author" in given else None,
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk")
+        return self.page_of(page, found, self.reviews.records_of, weight=LENGTH)
+
+    def create(self, request: Request) -> Response:
+        """Ask for a review of a version, by default of the latest."""
+        given = ReviewCreate.read(request)
+        review = self.reviews.ask(
+            given["resource"]["kind"],
+            given["resource"]["id"],
+            version_id=given.get("versionId"),
+            message=given.get("message") or "",
+            reviewers=given.get("reviewers", ()),
+            by=self.caller,
+        )
+        address = addresses.location(f"reviews/{review.id}")
+        return self._answer(request, review, status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:
+        """Read a review in its current state."""
+        return self._answer(request, self.reviews.find(id, by=self.caller))
+
+    def update(self, request: Request, id: str) -> Response:
+        """Move a review to a newer version, name its reviewers, or close it."""
+        given = ReviewUpdate.read(request)
+        review = self.reviews.change(
+            id,
+            version_id=given.get("versionId"),
+            reviewers=given.get("reviewers"),
+            is_closed=True if "state" in given else None,
+            by=self.caller,
+        )
+        return self._answer(request, review)
+
+    def give_verdict(self, request: Request, id: str) -> Response:
+        """Approve the version under review, request changes to it, or withdraw your verdict."""
+        given = VerdictCreate.read(request)
+        review = self.reviews.give_verdict(
+            id,
+            version_id=given["versionId"],
+            verdict=given["verdict"],
+            body=given.get("body") or "",
+            by=self.caller,
+        )
+        return self._answer(request, review)
+
+    def _answer(self, request: Request, review: ReviewRecord, **response: Any) -> Response:
+        collection = get_editor().collection(KINDS_BY_SLUG[review.resource_kind])
+        warnings: tuple[Notice, ...] = ()
+        with suppress(NotFound):  # the version may have been deleted
+            version = collection.version(review.resource_id, review.version_id, by=self.caller).version
+            warnings = tuple(invisible_characters(version.config))
+        return with_etag(request, self.dump(replace(review, warnings=warnings)), **response)
+
+
+# These limits are enforced in `capabilities.review.comments`, also for Python and the studio.
+_BODY = Annotated[NotBlank, Field(json_schema_extra={"maxLength": MAX_BODY})]
+
+
+class CommentedResource(RequestSchema):
+    """The resource that a comment is about."""
+
+    kind: Literal[tuple(KINDS_BY_SLUG)]  # type: ignore[valid-type]
+    id: NotBlank
+
+
+class CommentCreate(RequestSchema):
+    """A new comment."""
+
+    resource: CommentedResource
+    version_id: NotBlank
+    field: Annotated[
+        str | None,
+        Field(
+            description="Where in the version, such as `instructions.2.content`.",
+            json_schema_extra={"maxLength": MAX_FIELD},
+        ),
+    ] = None
+    line: Annotated[
+        int | None,
+        Field(description="The line of the field's text, from 1.", json_schema_extra={"minimum": 1}),
+    ] = None
+    quote: Annotated[
+        str | None,
+        Field(
+            description=(
+                "The words that it is about; of a comment on a line that line, when absent, "
+                f"or the first {MAX_QUOTE} characters of it."
+            ),
+            json_schema_extra={"maxLength": MAX_QUOTE},
+        ),
+    ] = None
+    body: _BODY
+    parent: Annotated[str | None, Field(description="The comment that it replies to.")] = None
+
+
+class CommentUpdate(RequestSchema):
+    """A change of a comment; an absent member is unchanged."""
+
+    body: Annotated[_BODY, Field(description="Only of one's own comment.")] = UNCHANGED
+    resolved: Annotated[bool, Field(description="Of the thread that the comment belongs to.")] = UNCHANGED
+
+
+class _About(NamedTuple):
+    resource_kind: str
+    resource_id: str
+
+
+def _first(comment: Comment) -> Comment:
+    """Return the comment that begins the thread."""
+    return comment.parent or comment
+
+
+def _or_null(attribute: str) -> Any:
+    return Source(lambda comment: getattr(comment, attribute) or None)
+
+
+class CommentAnswer(ResponseSchema):
+    """A comment. It is resolved if its thread is; `updatedAt` is the last change of its text."""
+
+    id: Annotated[Uuid, Source(lambda comment: str(comment.pk))]
+    workspace_id: str
+    resource: Annotated[ResourceReference, Source(lambda comment: _About(comment.kind, comment.resource_id))]
+    version_id: str
+    version_number: int
+    field: Annotated[str | None, _or_null("field")]
+    line: int | None
+    quote: Annotated[str | None, _or_null("quote")]
+    body: str
+    parent: Annotated[
+        str | None,
+        Source(lambda comment: str(comment.parent_id) if comment.parent_id else None),
+        Field(
+            description="The comment that begins the thread; null for that one.",
+            json_schema_extra={"format": "uuid"},
+        ),
+    ]
+    author: Annotated[str | None, _or_null("author_name")]
+    resolved: Annotated[bool, Source(lambda comment: _first(comment).resolved_at is not None)]
+    resolved_by: Annotated[str | None, Source(lambda comment: _first(comment).resolved_by_name or None)]
+    resolved_at: Annotated[TimeOrNull, Source(lambda comment: _first(comment).resolved_at)]
+    created_at: Time
+    updated_at: Time
+
+
+class CommentPage(PageOf):
+    """Comments on resources whose drafts the caller may read, oldest first."""
+
+    comments: Annotated[list[CommentAnswer], Source("items")]
+
+
+COMMENT_LENGTH: Final = ByteLength("body") + ByteLength(Left("quote", MAX_QUOTE)) + ByteLength("field")
+_NAMES: Final = {"versionId": "version_id"}
+
+
+class CommentViewSet(EditorViewSet):
+    """Comments on resources whose drafts the caller may read."""
+
+    job = "Review"
+    subject = "comment"
+    created = frozenset({"create"})
+    errors = {"create": (404,)}
+    query = {
+        "list": (
+            *parameters.paging(100, ORDERS, direction="ASC"),
+            parameters.KIND,
+            parameters.RESOURCE_ID,
+            query("versionId", "Only on this version."),
+            query("resolved", "Only in threads that are resolved, or are not.", enum=["true", "false"]),
+        )
+    }
+    requests = {"create": CommentCreate, "update": CommentUpdate, "destroy": Nothing}
+    paths = {"id": (parameters.UUID, "The id of the comment.")}
+    responses = {
+        "list": CommentPage,
+        "create": CommentAnswer,
+        "retrieve": CommentAnswer,
+        "update": CommentAnswer,
+        "destroy": Success,
+    }
+
+    @property
+    def comments(self) -> Comments:
+        """The verbs."""
+        return Comments.current()
+
+    def list(self, request: Request) -> Response:
+        """List comments, oldest first."""
+        given = request.query_params
+        resolved = given.get("resolved")
+        found = self.comments.list(
+            given.get("kind"),
+            given.get("id"),
+            version_id=given.get("versionId"),
+            resolved=None if resolved is None else resolved == "true",
+            by=self.caller,
+        )
+        page = Page.read(given, size=100, fields=ORDERS, then="pk", direction="ASC")
+        return self.page_of(page, found, weight=COMMENT_LENGTH)
+
+    def create(self, request: Request) -> Response:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        given: dict[str, Any] = CommentCreate.read(request)
+        resource = given.pop("resource")
+        place = {_NAMES.get(name, name): value for name, value in given.items() if value is not None}
+        comment = self.comments.add(resource["kind"], resource["id"], **place, by=self.caller)
+        address = addresses.location(f"comments/{comment.pk}")
+        return with_etag(request, self.dump(comment), status=201, headers={"Location": address})
+
+    def retrieve(self, request: Request, id: str) -> Response:
+        """Read a comment."""
+        return with_etag(request, self.dump(self.comments.get(id, by=self.caller)))
+
+    def update(self, request: Request, id: str) -> Response:
+        """Resolve or reopen a thread, or change the text of your own comment."""
+        changes = CommentUpdate.read(request)
+        return with_etag(request, self.dump(self.comments.change(id, **changes, by=self.caller)))
+
+    def destroy(self, request: Request, id: str) -> Response:
+        """Delete your own comment; replies stay."""
+        Nothing.read(request)
+        self.comments.delete(id, by=self.caller)
+        return Response(self.dump(f"The comment {id} is deleted."))
+
+
+_REVIEW: Final = "reviews/(?P<id>[^/]+)"
+_REVIEWS: Final[dict[str, dict[str, Any]]] = {
+    "reviews": {"get": "list", "post": "create"},
+    f"{_REVIEW}/verdicts": {"post": "give_verdict"},
+    _REVIEW: {"get": "retrieve", "patch": "update"},
+}
+_POLICY: Final[dict[str, Any]] = {"get": "retrieve", "put": "update"}
+_COMMENTS: Final[dict[str, dict[str, Any]]] = {
+    "comments": {"get": "list", "post": "create"},
+    "comments/(?P<id>[^/]+)": {"get": "retrieve", "patch": "update", "delete": "destroy"},
+}
+
+urlpatterns: list[URLPattern] = [
+    re_path(r"^workspaces/(?P<id>[^/]+)/review-policy\Z", ReviewPolicyViewSet.as_view(_POLICY)),
+    *(re_path(rf"^{route}\Z", ReviewViewSet.as_view(verbs)) for route, verbs in _REVIEWS.items()),
+    *(re_path(rf"^{route}\Z", CommentViewSet.as_view(verbs)) for route, verbs in _COMMENTS.items()),
+]

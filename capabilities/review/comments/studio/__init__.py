@@ -1,1 +1,0 @@
-"""Comments in the studio: panels on the pages about versions, and the page of a thread."""

@@ -1,1 +1,0 @@
-"""The rule that a version needs approvals before it goes live."""
