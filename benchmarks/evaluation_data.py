@@ -47,7 +47,7 @@ class Filled(NamedTuple):
 
 
 def fill() -> None:
-    """Create everything, unless it is there already."""
+    """Create everything, unless it exists already."""
     if Dataset.objects.filter(name=NAME).exists():
         return
     with transaction.atomic():

@@ -4,7 +4,7 @@
 
 The parts of compose.yaml as processes on this machine: nginx, two `serve`, `serve_events`, `work`, and a
 PostgreSQL with a streaming replica. Meanwhile four callers read agents, two save and publish, one listens to
-the events, and a receiver gets webhooks. A failed request is one without a 2xx; nobody tries again.
+the events, and a receiver gets webhooks. A failed request is one without a 2xx, and is not retried.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Django's middleware about people, which a request to the API with a key passes by.
 
-Such a request has no session and nobody who is signed in, and browsers never send it by themselves.
+Such a request has no session and no one who is signed in, and browsers never send it by themselves.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Link:
     address: str
     is_current: bool = False
     count: int = 0
-    """How much waits there, or is there; not shown if 0."""
+    """The number of pending or existing rows; not shown if 0."""
 
 
 @dataclass(frozen=True, kw_only=True)

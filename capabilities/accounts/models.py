@@ -60,7 +60,7 @@ class OpenSession(models.Model):
 
     @classmethod
     def remove_idle(cls, idle: datetime.timedelta) -> None:
-        """Delete the rows of sessions that nobody has used for so long."""
+        """Delete the rows of sessions that no one has used for so long."""
         cls._default_manager.filter(seen_at__lt=timezone.now() - idle).delete()
 
 
@@ -79,7 +79,7 @@ class Kind(models.TextChoices):
 
 
 class FactorKeyUnreadable(KeyUnreadable):
-    """The key of second factors cannot be read: nobody can use one, and nobody gets in without."""
+    """The key of second factors cannot be read: no one can use one, and no one gets in without."""
 
     code = "second_factor_key_unreadable"
 

@@ -98,7 +98,7 @@ class Letter:
         shown = {"letter": self, "language": get_language()}
         headers = {
             "Message-ID": f"<{message_id}@{conf.public_host()}>",
-            "Auto-Submitted": "auto-generated",  # so that nobody's absence is reported to the sender
+            "Auto-Submitted": "auto-generated",  # so that no one's absence is reported to the sender
             **({"List-Unsubscribe": f"<{self.settings_address}>"} if self.settings_address else {}),
         }
         message = EmailMultiAlternatives(
@@ -174,7 +174,7 @@ _ONE_WORD: Final = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def write_messages(mail: Mail, connection: BaseEmailBackend) -> list[EmailMultiAlternatives]:
-    """Return the messages to send for a mail: none if nobody is to have it any more."""
+    """Return the messages to send for a mail: none if no one is to have it any more."""
     return list(_WRITERS[MailKind(mail.kind)](mail, connection))
 
 

@@ -126,7 +126,7 @@ class LinkTokens(PasswordResetTokenGenerator):
     prefix = "ep_"
 
     def make_token(self, user: Any) -> str:
-        """Return a token, which counts until the password changes or somebody signs in."""
+        """Return a token, which counts until the password changes or someone signs in."""
         return self.prefix + super().make_token(user)
 
     def check_token(self, user: Any, token: str | None) -> bool:

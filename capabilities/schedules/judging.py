@@ -65,7 +65,7 @@ class SomethingElseIsLive(VersioningError):
 
 
 Refusal = str
-"""A sentence: why a schedule has nobody to run as."""
+"""A sentence: why a schedule has no one to run as."""
 
 
 def no_right(author: str) -> Refusal:

@@ -8,7 +8,7 @@ from functools import cache
 
 
 def ssl_context() -> ssl.SSLContext:
-    """Return the TLS settings that httpx2 would make for each client and connection anew.
+    """Return the TLS settings that httpx2 would otherwise make for each client and connection.
 
     They are made once for each value of `SSL_CERT_FILE` and `SSL_CERT_DIR`, which name other authorities.
     """

@@ -213,10 +213,10 @@ class SignInForm(LimitedAttemptsForm, AuthenticationForm):
 
 
 class SuperuserSignInForm(SignInForm):
-    """Signs in superusers only, where everybody else signs in another way."""
+    """Signs in superusers only, where everyone else signs in another way."""
 
     def confirm_login_allowed(self, user: User) -> None:
-        """Raise `ValidationError` for everybody else."""
+        """Raise `ValidationError` for everyone else."""
         super().confirm_login_allowed(user)
         if not user.is_superuser:
             raise ValidationError(

@@ -59,13 +59,13 @@ class Others:
 class PresencePage(ResourcePage):
     """What an open edit page sends from time to time: that it is open, and at its end that it is closed.
 
-    Returns who else is there.
+    Returns who else is present.
     """
 
     http_method_names = ["post"]
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Record that the person is there, or gone, and return the fragment about the others."""
+        """Record that the person is present or gone, and return the fragment about the others."""
         if ids.problem(self.resource_id) is not None:
             raise NotFound
         self.require(Right.SAVE)

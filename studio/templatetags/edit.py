@@ -81,5 +81,5 @@ def conditions(rules: dict[str, Any] | None, what: str = "shown") -> str:
 
 @register.simple_tag
 def invisible_pattern() -> str:
-    """Return which characters nobody sees, for the script that finds them in what is pasted."""
+    """Return the invisible characters, for the script that finds them in pasted text."""
     return script_pattern()

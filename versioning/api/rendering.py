@@ -11,7 +11,7 @@ from django.utils.http import parse_etags
 from versioning.api.schemas.base import CompactJSONRenderer
 
 _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-"""What `CompactJSONRenderer` makes for each answer anew."""
+"""What `CompactJSONRenderer` makes for each answer."""
 
 
 def rendered(data: Any, media_type: str) -> tuple[bytes, str]:

@@ -134,7 +134,7 @@ def running(agent: ResolvedAgent) -> Iterator[None]:
 
 
 def attributes_of(agent: ResolvedAgent) -> Attributes:
-    """Return what spans say about an agent: nothing that anybody has written into it."""
+    """Return what spans say about an agent: nothing that anyone has written into it."""
     number, outcome = agent.resolved_version_number, agent.outcome or {}
     return {
         "gen_ai.agent.id": agent.id,

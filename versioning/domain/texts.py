@@ -249,7 +249,7 @@ def typed(text: str) -> Any:
 
 
 def typed_cell(text: str) -> Any:
-    """Return the value that a person has written into a cell: as `typed`, but never less than is there.
+    """Return the value that a person has written into a cell: as `typed`, but never less than is stored.
 
     A number that JSON writes otherwise, such as `3.10` or `1e5`, may be a version or a code: it stays a text.
     """

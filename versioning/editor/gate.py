@@ -323,7 +323,7 @@ def _refuse_what_is_needed_by_now(
 ) -> None:
     """Raise `RightsChanged` if a check has become necessary since; then the verb begins again.
 
-    Somebody has made a gate, and was answered, between the check and the position of this transaction. What
+    Someone has made a gate, and was answered, between the check and the position of this transaction. What
     makes a check necessary in one workspace alone, this transaction may have made itself, such as a rollout.
     """
     if rights_position != request.caller.rights_position and any(

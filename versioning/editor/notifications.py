@@ -52,7 +52,7 @@ class NotificationRule:
 class NotificationTopic:
     """Events that people can have sent to them, and turn off, under one title (`EditorApp.topics`).
 
-    A topic adds nobody who is notified: that is for the rules.
+    A topic adds no one who is notified: that is for the rules.
     """
 
     name: str

@@ -113,7 +113,7 @@ def _refuse_last_admin(user: User) -> None:
 
 
 def _new_name() -> str:
-    """Return a user name that nobody has; a mail address where user names are addresses."""
+    """Return a user name that no one has; a mail address where user names are addresses."""
     model = get_user_model()
     is_mail = isinstance(model._meta.get_field(model.USERNAME_FIELD), EmailField)
     while True:

@@ -247,7 +247,7 @@ def _erase_invitations(erasure: Erasure) -> int:
 
 
 def _erase_repeated_answers(erasure: Erasure) -> int:
-    """Delete stored answers that name the person; requests that are repeated are answered anew."""
+    """Delete stored answers that name the person; requests that are repeated are answered again."""
     quoting = IdempotentRequest.objects.filter(erasure.found_in("body")).only("pk", "body")
     about = [row.pk for row in quoting.iterator(_AT_ONCE) if erasure.is_about(_json_in(row.body))]
     return _deleted_by_pk(IdempotentRequest.objects.all(), about)

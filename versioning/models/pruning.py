@@ -1,4 +1,4 @@
-"""Deleting old entries of the log, once everybody who must get them has."""
+"""Deleting old entries of the log, once everyone who must get them has."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def rotate_sessions() -> int:
     for row in rows.order_by("pk").iterator(_AT_ONCE):
         held = store().decode(row.session_data)
         if held and _rotated(store(), row.session_data, held):
-            # A session that changed in the meantime was signed anew by that.
+            # A session that changed in the meantime was signed again by that.
             changed += rows.filter(pk=row.pk, session_data=row.session_data).update(
                 session_data=store().encode(held)
             )

@@ -37,7 +37,7 @@ def ask(
 ) -> ModelAnswer:
     """Return the answer of a model to a conversation, at the lowest temperature.
 
-    `store` knows the providers and the prices. Blocks until the answer is there; a refusal is reported at
+    `store` knows the providers and the prices. Blocks until the answer exists; a refusal is reported at
     once. Raises `NoModel`, `ProviderUnavailable`, and `ProviderFailed` if it does not come within so many
     seconds.
     """

@@ -40,7 +40,7 @@ def preload(catalog: ProviderCatalog = BUILT_IN) -> None:
     from versioning.runtime.runner import background_loop  # noqa: PLC0415  as above
 
     background = background_loop()
-    # Before the tracers know of runs: this one is nobody's.
+    # Before the tracers know of runs: this one is no one's.
     background.run(pydantic_ai.Agent(echo_model()).run("Hello"))
     telemetry.load_runs()
     for provider in catalog.all():

@@ -264,7 +264,7 @@ def consistently(
             ended = followed.follow()
             if ended is not None and followed.is_right(begun, about(found), ended):
                 return found
-        if ended is None:  # nobody can tell what has changed meanwhile
+        if ended is None:  # no one can tell what has changed meanwhile
             break
     with transaction.atomic():
         if connection.vendor == "postgresql":

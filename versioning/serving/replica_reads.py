@@ -2,7 +2,7 @@
 
 The replica may be behind. But this process follows the log on the primary, so it knows what has changed since
 the position that the replica has reached. An answer from there is right if nothing that it depends on is
-among that, exactly as a cached answer is; otherwise it is made again on the primary. So nobody reads anything
+among that, exactly as a cached answer is; otherwise it is made again on the primary. So no one reads anything
 that is older than the primary's, in any process: neither their own writes nor what `/events` told them.
 
 A view says what its answer depends on (`EditorViewSet.depends_on`), and turns to the replica by saying so:

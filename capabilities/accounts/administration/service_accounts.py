@@ -1,4 +1,4 @@
-"""The service accounts of a workspace in the studio: accounts of programs, which nobody signs in to."""
+"""The service accounts of a workspace in the studio: accounts of programs, which no one signs in to."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The pages about a person's own account: sessions, linked providers, confirming the password.
 
-And the door for superusers with passwords, where everybody else signs in through a provider.
+And the door for superusers with passwords, where everyone else signs in through a provider.
 """
 
 from __future__ import annotations

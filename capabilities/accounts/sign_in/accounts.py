@@ -40,7 +40,7 @@ _ATTEMPTS: Final = 1000
 def person_of(provider: Provider, claims: Mapping[str, Any]) -> User:
     """Return the account of the person whom the claims identify, made if this is their first sign-in.
 
-    A mail address identifies nobody: a provider could claim any. Raises `SignInRefused` if there is
+    A mail address identifies no one: a provider could claim any. Raises `SignInRefused` if there is
     no account and none is to be made, or it is switched off.
     """
     found = identity_of(provider, claims)
@@ -65,7 +65,7 @@ def identity_of(provider: Provider, claims: Mapping[str, Any]) -> Identity | Non
 def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
     """Let a person who is signed in use a provider from now on.
 
-    Raises `SignInRefused` if the subject belongs to somebody else, or the person has another one there.
+    Raises `SignInRefused` if the subject belongs to someone else, or the person has another one there.
     """
     known = identity_of(provider, claims)
     if known is not None and known.user_id != user.pk:
@@ -79,7 +79,7 @@ def link(provider: Provider, claims: Mapping[str, Any], user: User) -> None:
 def _of_directory(provider: Provider, claims: Mapping[str, Any]) -> Identity | None:
     """Link an account that the directory has made, at the first sign-in whose subject is its external id.
 
-    Only at the directory's own provider: somebody else may have that subject at another.
+    Only at the directory's own provider: someone else may have that subject at another.
     """
     if provider.id != provider_of_directory():
         return None
@@ -126,7 +126,7 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
 def _take_names(user: User, claims: Mapping[str, Any]) -> None:
     """Store the person's names and verified mail address, as far as the user model has fields for them."""
     form = NameForm({field: claims.get(claim) for field, claim in _CLAIMS.items()})
-    form.is_valid()  # a name that nobody may choose is left out
+    form.is_valid()  # a name that no one may choose is left out
     changed = [field for field in name_fields() if form.cleaned_data.get(field)]
     for field in changed:
         setattr(user, field, form.cleaned_data[field])

@@ -53,7 +53,7 @@ def provider_of_directory() -> str | None:
     """Return the id of the provider whose subjects are the external ids of the directory.
 
     It is the named, or the only one. None if several are there and none is named: a subject of one may be
-    somebody else at another.
+    someone else at another.
     """
     if settings.EDITOR_DIRECTORY_PROVIDER:
         return str(settings.EDITOR_DIRECTORY_PROVIDER)

@@ -87,7 +87,7 @@ _STATUS: Final = {"provider_unavailable": 502, "too_many": 429, "state": 400}
 
 
 def refusal_page(request: HttpRequest, code: str, provider: str) -> HttpResponse:
-    """Return the page that says why nobody was signed in."""
+    """Return the page that says why no one was signed in."""
     context = {
         **site.each_context(request),
         "title": _("You are not signed in"),
@@ -117,7 +117,7 @@ class Begun:
     purpose: str
     next: str
     user: str
-    """The primary key of the person who was signed in; empty if nobody was."""
+    """The primary key of the person who was signed in; empty if no one was."""
     at: float
     nonce: str
     verifier: str
@@ -170,7 +170,7 @@ def begin(request: HttpRequest, provider: Provider, purpose: str, next_url: str)
         nonce=sent.nonce,
         verifier=sent.verifier,
     )
-    if request.session.is_empty():  # anybody can begin: of those who do not go on, little is left
+    if request.session.is_empty():  # anyone can begin: of those who do not go on, little is left
         request.session.set_expiry(int(_PATIENCE))
     request.session[_BEGUN] = {**dict(newest), sent.state: asdict(made)}
     return address

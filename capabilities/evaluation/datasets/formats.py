@@ -34,7 +34,7 @@ from versioning.domain.texts import shown, typed_cell
 IdentifiedItem = Mapping[str, Any]
 """The members of an item as callers set them, with its `id`, and its `externalId` if it has one."""
 Items = Callable[[], Iterable[IdentifiedItem]]
-"""Returns the items of an export anew each time that it is called."""
+"""Returns the items of an export from the beginning on each call."""
 MEMBERS: Final = (
     *("input", "groundTruth", "expectedTrajectory", "toolMocks", "unmockedToolPolicy"),
     *("scorerIds", "requestContext", "metadata", "source"),
@@ -234,7 +234,7 @@ def _write_test_case(item: IdentifiedItem) -> Json:
         metadata = {}
     try:
         read = _read_test_case({**test, "metadata": dict(metadata)})
-    except Invalid:  # by what is kept, which anybody may have written
+    except Invalid:  # by what is kept, which anyone may have written
         return {"vars": {}, "metadata": {_ITEM_MEMBERS: promptfoo.data_text(item)}}
     own = {
         name: value

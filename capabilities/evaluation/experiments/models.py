@@ -53,7 +53,7 @@ MAX_GROUP: Final = 200
 """The maximum length of the ids by which callers group experiments."""
 
 DENY: Final = "deny"
-"""What happens to calls of tools that no mock answers, unless somebody says otherwise."""
+"""What happens to calls of tools that no mock answers, unless someone says otherwise."""
 RESCORED: Final = "rescored"
 """The member of the settings, set by no caller, with the scorers of `Experiment.rescored_by`."""
 

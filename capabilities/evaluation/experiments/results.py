@@ -87,7 +87,7 @@ def count_change(changed: Q) -> None:
 
 
 def recount(experiment: Experiment) -> None:
-    """Count the cells anew; the row has to be locked, and is not saved."""
+    """Count the cells again; the row has to be locked, and is not saved."""
     rows = Cell.objects.filter(experiment=experiment).order_by()
     states = dict(rows.values_list("state").annotate(number=Count("pk")))
     experiment.cells_count = sum(states.values())

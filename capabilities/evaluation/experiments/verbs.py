@@ -284,7 +284,7 @@ def open_experiment(experiment_id: str, dataset_id: str | None, by: Caller) -> E
 def find_cell(experiment: Experiment, item_id: str, attempt: int) -> Cell:
     """Return the cell of an item and an attempt in a locked experiment.
 
-    A further attempt makes one for every item: what nobody sends of it is skipped in the end. Raises
+    A further attempt makes one for every item: what no one sends of it is skipped in the end. Raises
     `NotFound` for an unknown item.
     """
     of_item = Cell.objects.filter(experiment=experiment, item_id=uuid_of(item_id))
@@ -401,7 +401,7 @@ def resume_experiment(
 
 
 def _reopen(experiment: Experiment, queued: int) -> None:
-    """Make the queued cells of a locked experiment due, and count them anew.
+    """Make the queued cells of a locked experiment due, and count them again.
 
     Where the application asks or sends, those are only the cells whose output is to be scored.
     """
@@ -447,7 +447,7 @@ def score_again(
     """Score the outputs that there are by these scorers, in the versions that are published now.
 
     They are pinned as well; what the same scorers said before in other versions is dropped. What the very
-    same said stays, so that nobody asks a judge until it passes, and so do the scores of purged items, which
+    same said stays, so that no one asks a judge until it passes, and so do the scores of purged items, which
     cannot be scored any more. Raises `Invalid`, and `InUse` for a draft of a scorer whose scores count for a
     gate: otherwise a judge could be asked again by way of another version.
     """
@@ -659,7 +659,7 @@ def run_item(
 ) -> Cell:
     """Return the result of an item and an attempt; one that failed, or is missing, is run and scored now.
 
-    An output that is there is not asked for again, so that nobody rolls until it passes; only scorers that
+    An output that is there is not asked for again, so that no one rolls until it passes; only scorers that
     failed on it score it again. `context` takes precedence over the request context of the experiment, and
     that of the item over both. Raises `Invalid` for an experiment without a target, `NotFound` for an unknown
     item, and `Conflict` for an experiment that has ended, that workers run, or that has reached a limit.

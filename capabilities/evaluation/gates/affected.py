@@ -105,7 +105,7 @@ def were_live_together(lock: Mapping[str, Any], code: Registry, workspace_id: st
         return False
     history = _History({*stored, *absent, *absent_in_code}, code)
     if any(map(history.any_live, absent_in_code)):
-        return False  # since when the file is what it is, nobody knows
+        return False  # since when the file is what it is, no one knows
     shared: Spans = [(_BEFORE, inf)]
     blocks = [key for slug, key in stored if slug == PROMPT_BLOCK.slug]
     for key, pin in stored.items():

@@ -215,7 +215,7 @@ class Present:
         )
 
     def _has_purged_items(self) -> bool:
-        """Return whether the content of an item was purged, so that nobody can run it any more."""
+        """Return whether the content of an item was purged, so that no one can run it any more."""
         dataset, version = self.gate.dataset, self.gate.present_version
         items = Revision.objects.of_version(dataset, version).purged()
         return bool(self._remember(("purged", dataset.pk, version), items.exists))

@@ -45,7 +45,7 @@ from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
 _WAITING = frozenset({None, State.RUNNING})
-"""What needs no new experiment: the evidence is there, or on its way."""
+"""What needs no new experiment: the evidence exists, or is being made."""
 
 
 class Change(NamedTuple):

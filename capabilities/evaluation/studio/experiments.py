@@ -334,7 +334,7 @@ SAME: Final = "same"
 def summarize_preferences(here: Experiment, baseline: Experiment) -> list[str] | None:
     """Return what people prefer, by the majority for each item: the numbers, then what they say.
 
-    None if nobody has judged yet.
+    None if no one has judged yet.
     """
     worth = {here.pk: 1, baseline.pk: -1, SAME: 0}
     sums: defaultdict[str, int] = defaultdict(int)
@@ -623,7 +623,7 @@ class ExperimentPage(OneExperimentPage):
         )
 
     def _publish_address(self, row: Experiment) -> str:
-        """Return where the version that was tried is published; empty if it is live, or nobody may."""
+        """Return the address to publish the tested version; empty if it is live or must not be."""
         is_possible = row.outcome == Outcome.COMPLETE and row.lock and row.version_id
         if not is_possible or not self.may(Right.PUBLISH):
             return ""
@@ -746,7 +746,7 @@ class BlindPage(OneExperimentPage):
         return sorted(items, key=self._drawn)
 
     def _drawn(self, item: str) -> bytes:
-        """Return what chance decides for an item and this person: nobody can tell it from the page."""
+        """Return what chance decides for an item and this person: no one can tell it from the page."""
         seed = f"{self.experiment.pk}\n{self.caller.user_id}\n{item}"
         return hashlib.sha256(seed.encode()).digest()
 

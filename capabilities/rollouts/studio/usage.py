@@ -101,7 +101,7 @@ NEWEST: Final = 20
 
 
 def _about(row: Feedback) -> dict[str, Any]:
-    """Return what is known of an answer on which somebody gave feedback; what was asked is not stored."""
+    """Return what is known of an answer on which someone gave feedback; what was asked is not stored."""
     known = {
         "name": row.name,
         "value": row.value,

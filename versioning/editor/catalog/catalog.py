@@ -69,7 +69,7 @@ class Catalog:
         """Return the entries that match the filter; `order` is a column of the rows, or `NAME`.
 
         Code-defined agents come first: there are few, and they have no row to sort by. With a `cache`, rows
-        are searched, counted and sorted anew only after a resource of the kind has changed, if the filter
+        are searched, counted and sorted again only after a resource of the kind has changed, if the filter
         depends on nothing else.
         """
         return Found(self, wanted, order, cache)

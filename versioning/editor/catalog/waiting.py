@@ -43,7 +43,7 @@ class Waiting(Sequence[Waits]):
     """The drafts waiting in workspaces where the caller may save, newest first; can be sliced like a list.
 
     `catalogs` are one caller's catalogs, one for each kind. With a `cache`, the rows are counted and sorted
-    anew only after a change: among 20 000 resources that takes longer than the rest of a page.
+    again only after a change: among 20 000 resources that takes longer than the rest of a page.
     """
 
     def __init__(

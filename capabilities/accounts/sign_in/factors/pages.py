@@ -76,7 +76,7 @@ def unreadable(request: HttpRequest, error: VersioningError) -> HttpResponse:
 
 
 def _secret_name(user: Any) -> str:
-    # Of one person: somebody else may have begun to set up an app in this browser, and know that secret.
+    # Of one person: someone else may have begun to set up an app in this browser, and know that secret.
     return f"{_SECRET}.{user.pk}"
 
 
