@@ -41,7 +41,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",
     "topics": "versioning.editor.notifications.register_topic",
-    "error_members": "versioning.api.schemas.base.register_error_members",
+    "error_members": "versioning.api.schemas.register_error_members",
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
 }
@@ -112,7 +112,7 @@ class EditorApp(AppConfig):
     """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
     something before administering through the API."""
     error_members: Paths = ()
-    """Schemas whose members errors of the API may have: `versioning.api.schemas.base.ResponseSchema`."""
+    """Schemas whose members errors of the API may have: `versioning.api.schemas.ResponseSchema`."""
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()

@@ -28,10 +28,8 @@ from capabilities.releases.verbs import Releases
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
 from versioning.api.paging import Page
-from versioning.api.rendering import content_etag
 from versioning.api.resources import options_of
-from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength, together

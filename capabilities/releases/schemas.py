@@ -13,8 +13,12 @@ from capabilities.releases.items import ItemNow
 from capabilities.releases.models import Release
 from capabilities.releases.models.releases import MAX_DESCRIPTION, MAX_ITEMS, MAX_TITLE
 from capabilities.releases.rules import Problem
-from versioning.api.schemas.base import (
+from versioning.api.resources import PublishOptions
+from versioning.api.schemas import (
+    PageOf,
+    ProblemAnswer,
     RequestSchema,
+    ResourceKind,
     ResponseSchema,
     SerializedBy,
     Source,
@@ -22,8 +26,6 @@ from versioning.api.schemas.base import (
     TimeOrNull,
     Uuid,
 )
-from versioning.api.schemas.common import PageOf, ProblemAnswer, ResourceKind
-from versioning.api.schemas.records import PublishOptions
 from versioning.domain.config import UNCHANGED, NotBlank
 
 ReleaseAction = TypeAliasType("ReleaseAction", Literal["publish", "unpublish"])

@@ -15,11 +15,20 @@ from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.resources import options_of
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
-from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
-from versioning.api.schemas.records import PublishOptions
+from versioning.api.resources import PublishOptions, options_of
+from versioning.api.schemas import (
+    Json,
+    NotEmpty,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED
 

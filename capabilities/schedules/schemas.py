@@ -8,8 +8,12 @@ from pydantic import Field
 from typing_extensions import TypeAliasType
 
 from capabilities.schedules.models import Action, State
-from versioning.api.schemas.base import (
+from versioning.api.schemas import (
+    NotEmpty,
+    PageOf,
+    ReferencedResource,
     RequestSchema,
+    ResourceReference,
     ResponseSchema,
     Source,
     Time,
@@ -17,8 +21,6 @@ from versioning.api.schemas.base import (
     Uuid,
     UuidOrNull,
 )
-from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import UNCHANGED
 
 STATES = tuple(State.values)

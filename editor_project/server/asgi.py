@@ -11,18 +11,21 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 
-from versioning.api.middleware import declared_length, has_body
-from versioning.api.request_bodies import (
+from versioning.api.limits import (
+    ADMITTED,
     MAY_STILL_SEND,
     REFUSAL,
     BodyMemory,
     Receive,
     Refusal,
+    RunsFull,
     discard,
     disconnected,
+    is_run,
     limits_for,
+    runs,
 )
-from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
+from versioning.api.middleware import declared_length, has_body
 
 Scope = dict[str, Any]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]

@@ -24,20 +24,24 @@ from django.core.handlers.wsgi import WSGIRequest
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
 from versioning.api.cached_answers import UNANSWERED
-from versioning.api.middleware import declared_length
-from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
-from versioning.api.request_bodies import (
+from versioning.api.limits import (
+    ADMITTED,
+    IN_EVENT_LOOP,
     MAY_STILL_SEND,
+    OPEN_STREAMS,
     REFUSAL,
     BodyLimits,
     BodyMemory,
     Refusal,
+    RunsFull,
     discard,
     disconnected,
+    is_run,
     limits_for,
+    runs,
 )
+from versioning.api.middleware import declared_length
 from versioning.api.request_log import request_id_for
-from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
 
 logger = logging.getLogger(__name__)
 

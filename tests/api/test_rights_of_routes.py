@@ -37,7 +37,7 @@ from tests.support.openapi import (
 )
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
-from versioning.api.openapi.document import document
+from versioning.api.openapi import document
 from versioning.domain.access import Action
 from versioning.models import Event
 

@@ -159,6 +159,6 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from versioning.api.openapi.document import document
+    from versioning.api.openapi import document
 
     PAGE.write_text(reference(document()))

@@ -393,7 +393,7 @@ if __name__ == "__main__":
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
     django.setup()
-    from versioning.api.openapi.document import document
+    from versioning.api.openapi import document
 
     text = module(document())
     if "--check" not in sys.argv:

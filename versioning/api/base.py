@@ -40,16 +40,18 @@ from versioning.api.cached_answers import (
     leave_template,
 )
 from versioning.api.middleware import set_private
-from versioning.api.openapi.operations import EditorSchema, PathParameter
+from versioning.api.openapi import EditorSchema, PathParameter
 from versioning.api.paging import Page, PageTooLarge, View, fitting
-from versioning.api.rendering import content_etag, etags_in, is_known
-from versioning.api.schemas.base import (
+from versioning.api.schemas import (
     CompactJSONRenderer,
     ExactJSONParser,
     HeaderNegotiation,
     Json,
     RequestSchema,
     ResponseSchema,
+    content_etag,
+    etags_in,
+    is_known,
 )
 from versioning.domain.access import Action, Caller, Via
 from versioning.domain.errors import Invalid, Issue, NotFound

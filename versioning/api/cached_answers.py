@@ -35,8 +35,8 @@ from editor_client.shared.request_contexts import PARAMETER, read_context
 
 from versioning.api.addresses import has_encoded_end
 from versioning.api.middleware import GetResponse
-from versioning.api.rendering import is_known, rendered
 from versioning.api.request_log import log_request, request_id_for, trace_of
+from versioning.api.schemas import is_known, rendered
 from versioning.conf import get_editor
 from versioning.domain import telemetry
 from versioning.domain.access import Caller

@@ -20,8 +20,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatch
-from versioning.api.run_queue import RETRY_AFTER, RunsFull
-from versioning.api.schemas.base import utc
+from versioning.api.limits import RETRY_AFTER, RunsFull
+from versioning.api.schemas import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
 from versioning.models import storage

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import KIND, RESOURCE_ID, WORKSPACE, query
-from versioning.api.schemas.events import EventPage
+from versioning.api.schemas import EventPage
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching

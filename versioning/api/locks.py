@@ -9,9 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet
-from versioning.api.schemas.base import RequestSchema, ResponseSchema
-from versioning.api.schemas.common import NotEmpty
-from versioning.api.schemas.runs import Described, PinnedVersion, VersionSelector
+from versioning.api.runs import Described, PinnedVersion, VersionSelector
+from versioning.api.schemas import NotEmpty, RequestSchema, ResponseSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT

@@ -15,9 +15,8 @@ from django.shortcuts import resolve_url
 from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
-from versioning.api.methods import allowed_methods
-from versioning.api.request_bodies import ANONYMOUS_LIMIT, REFUSAL, Refusal
-from versioning.api.run_queue import RunsFull
+from versioning.api.addresses import allowed_methods
+from versioning.api.limits import ANONYMOUS_LIMIT, REFUSAL, Refusal, RunsFull
 from versioning.domain.errors import Invalid
 
 _HEALTH: Final = frozenset({"/healthz", "/readyz"})

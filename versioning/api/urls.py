@@ -17,18 +17,16 @@ from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
 
 from versioning import capabilities
-from versioning.api import errors, health
+from versioning.api import errors, health, openapi
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.base import EditorViewSet
 from versioning.api.events import EventViewSet
 from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
-from versioning.api.openapi import document
-from versioning.api.openapi.operations import path_parameter
+from versioning.api.openapi import path_parameter
 from versioning.api.providers import ProviderViewSet
 from versioning.api.runs import RunViewSet
-from versioning.api.schemas.stored import requests_of, responses_of
-from versioning.api.versions import OverridableViewSet, ResourceViewSet
+from versioning.api.versions import OverridableViewSet, ResourceViewSet, requests_of, responses_of
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.models.versioned import model_of
 
@@ -133,8 +131,8 @@ urlpatterns = [
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
     re_path(r"^providers\Z", ProviderViewSet.as_view({"get": "list"})),
     *added_routes(),
-    path("schema", document.schema, name="schema"),
-    path("docs", document.docs, name="docs"),
+    path("schema", openapi.schema, name="schema"),
+    path("docs", openapi.docs, name="docs"),
     path("healthz", health.alive),
     path("readyz", health.ready),
     # Without this, a project's own page would answer for missing addresses here.

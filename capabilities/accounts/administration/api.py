@@ -28,9 +28,7 @@ from studio.workspaces.views import invitation_address
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
-from versioning.api.rendering import content_etag
-from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Right, Role
 from versioning.models.accounts import name_of

@@ -33,7 +33,7 @@ from studio.named import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
 from versioning.api.base import finished
 from versioning.api.errors import exception_handler as api_errors
-from versioning.api.schemas.base import ExactJSONParser, utc
+from versioning.api.schemas import ExactJSONParser, utc
 from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, VersioningError
 

@@ -15,7 +15,7 @@ from capabilities.delivery.streams.subscription import AsyncSubscription, Blocki
 from versioning.api.base import EditorViewSet
 from versioning.api.errors import error_body
 from versioning.api.events import AFTER, EPOCH, FILTERS, filter_of, number, position
-from versioning.api.open_streams import capacity
+from versioning.api.limits import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
 from versioning.conf import get_editor

@@ -17,8 +17,7 @@ from typing import Final
 
 from capabilities.delivery.streams.listeners import Listener
 from versioning.api.errors import error_body
-from versioning.api.schemas.base import CompactJSONRenderer
-from versioning.api.schemas.events import EventAnswer
+from versioning.api.schemas import CompactJSONRenderer, EventAnswer
 from versioning.domain.errors import VersioningError
 from versioning.editor.event_log import EventFilter
 from versioning.models import Event

@@ -16,8 +16,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from capabilities.delivery.webhooks.models import Delivery, OutboxCursor, Webhook
-from versioning.api.schemas.base import CompactJSONRenderer
-from versioning.api.schemas.events import EventAnswer
+from versioning.api.schemas import CompactJSONRenderer, EventAnswer
 from versioning.domain.access import Caller
 from versioning.models import Event, events
 

@@ -15,7 +15,9 @@ from capabilities.delivery.webhooks.administration import (
     MAX_KEEP_HOURS,
 )
 from capabilities.delivery.webhooks.models import MAX_URL
-from versioning.api.schemas.base import (
+from versioning.api.schemas import (
+    EventAnswer,
+    PageOf,
     RequestSchema,
     ResponseSchema,
     SerializedBy,
@@ -24,8 +26,6 @@ from versioning.api.schemas.base import (
     TimeOrNull,
     Uuid,
 )
-from versioning.api.schemas.common import PageOf
-from versioning.api.schemas.events import EventAnswer
 from versioning.domain.config import UNCHANGED, NotBlank
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])

@@ -21,7 +21,7 @@ from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet
 from versioning.api.paging import number_in
 from versioning.api.runs import AnyAccept
-from versioning.api.schemas.base import BodyTooLarge
+from versioning.api.schemas import BodyTooLarge
 from versioning.domain.access import Right
 from versioning.domain.errors import Message, VersioningError
 

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from capabilities.evaluation.datasets.items import MAX_BATCH, MAX_EXTERNAL_ID
 from capabilities.evaluation.datasets.models import MAX_NAME
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 TargetType = Literal["agent", "workflow", "scorer", "processor"]

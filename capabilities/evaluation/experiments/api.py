@@ -21,10 +21,10 @@ from capabilities.evaluation.experiments.summing import shown
 from capabilities.evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
+from versioning.api.limits import waits_for_models
 from versioning.api.paging import Page, number_in
-from versioning.api.run_queue import waits_for_models
 from versioning.api.runs import AnyAccept
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import Nothing, Success
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength
 from versioning.models.text_keys import contains

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import public_id
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source
 from versioning.domain.config import NotBlank
 
 _OUTCOMES = [one.value for one in ItemOutcome]

@@ -16,8 +16,7 @@ from capabilities.evaluation.experiments.score_schemas import (
     or_null,
     problem_of,
 )
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import NotEmpty
+from versioning.api.schemas import NotEmpty, RequestSchema, ResponseSchema, Source, Time
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 Tag = Annotated[NotBlank, Field(pattern=r"^[^\n]*$")]

@@ -8,8 +8,8 @@ from pydantic import Field, RootModel
 
 from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_NAME, public_id
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
-from versioning.api.schemas.runs import CostOrNull
+from versioning.api.runs import CostOrNull
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 from versioning.domain.provider_catalog import cost_dict
 from versioning.runtime.observing import prices_of

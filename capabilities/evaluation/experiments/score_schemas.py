@@ -10,7 +10,7 @@ from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import MAX_ID, MAX_NAME, public_id
 from capabilities.evaluation.experiments.schemas import Attempt
 from capabilities.evaluation.scoring.schemas import NotScorableAnswer, ScorerProblem
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source, Time, TimeOrNull
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 Id = Annotated[NotBlank, Field(max_length=MAX_ID)]

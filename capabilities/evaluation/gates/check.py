@@ -14,7 +14,7 @@ from pydantic import Field
 from capabilities.evaluation.experiments.models import public_id
 from capabilities.evaluation.gates.judging import Judgement, judged, known_to
 from capabilities.evaluation.gates.models import Bypass, Gate
-from versioning.api.schemas.base import RequestSchema
+from versioning.api.schemas import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Right, RightsChanged
 from versioning.domain.agents import AGENT

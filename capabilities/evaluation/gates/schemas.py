@@ -9,9 +9,16 @@ from pydantic import Field, StrictInt
 from typing_extensions import TypeAliasType
 
 from capabilities.evaluation.experiments.models import public_id
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
-from versioning.api.schemas.common import PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
+from versioning.api.schemas import (
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Time,
+    Uuid,
+)
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, Shape
 
 MAX_SCORERS = 20

@@ -20,8 +20,8 @@ from capabilities.evaluation.scoring.schemas import (
 from capabilities.evaluation.scoring.verbs import Scoring
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.run_queue import waits_for_models
-from versioning.api.schemas.base import Json
+from versioning.api.limits import waits_for_models
+from versioning.api.schemas import Json
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor
 from versioning.domain.access import Action

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, RootModel
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 JUDGE = "llm-judge"

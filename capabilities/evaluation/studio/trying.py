@@ -21,7 +21,7 @@ from capabilities.evaluation.studio.choices import json_object
 from studio.error_pages import error_page
 from studio.kinds import StudioKind
 from studio.resources.base import ResourcePage
-from versioning.api.run_queue import RunsFull, waits_for_models
+from versioning.api.limits import RunsFull, waits_for_models
 from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound, VersioningError

@@ -14,7 +14,7 @@ from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.paging import Page
 from versioning.api.parameters import query
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import Nothing, Success
 from versioning.domain.texts import MAX_QUOTE
 from versioning.models.search import ByteLength
 

@@ -8,9 +8,16 @@ from pydantic import Field
 
 from capabilities.review.comments.verbs import MAX_BODY, MAX_FIELD
 from capabilities.review.models import Comment
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
-from versioning.api.schemas.common import PageOf
-from versioning.api.schemas.events import ResourceReference
+from versioning.api.schemas import (
+    PageOf,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.texts import MAX_QUOTE

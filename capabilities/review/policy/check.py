@@ -22,7 +22,7 @@ from capabilities.review.policy.judged_versions import JudgedVersion, judged_ver
 from capabilities.review.policy.outcomes import outcomes_of
 from capabilities.review.policy.recording import Requirement, requirements_of, requires_review
 from capabilities.review.policy.rules import Outcome
-from versioning.api.schemas.base import RequestSchema
+from versioning.api.schemas import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import RightsChanged
 from versioning.domain.config import NotBlank

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from capabilities.review.models import MAX_REQUIRED
-from versioning.api.schemas.base import RequestSchema, ResponseSchema
+from versioning.api.schemas import RequestSchema, ResponseSchema
 from versioning.domain.config import UNCHANGED
 
 _REQUIRED = Annotated[int, Field(ge=0, le=MAX_REQUIRED, description="How many approvals a version needs.")]

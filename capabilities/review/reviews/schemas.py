@@ -10,9 +10,18 @@ from typing_extensions import TypeAliasType
 from capabilities.review.models import VerdictValue
 from capabilities.review.reviews.records import ReviewState
 from capabilities.review.reviews.subjects import MAX_REVIEWERS, MAX_TEXT
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
-from versioning.api.schemas.common import NotEmpty, NoticeAnswer, PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
+from versioning.api.schemas import (
+    NotEmpty,
+    NoticeAnswer,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Time,
+    Uuid,
+)
 from versioning.domain.config import UNCHANGED
 
 STATES = tuple(state.value for state in ReviewState)

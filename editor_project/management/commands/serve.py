@@ -14,7 +14,7 @@ from editor_project.server import connections, process
 from editor_project.server.background import BackgroundWorker
 from editor_project.server.preloading import preload_process
 from editor_project.server.worker import Served
-from versioning.api import open_streams
+from versioning.api import limits
 from versioning.conf import get_framework
 
 
@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
 def _streams(possible: int) -> int:
     """Return the number of streams that a worker may have open, leaving connections for other requests."""
-    wanted, most = open_streams.in_event_loop(), possible // 2
+    wanted, most = limits.in_event_loop(), possible // 2
     if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
         raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
     return min(wanted, most)

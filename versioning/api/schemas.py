@@ -1,21 +1,25 @@
 """Schemas: one class for each JSON object of the API, which validates or serialises and documents it.
 
-`versioning.api.openapi` describes the same classes to client generators. Names are snake_case here and
-camelCase in JSON.
+Those of one view are in its module. `versioning.api.openapi` describes the same classes to client generators.
+Names are snake_case here and camelCase in JSON.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from types import SimpleNamespace
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args, get_origin
 
 from django.conf import settings
+from django.utils.http import parse_etags
 from editor_client.shared import canonical
-from pydantic import Field, GetJsonSchemaHandler
+from editor_client.shared.configurations import MAX_MESSAGE
+from pydantic import Field, GetJsonSchemaHandler, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -24,9 +28,17 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
+from typing_extensions import TypeAliasType
 
-from versioning.domain.config import Shape, raise_for_issues
+from versioning.domain.config import (
+    UNCHANGED,
+    JsonObject,
+    ResourceId,
+    Shape,
+    raise_for_issues,
+)
 from versioning.domain.errors import Invalid
+from versioning.domain.kinds import KINDS, KINDS_BY_SLUG
 
 ANYTHING: Final = "*/*"
 
@@ -247,3 +259,223 @@ def _without_null(member: JsonSchemaValue) -> JsonSchemaValue:
         case {"anyOf": [only, {"type": "null"}], **more}:
             return {**only, **more}
     return member
+
+
+NotEmpty = Annotated[str, Field(json_schema_extra={"minLength": 1})]
+ChangeMessage = Annotated[str, Field(json_schema_extra={"maxLength": MAX_MESSAGE})]
+Action = TypeAliasType("Action", Literal["read", "run", "write", "publish", "admin", "directory"])
+_SLUGS = tuple(KINDS_BY_SLUG)
+ResourceKind = TypeAliasType("ResourceKind", Literal[_SLUGS])  # type: ignore[valid-type]
+RecordStatus = TypeAliasType("RecordStatus", Literal["published", "draft"])
+
+
+class Nothing(RequestSchema):
+    """The body of a request that needs no content."""
+
+
+class ReferencedResource(RequestSchema):
+    """A reference to a resource, in a request."""
+
+    kind: ResourceKind
+    id: ResourceId
+
+
+class NoticeAnswer(ResponseSchema):
+    """Information for the caller although the request succeeded."""
+
+    code: str
+    message: str
+    field: str | None = None
+    placeholders: Annotated[
+        list[str],
+        Field(description="The paths that have no value in the context; with `unresolved_placeholder`."),
+        Source(lambda notice: list(notice.placeholders) or None),
+    ] = []
+    position: Annotated[
+        int,
+        Field(description="How many characters precede the place; with `invisible_characters`."),
+    ] = UNCHANGED
+    code_point: Annotated[str, Field(description="The first invisible character, such as `U+200B`.")] = (
+        UNCHANGED
+    )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Describe the field as nullable, which it is in the answer of a run."""
+        return handler(schema)
+
+
+class Named(ResponseSchema):
+    """An agent by id and name."""
+
+    id: Annotated[str, Source(itemgetter(0))]
+    name: Annotated[str, Source(itemgetter(1))]
+
+
+class Success(ResponseSchema):
+    """The request succeeded."""
+
+    success: Annotated[bool, Source(lambda _done: True)]
+    message: Annotated[str, Source(str)]
+
+
+class PageOf(ResponseSchema):
+    """The position of a page in its list."""
+
+    total: int
+    page: int
+    per_page: int
+    has_more: bool
+
+
+class IssueAnswer(ResponseSchema):
+    """One problem of one field."""
+
+    field: str
+    message: str
+
+
+class CurrentState(ResponseSchema):
+    """The current state of a resource, in the answer to a save that was based on an older one."""
+
+    latest_version_id: str
+    active_version_id: str | None
+    saved_by: str | None
+    saved_at: Time
+    changed_fields: list[str]
+
+
+class NamedResource(ResponseSchema):
+    """A reference to a resource."""
+
+    kind: ResourceKind
+    id: str
+
+
+class ProblemAnswer(ResponseSchema):
+    """A reason why several resources cannot be published together, or a warning."""
+
+    resource: NamedResource | None
+    code: str
+    message: str
+
+
+class _ErrorAnswer(ResponseSchema):
+    """An error: a sentence for people, a stable code for programs."""
+
+    error: str
+    code: str
+    issues: list[IssueAnswer] = []
+    current: CurrentState | None = None
+    dependents: list[Named] = []
+    hidden_count: int = 0
+    names: Annotated[list[str], Field(description="What a lock names and cannot be resolved.")] = []
+    problems: list[ProblemAnswer] = []
+    per_page: Annotated[int, Field(description="With how many items a page would not be too long.")] = 0
+    limit: Annotated[int, Field(description="The same, of events.")] = 0
+    action: Annotated[Action | None, Field(description="What the key would have to be allowed.")] = None
+    oldest: Annotated[int, Field(description="The position after which the log is complete.")] = 0
+    newest: Annotated[int, Field(description="The position at which the log ends.")] = 0
+    epoch: Annotated[str, Field(description="The epoch of the log now.")] = ""
+    request_id: Annotated[str, Field(description="With 500 and above: the request in the log.")] = ""
+    detail: Annotated[
+        Literal["yours"] | None, Field(description="`yours`: the streams that are too many are the caller's.")
+    ] = None
+
+
+@cache
+def error_answer() -> type[ResponseSchema]:
+    """Return the schema of errors, with the members that applications declare (`EditorApp.error_members`).
+
+    It is made when it is first asked for: all applications have declared theirs by then.
+    """
+    bases: tuple[type[ResponseSchema], ...] = (*ERROR_MEMBERS, _ErrorAnswer)
+    return create_model("ErrorAnswer", __base__=bases, __doc__=_ErrorAnswer.__doc__)
+
+
+def _or_null(attribute: str) -> Callable[[Any], Any]:
+    """Return a function that reads a text of a row, with null for an empty one."""
+    get = attrgetter(attribute)
+    return lambda event: get(event) or None
+
+
+class ResourceReference(ResponseSchema):
+    """A reference to a resource."""
+
+    kind: Annotated[
+        str,
+        Source("resource_kind"),
+        Field(json_schema_extra={"enum": [kind.slug for kind in KINDS]}),
+    ]
+    id: Annotated[str, Source("resource_id")]
+
+
+class Actor(ResponseSchema):
+    """Who made a change, and how; without a name if it was the application itself."""
+
+    id: Annotated[str | None, Source(_or_null("actor"))]
+    via: Literal["studio", "api", "python", "schedule", "command", "file"]
+    key_prefix: Annotated[str | None, Source(_or_null("key_prefix"))]
+
+
+class EventAnswer(ResponseSchema):
+    """A change. Members that do not apply are null."""
+
+    position: int
+    id: Annotated[str, Source(lambda event: str(event.uuid)), Field(json_schema_extra={"format": "uuid"})]
+    type: str
+    created_at: Time
+    workspace_id: Annotated[str | None, Source(_or_null("workspace_id"))]
+    resource: Annotated[ResourceReference | None, Source(lambda event: event if event.resource_id else None)]
+    version_id: Annotated[str | None, Source(_or_null("version_id"))]
+    version_number: int | None
+    previous_version_id: Annotated[str | None, Source(_or_null("previous_version_id"))]
+    label: Annotated[str | None, Source(_or_null("label"))]
+    actor: Annotated[Actor, Source(lambda event: event)]
+    detail: JsonObject
+
+
+class EventPage(ResponseSchema):
+    """Events, and the start of the next page."""
+
+    events: list[EventAnswer]
+    next: int
+    has_more: bool
+    epoch: str
+
+
+_COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+"""What `CompactJSONRenderer` makes for each answer anew."""
+
+
+def rendered(data: Any, media_type: str) -> tuple[bytes, str]:
+    """Return the content of an answer in the negotiated media type, and its entity tag, without quotes."""
+    text = _COMPACT.encode(data)
+    if media_type == CompactJSONRenderer.media_type:
+        content = text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029").encode()
+    else:  # with an indentation
+        content = CompactJSONRenderer().render(data, media_type)
+    return content, _digest(text)
+
+
+def content_etag(data: Any) -> str:
+    """Return an entity tag that is the same for equal answers."""
+    return _digest(_COMPACT.encode(data))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def is_known(if_none_match: str, etag: str) -> bool:
+    """Return whether `If-None-Match` names the entity tag of an answer, which has no quotes here."""
+    known = etags_in(if_none_match) if if_none_match else ()
+    return f'"{etag}"' in known or known == ["*"]
+
+
+def etags_in(header: str) -> list[str]:
+    """Return the quoted entity tags of `If-Match` or `If-None-Match`."""
+    # Weak tags count as strong: a proxy that compresses an answer weakens its tag.
+    return [etag.removeprefix("W/") for etag in parse_etags(header)]
