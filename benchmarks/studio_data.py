@@ -19,9 +19,8 @@ from tests.support.factories import ECHO
 from tests.support.people import make_cast
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import audience_of
-from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference
+from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference, text_search
 from versioning.models.events import entry_of
-from versioning.models.text_search import following
 
 AGENTS_IN_ALL, BLOCKS_IN_ALL = 20_000, 5_000
 USERS_OF_ONE = 5_000
@@ -85,7 +84,7 @@ def fill() -> None:
     paula = User.objects.get(username="paula")
     starred = [f"{_folder(one)}agent-{one}" for one in range(0, 200, 10)]
     Favorite.objects.bulk_create(Favorite(user=paula, kind="agent", resource_id=one) for one in starred)
-    following.follow()
+    text_search.follow()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 

@@ -21,7 +21,7 @@ from django.db.models import sql
 from editor_client.shared.canonical import comparable
 
 from versioning.models import events
-from versioning.models.text_search.index import SearchDocument, SearchProgress
+from versioning.models.text_search import SearchDocument, SearchProgress
 
 TARGET: Final = "target"
 """The alias of the database to which an installation moves."""

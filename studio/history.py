@@ -44,13 +44,15 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Selector, State
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.live_periods import LivePeriods, Period, live_periods
 from versioning.editor.timeline import (
     Entry,
+    LivePeriods,
+    Period,
     Timeline,
     authors_of,
     entry_of,
     labels_of,
+    live_periods,
     oldest_of,
     previous_of,
 )

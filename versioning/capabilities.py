@@ -31,7 +31,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "keeps_versions": "versioning.editor.pins.register",
     "keeps_workspaces": "versioning.models.workspaces.register_owned",
     "follows": "versioning.models.followers.register",
-    "log_readers": "versioning.models.pruning.register_reader",
+    "log_readers": "versioning.models.events.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
     "personal_data": "versioning.models.personal_data.register",
     "key_limits": "versioning.models.keys.register_owner_limit",

@@ -32,8 +32,8 @@ from studio.accounts.forms import PasswordAlone, client_address, sentence_about_
 from studio.error_pages import framed
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
 from versioning.models.text_keys import equals_caseless
+from versioning.models.throttle import TooManyAttempts, subject
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from capabilities.mail import conf, letters
 from capabilities.mail.models import Mail
-from versioning.models import connections
+from versioning.models import storage
 
 WAITS: Final = (5.0, 30.0, 120.0, 600.0, 1800.0)
 """The seconds between attempts; the last one again and again, until the mail is given up."""
@@ -36,7 +36,7 @@ def send(mail: Mail) -> None:
     mail.join()
     connection = conf.connection()
     messages = letters.messages_of(mail, connection)
-    connections.give_back()  # it is not needed while the mail server answers
+    storage.give_back()  # it is not needed while the mail server answers
     try:
         if messages:
             connection.open()

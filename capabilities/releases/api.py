@@ -27,7 +27,7 @@ from capabilities.releases.schemas import (
 from capabilities.releases.verbs import Releases
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.resources import options_of
 from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor

@@ -19,7 +19,7 @@ from capabilities.releases.rules import Problem, in_order
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     NO_OPTIONS,
     GateRequest,
     Options,

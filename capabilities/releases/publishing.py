@@ -18,8 +18,8 @@ from capabilities.releases.models.releases import Action, State
 from capabilities.releases.rules import ReleaseBlocked
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.editor import Editor, gate
+from versioning.editor.gate import Options
 from versioning.editor.locking import Change, retry_on_conflict
-from versioning.editor.publish_requests import Options
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
 from versioning.models.statements import update

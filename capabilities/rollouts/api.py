@@ -14,7 +14,7 @@ from capabilities.rollouts.models import MAX_REASON, Rollout, State
 from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.resources import PublishOptions, options_of
 from versioning.api.schemas import (
     Json,

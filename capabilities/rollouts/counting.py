@@ -20,13 +20,12 @@ from django.utils import timezone
 
 from capabilities.rollouts.models import COSTS, LAST, REMEMBERED, SUMS, ServedRun, Usage
 from versioning.domain.access import Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.provider_catalog import in_billionths
 from versioning.domain.uuids import uuid_of
-from versioning.models import connections
+from versioning.models import storage
 from versioning.models.versioned import model_of
 from versioning.runtime.observing import AgentUse, RunUse, prices_of
 from versioning.worker.jobs import Periodic
@@ -295,7 +294,7 @@ class Recorder:
             except Exception:
                 logger.exception("some usage could not be written, and is lost")
                 is_written = False
-            connections.give_back()
+            storage.give_back()
             if not is_written:
                 time.sleep(SECONDS_AFTER_FAILURE)
             elif with_counts:

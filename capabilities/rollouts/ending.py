@@ -14,8 +14,8 @@ from versioning.domain.errors import Conflict, Message, NotFound
 from versioning.domain.events import Target
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
+from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.editor.pins import KeptVersions
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
 from versioning.serving.grants import target_of

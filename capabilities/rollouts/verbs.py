@@ -19,8 +19,8 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import uuid_of
 from versioning.editor import gate
+from versioning.editor.gate import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
-from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version

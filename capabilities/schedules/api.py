@@ -19,7 +19,7 @@ from capabilities.schedules.schemas import (
 from capabilities.schedules.verbs import Schedules, Times
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.schemas import Json, Nothing
 from versioning.domain.access import Action as KeyAction
 from versioning.domain.errors import Invalid, Issue

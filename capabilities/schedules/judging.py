@@ -33,7 +33,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.models import VersionedResource
 from versioning.verbs import Verbs
 

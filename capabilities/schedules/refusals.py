@@ -17,7 +17,7 @@ from versioning.domain.errors import (
     Unauthorized,
     VersioningError,
 )
-from versioning.serving.reference_checks import UnpublishedBlocks
+from versioning.serving.references import UnpublishedBlocks
 
 NOT_ALLOWED: Final = "not_allowed"
 MAX_NAMED: Final = 20

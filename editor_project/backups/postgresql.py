@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import subprocess
@@ -11,10 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from django.contrib.sessions.models import Session
 from django.db import connection
+from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
 from editor_project.backups.archive import Unusable
+from versioning.domain.access import COMMAND
+from versioning.models import ApiKey, events
 from versioning.models.log import new_epoch
 from versioning.models.log_position import NOT_OF_LIBPQ
 
@@ -135,3 +140,20 @@ def _run(program: str, *arguments: str) -> None:
         raise Unusable(f"{program} is missing; on Debian: apt-get install postgresql-client.") from None
     if done.returncode:
         raise Unusable(f"{program} failed: {done.stderr.strip()}")
+
+
+def end_all_sessions() -> int:
+    """Sign everyone out, and return how many sessions had not expired."""
+    count = Session.objects.filter(expire_date__gt=timezone.now()).count()
+    Session.objects.all().delete()
+    return count
+
+
+def revoke_keys(created_before: datetime.datetime) -> int:
+    """Revoke the keys that are older, with entries in the log, and return how many there were."""
+    keys = ApiKey.objects.filter(created_at__lt=created_before, revoked_at=None)
+    with events.transaction():
+        found = list(keys.select_related("owner").select_for_update(of=("self",)))
+        for key in found:
+            key.revoke(by=COMMAND)
+    return len(found)

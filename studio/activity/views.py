@@ -40,7 +40,7 @@ from versioning.editor import Editor
 from versioning.editor.event_log import EventPage
 from versioning.models import Event
 from versioning.models.accounts import known_name
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.models.text_keys import contains_caseless
 
 MAX_EVENTS: Final = 100_000

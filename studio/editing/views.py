@@ -36,7 +36,7 @@ from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config
-from versioning.editor.memberships import admins_of
+from versioning.editor.workspaces import admins_of
 from versioning.serving.resolution import Resolved
 
 if TYPE_CHECKING:

@@ -39,8 +39,8 @@ from versioning.domain.selectors import DRAFT, PUBLISHED, OverlayName, Selector,
 from versioning.domain.snapshots import Snapshot, title_of
 from versioning.editor import Explanation
 from versioning.models import VersionedResource
-from versioning.serving.dependents import Dependents
 from versioning.serving.overlays import read_overlay
+from versioning.serving.references import Dependents
 
 MAX_BLOCKS: Final = 300
 """For how many blocks a preview shows the result."""

@@ -37,7 +37,7 @@ from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
-from versioning.editor.live_periods import END_OF_LOG
+from versioning.editor.timeline import END_OF_LOG
 from versioning.models import Event, VersionedResource
 from versioning.serving.grants import target_of
 

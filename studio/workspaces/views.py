@@ -29,7 +29,7 @@ from studio.workspaces.names import CHOICES, role_name, workspace_choices
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, Usernames
 from versioning.editor import Workspaces
-from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts, workspaces_with
+from versioning.editor.workspaces import admins_of, memberships_beyond, with_member_counts, workspaces_with
 from versioning.models import WorkerHeartbeat, Workspace
 
 if TYPE_CHECKING:

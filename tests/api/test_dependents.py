@@ -195,7 +195,7 @@ def test_a_version_under_a_released_label_counts_as_published(cast: Cast, target
 def test_dependents_have_the_same_names_in_small_and_large_lookups(
     cast: Cast, target: Kind, monkeypatch: pytest.MonkeyPatch, by_id: int
 ) -> None:
-    monkeypatch.setattr("versioning.serving.dependents.MAX_BY_ID", by_id)
+    monkeypatch.setattr("versioning.serving.references.MAX_BY_ID", by_id)
     user_of(target, cast.alice, "lead", name="Live name")
     AGENTS.save(cast.alice, "lead", name="Draft name", **reference(target))
     labelled = user_of(target, cast.alice, "other", published=False, name="Labelled")["latestVersionId"]

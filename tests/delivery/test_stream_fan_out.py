@@ -25,7 +25,7 @@ from tests.support.api import AGENTS, Api
 from tests.support.people import give_role, key_of, make_cast
 from versioning.domain.access import APPLICATION
 from versioning.editor.event_log import EventFilter
-from versioning.models import LogPosition, events, pruning
+from versioning.models import LogPosition, events
 from versioning.models.keys import digest_of
 from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
@@ -180,7 +180,7 @@ def test_a_stream_ends_when_its_next_events_were_pruned(cast: Cast) -> None:
     behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
     fan_out = FanOut()
     fan_out.turn(streams(behind, current))
-    pruning.prune(timezone.now())
+    events.prune(timezone.now())
     fan_out.turn(streams(behind, current))
     record()
     fan_out.turn(streams(behind, current))

@@ -12,7 +12,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue

@@ -19,11 +19,9 @@ from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.schemas import Json, NoticeAnswer, RecordStatus, RequestSchema, ResponseSchema, Source
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Caller
-from versioning.domain.agents import AGENT, InstructionBlock
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, InstructionBlock, Notice, ResolvedAgent
 from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.errors import Invalid, PartsUnavailable
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import Selector
 from versioning.serving.answer_cache import dependencies_of
 

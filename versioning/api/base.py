@@ -24,7 +24,7 @@ from rest_framework.response import Response
 from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import addresses, errors, idempotency, paging, parameters
+from versioning.api import addresses, errors, idempotency, parameters
 from versioning.api.authentication import (
     RATE_LIMIT,
     ApiKeyAuthentication,
@@ -41,7 +41,7 @@ from versioning.api.cached_answers import (
 )
 from versioning.api.middleware import set_private
 from versioning.api.openapi import EditorSchema, PathParameter
-from versioning.api.paging import Page, PageTooLarge, View, fitting
+from versioning.api.parameters import Page, PageTooLarge, View, fitting
 from versioning.api.schemas import (
     CompactJSONRenderer,
     ExactJSONParser,
@@ -266,7 +266,7 @@ class EditorViewSet(ViewSet):
         answer.renderer_context = self.get_renderer_context()  # type: ignore[attr-defined]
         answer.render()
         [items] = [member for member in answer.data.values() if isinstance(member, list)]
-        if is_cut or len(answer.content) > paging.MAX_BYTES:
+        if is_cut or len(answer.content) > parameters.MAX_BYTES:
             parts = [list(part) for _, part in groupby(items, together)]
             sizes = [sum(len(renderer.render(item)) + len(",") for item in part) for part in parts]
             fits = fitting(sizes, len(answer.content) - sum(sizes))

@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import Resolver404, resolve
 
 from versioning.domain.errors import VersioningError
-from versioning.models import connections
+from versioning.models import storage
 from versioning.serving.followed_keys import bearer_key, keys
 
 REFUSAL: Final = "editor.body_refusal"
@@ -285,7 +285,7 @@ def waits_for_models(handler: _Handler) -> _Handler:
         place = runs.join()
         try:
             if not place.turn.done():
-                connections.give_back()
+                storage.give_back()
                 place.turn.result()
             server[ADMITTED] = True  # for another handler that this one calls
             answer = handler(view, request, *args, **kwargs)

@@ -16,8 +16,7 @@ from rest_framework.response import Response
 
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
-from versioning.api.filters import ResourceFilter
-from versioning.api.paging import Page
+from versioning.api.parameters import Page, ResourceFilter
 from versioning.api.schemas import (
     ChangeMessage,
     Json,

@@ -26,7 +26,7 @@ from versioning.conf import get_framework
 from versioning.domain.access import Action
 from versioning.domain.config import NOT_BLANK, UNCHANGED, JsonObject
 from versioning.domain.selectors import PUBLISHED
-from versioning.models import connections
+from versioning.models import storage
 from versioning.runtime import EventStream, RequestContext, Result
 from versioning.serving import overlays
 
@@ -302,7 +302,7 @@ class RunViewSet(EditorViewSet):
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
         # Everything needed from the database has been read; a stream must not hold a connection of the
         # pool.
-        connections.give_back()
+        storage.give_back()
         headers = {"X-Accel-Buffering": "no"}
         return StreamingHttpResponse(content, content_type="text/event-stream", headers=headers)
 

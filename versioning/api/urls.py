@@ -21,9 +21,9 @@ from versioning.api import errors, health, openapi
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.base import EditorViewSet
 from versioning.api.events import EventViewSet
-from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
 from versioning.api.openapi import path_parameter
+from versioning.api.parameters import filters_for
 from versioning.api.providers import ProviderViewSet
 from versioning.api.runs import RunViewSet
 from versioning.api.versions import OverridableViewSet, ResourceViewSet, requests_of, responses_of

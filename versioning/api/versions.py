@@ -12,7 +12,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.api import parameters, resources, schemas
 from versioning.api.base import Parameters, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.resources import PublishOptions, RecordViewSet, TakeDownOptions, options_of
 from versioning.api.schemas import (
     ChangeMessage,

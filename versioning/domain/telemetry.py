@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from versioning.domain.resolved_agent import ResolvedAgent
+    from versioning.domain.agents import ResolvedAgent
 
 PARENT: Final = "traceparent"
 MAX_LENGTH: Final = 55

@@ -25,13 +25,11 @@ from editor_client.shared.evaluation import Evaluation
 
 from versioning import capabilities
 from versioning.domain.access import APPLICATION
-from versioning.domain.agents import AGENT, Registry
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, Involving, Registry, ResolvedAgent
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
 from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
@@ -44,7 +42,7 @@ from versioning.editor.people import People
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.serving import grants
 from versioning.serving.answer_cache import AnswerCache, dependencies_of
 from versioning.serving.followed_log import Dependency, consistently

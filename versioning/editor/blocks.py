@@ -18,10 +18,10 @@ from editor_client.shared.instructions import (
 )
 
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message, NotFound, ResourceId
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock

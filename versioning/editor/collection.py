@@ -6,17 +6,7 @@ from typing import Any, TypeVar
 
 from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
-from versioning.editor import (
-    blocks,
-    deleting,
-    favorites,
-    impact,
-    labelling,
-    locked,
-    reading,
-    saving,
-    serving,
-)
+from versioning.editor import blocks, deleting, favorites, labelling, reading, saving, serving
 from versioning.editor.backends import Backend
 from versioning.editor.backends.override_files import OverrideFiles
 from versioning.editor.backends.rows import Rows
@@ -47,8 +37,8 @@ class Collection(Resources[R]):
     version = reading.version
     compare = reading.compare
     export = reading.export
-    dependents = impact.dependents
-    dependents_count = impact.dependents_count
+    dependents = reading.dependents
+    dependents_count = reading.dependents_count
 
     create = saving.create
     check_new = saving.check_new
@@ -78,13 +68,13 @@ class Agents(Collection[Agent]):
 
     serve = serving.serve
     serve_all = serving.serve_all
-    serve_locked = locked.serve_locked
+    serve_locked = serving.serve_locked
     parts = serving.parts
     preview = serving.preview
     explain = serving.explain
     fingerprint = serving.fingerprint
-    require_saving = impact.require_saving
-    request_change = impact.request_change
+    require_saving = reading.require_saving
+    request_change = reading.request_change
 
 
 class Prompts(Collection[PromptBlock]):

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from editor_client.shared.instructions import placeholders
 
 from versioning.domain import run_options
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.closed_paths import closed_paths
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
@@ -25,7 +25,6 @@ from versioning.domain.provider_catalog import (
     configured_providers,
     own_prices,
 )
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.texts import invisible_runs_in
 
 MAX_INVISIBLE: Final = 100

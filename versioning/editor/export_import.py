@@ -17,7 +17,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import agents_of
-from versioning.editor.publish_requests import Options
+from versioning.editor.gate import Options
 from versioning.sources.overrides import OverrideSource, file_content
 
 

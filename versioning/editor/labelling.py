@@ -15,8 +15,8 @@ from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.gate import PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
-from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource

@@ -30,8 +30,7 @@ from versioning.domain.overrides import CodeAgent
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.pins import pinned_versions
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     ALONE,
     NO_OPTIONS,
     Options,
@@ -39,12 +38,13 @@ from versioning.editor.publish_requests import (
     TakeDownRequest,
     VisibilityRequest,
 )
+from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.models.guarded import unguarded
-from versioning.serving.dependents import agents_that_show
 from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
+from versioning.serving.references import agents_that_show
 from versioning.serving.resolution import Resolved
 from versioning.sources.files import OverrideChanged
 

@@ -14,9 +14,8 @@ from django.db.models import EmailField
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Conflict, Forbidden, NotFound
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.memberships import is_last_admin
 from versioning.editor.resources import Who, caller_of
-from versioning.editor.workspaces import LastAdmin, require_whole
+from versioning.editor.workspaces import LastAdmin, is_last_admin, require_whole
 from versioning.models import Membership, Workspace, events, personal_data
 from versioning.models.accounts import account, accounts
 from versioning.models.personal_data import Erasure

@@ -12,9 +12,8 @@ from django.db.models.functions import Coalesce
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.config import Config
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection

@@ -17,13 +17,12 @@ from typing import Any, Generic, TypeVar, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent, refused
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import may_have_invisible_runs
 from versioning.editor.backends import Backend
@@ -34,7 +33,7 @@ from versioning.editor.configuration_checks import (
 )
 from versioning.models import Agent, Favorite, Favorited, Version, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.reference_checks import limited, warnings_for
+from versioning.serving.references import limited, warnings_for
 
 
 @dataclass(frozen=True)

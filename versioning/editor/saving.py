@@ -33,8 +33,8 @@ from versioning.domain.overrides import merged_config
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
 from versioning.editor import gate
+from versioning.editor.gate import Options
 from versioning.editor.locking import NOTHING, Change, Fields, changing, merged_fields, retry_on_conflict
-from versioning.editor.publish_requests import Options
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource, Visibility, Workspace

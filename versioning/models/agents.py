@@ -11,11 +11,10 @@ from editor_client.shared.configurations import referenced_agents
 from versioning.domain import agents
 from versioning.domain.access import Caller
 from versioning.domain.agents import Registry
-from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import VersionedQuerySet
 from versioning.models.tags import Tag, VersionLabel
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Reference, Version
+from versioning.models.versions import OwnVersion, Reference, Version
 
 
 class Visibility(models.TextChoices):

@@ -17,10 +17,10 @@ from editor_client.shared.agents import UNRESOLVED, unresolved
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
 from versioning.domain.locks import Lock, LockBroken, SentLock
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import (
     PUBLISHED,
     OverlayName,

@@ -10,8 +10,8 @@ from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
 from versioning.domain import provider_catalog
+from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, AnswersTool, Call, RunOptions
 from versioning.runtime.failures import NoModel, ProviderUnavailable
 from versioning.runtime.observing import PricedModel, Prices, prices_of

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar, cast
 
-from versioning.domain.resolved_agent import Notice
+from versioning.domain.agents import Notice
 
 
 @dataclass(frozen=True, kw_only=True)

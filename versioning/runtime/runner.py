@@ -13,8 +13,8 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
+from versioning.domain.agents import CONTEXT_INVALID
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.resolved_agent import CONTEXT_INVALID
 from versioning.runtime.calls import Call, result_of
 from versioning.runtime.planning import Catalogue, Plan, plan
 from versioning.runtime.preparation import Prepared, Preparer

@@ -16,28 +16,26 @@ from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
 from versioning.domain import telemetry
+from versioning.domain.agents import Notice
 from versioning.domain.errors import VersioningError
 from versioning.domain.provider_catalog import cost_dict, plus
-from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
 from versioning.runtime.failures import ProviderFailed, failure_of
 from versioning.runtime.observing import AgentUse, RunUse, prices_of
 from versioning.runtime.preparation import Prepared, ReadyAgent
-from versioning.runtime.responses import (
-    is_empty,
-    is_unfinished,
-    make_results_storable,
-    put_in_order,
-    thinking_tags,
-)
 from versioning.runtime.results import Emit, Result
 from versioning.runtime.transcripts import (
     Reporter,
     finish_reason_of,
+    is_empty,
+    is_unfinished,
+    make_results_storable,
     model_history,
     models_of,
+    put_in_order,
     steps_of,
+    thinking_tags,
     usage_dict,
 )
 

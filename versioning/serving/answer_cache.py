@@ -13,10 +13,8 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, ResolvedAgent
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.models import log_position
 from versioning.serving import choice
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log

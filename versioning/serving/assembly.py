@@ -21,12 +21,10 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, CONTEXT_INVALID, PROMPT_BLOCK, Notice, ResolvedAgent
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Forbidden, Invalid, Message, NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion

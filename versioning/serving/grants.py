@@ -24,11 +24,10 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Registry, ResolvedAgent
 from versioning.domain.config import Config
 from versioning.domain.events import Reach, Target
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource, Visibility
 from versioning.models.statements import ValuesByKeys, table_of

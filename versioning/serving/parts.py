@@ -20,13 +20,11 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, CONTEXT_INVALID, PROMPT_BLOCK, ResolvedAgent
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import PartsUnavailable
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import CONTEXT_INVALID, ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, PromptBlock

@@ -16,10 +16,10 @@ from django.utils.functional import cached_property
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound, Unpublished
 from versioning.domain.overrides import IN_CODE, CodeAgent, applied, merged_config
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import uuid_of

@@ -17,9 +17,8 @@ from versioning.domain.agents import OVERRIDE
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
 from versioning.domain.overrides import CodeAgent, applied, withheld
-from versioning.sources.commits import Commit
 from versioning.sources.files import Identity, OverrideFiles, OverrideUnreadable, StoredFile
-from versioning.sources.histories import Histories
+from versioning.sources.histories import Commit, Histories
 
 logger = logging.getLogger(__name__)
 

@@ -27,7 +27,7 @@ from capabilities.accounts.administration.verbs import as_seen, identity_of, mem
 from studio.workspaces.views import invitation_address
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Right, Role

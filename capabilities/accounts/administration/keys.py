@@ -22,7 +22,7 @@ from capabilities.accounts.administration.schemas import (
 )
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role

@@ -19,7 +19,7 @@ from studio.accounts.views import NameForm
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Invalid
 from versioning.domain.texts import clipped
-from versioning.editor.memberships import is_last_admin
+from versioning.editor.workspaces import is_last_admin
 from versioning.models import Membership, Workspace, events
 from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account
 from versioning.models.workspaces import Origin

@@ -19,7 +19,7 @@ from versioning.api.limits import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
 from versioning.conf import get_editor
-from versioning.models import connections
+from versioning.models import storage
 
 EVENT_STREAM: Final = "text/event-stream"
 LAST_EVENT_ID: Final = "Last-Event-ID"
@@ -69,6 +69,6 @@ class EventStreamViewSet(EditorViewSet):
             except TooManyStreams as error:
                 return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
         # A stream must not hold a connection of the pool.
-        connections.give_back()
+        storage.give_back()
         content = () if request.method == "HEAD" else stream
         return StreamingHttpResponse(content, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})

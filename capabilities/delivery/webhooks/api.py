@@ -23,7 +23,7 @@ from capabilities.delivery.webhooks.schemas import (
 )
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.domain.access import Action
 from versioning.models.search import ByteLength, together

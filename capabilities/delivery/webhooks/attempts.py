@@ -29,7 +29,7 @@ from capabilities.delivery.webhooks.models import (
 )
 from capabilities.delivery.webhooks.signing import RootKey, RootKeyUnreadable, secret_of, signed_headers
 from versioning.domain import telemetry
-from versioning.models import connections, events
+from versioning.models import events, storage
 from versioning.models.due_work import LeaseLost
 
 HOUR: Final = 3600.0
@@ -82,7 +82,7 @@ def attempt(deliveries: Sequence[Delivery]) -> None:
             with suppress(LeaseLost):
                 delivery.postpone(WITHOUT_KEY_AGAIN)
         return
-    connections.give_back()  # it is not needed while the receiver answers
+    storage.give_back()  # it is not needed while the receiver answers
     until, outcomes = time.monotonic() + SECONDS, []
     for delivery in deliveries:
         outcomes.append((delivery, _send(webhook, root, delivery)))

@@ -16,7 +16,7 @@ from capabilities.evaluation.datasets.models import Dataset, DatasetVersion, Rev
 from capabilities.evaluation.datasets.verbs import Datasets
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, number_in
+from versioning.api.parameters import Page, number_in
 from versioning.api.schemas import Nothing, Success
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import uuid_of

@@ -11,7 +11,7 @@ from capabilities.evaluation.datasets.models import Dataset, Revision
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import NotFound
 from versioning.editor.resources import Who
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 
 _AT_ONCE: Final = 50
 """The items that are in memory at a time; each can be a quarter of a megabyte."""

@@ -19,7 +19,7 @@ from capabilities.evaluation.datasets.formats.known import FORMATS
 from capabilities.evaluation.datasets.verbs import Datasets
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.paging import number_in
+from versioning.api.parameters import number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas import BodyTooLarge
 from versioning.domain.access import Right

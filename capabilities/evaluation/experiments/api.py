@@ -22,7 +22,7 @@ from capabilities.evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.limits import waits_for_models
-from versioning.api.paging import Page, number_in
+from versioning.api.parameters import Page, number_in
 from versioning.api.runs import AnyAccept
 from versioning.api.schemas import Nothing, Success
 from versioning.domain.access import Action

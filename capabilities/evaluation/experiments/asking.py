@@ -22,7 +22,7 @@ from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
 from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.models import ApiKey, caller_of_author
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.runtime import RequestContext
 from versioning.runtime.calls import Conduct, Stop, stoppable
 

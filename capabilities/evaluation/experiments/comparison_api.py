@@ -19,7 +19,7 @@ from capabilities.evaluation.experiments.comparison_schemas import (
 from capabilities.evaluation.experiments.side_by_side import side_by_side
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import PageTooLarge, fitting, number_in
+from versioning.api.parameters import PageTooLarge, fitting, number_in
 from versioning.domain.access import Action
 from versioning.domain.errors import Invalid, Message
 

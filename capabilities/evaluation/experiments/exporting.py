@@ -18,7 +18,7 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.csv_files import lines
 from versioning.domain.errors import NotFound
 from versioning.editor.resources import Who
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 
 _AT_ONCE: Final = 100
 """The results that are in memory at a time."""

@@ -15,9 +15,8 @@ from capabilities.evaluation.datasets.models import Revision
 from capabilities.evaluation.experiments.counting import count_change
 from capabilities.evaluation.experiments.models import Cell, Experiment, ExperimentScorer, Score
 from capabilities.evaluation.scoring.kind import SCORER
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import InUse, Message, NotFound
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registering import require_callable
 from versioning.domain.uuids import uuid_of
 from versioning.editor.pins import KeptVersions, in_use

@@ -27,7 +27,7 @@ from versioning.domain.errors import Conflict, Invalid, Message
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
 
 MAX_WAITING: Final = 10.0

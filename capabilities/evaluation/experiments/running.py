@@ -37,8 +37,8 @@ from capabilities.evaluation.scoring.outcomes import Problem
 from versioning.domain.errors import VersioningError
 from versioning.domain.provider_catalog import in_billionths
 from versioning.models import events
-from versioning.models.connections import give_back
 from versioning.models.due_work import LeaseLost
+from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
 from versioning.runtime.observing import prices_of
 

@@ -12,7 +12,7 @@ from capabilities.evaluation.experiments import score_schemas, scores
 from capabilities.evaluation.experiments.verbs import Experiments
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at"}

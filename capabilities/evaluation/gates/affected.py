@@ -16,14 +16,13 @@ from capabilities.evaluation.gates.history import configs_in_code, last_live, we
 from capabilities.evaluation.gates.models import AgentReference
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
-from versioning.domain.agents import AGENT, Registry
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, Registry
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.uuids import is_uuid
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     ALONE,
     GateRequest,
     PublishRequest,

@@ -13,7 +13,7 @@ from capabilities.evaluation.gates.checking import Change
 from capabilities.evaluation.gates.verbs import Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.schemas import Json, Nothing, Success
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT

@@ -21,7 +21,7 @@ from versioning.domain.agents import AGENT
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, ResourceId
 from versioning.editor import gate
-from versioning.editor.publish_requests import GateRequest, PublishRequest
+from versioning.editor.gate import GateRequest, PublishRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 

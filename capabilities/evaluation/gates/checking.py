@@ -17,7 +17,7 @@ from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.selectors import DRAFT, Selector
 from versioning.editor import Editor
-from versioning.editor.publish_requests import GateRequest, PublishRequest
+from versioning.editor.gate import GateRequest, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Agent
 from versioning.serving.overlays import read_overlay

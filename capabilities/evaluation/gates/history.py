@@ -10,11 +10,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from versioning.conf import get_editor
-from versioning.domain.agents import AGENT, Registry
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, Registry
 from versioning.domain.config import Config
 from versioning.domain.errors import VersioningError
 from versioning.domain.overrides import IN_CODE, code_config, merged_config
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.uuids import is_uuid
 from versioning.models import Agent, AgentVersion, BlockReference, Event, PromptBlock, Visibility
 from versioning.serving.grants import ids_named

@@ -15,7 +15,7 @@ from capabilities.evaluation.gates.affected import Affected, Move, affected_by, 
 from capabilities.evaluation.gates.evidence import Present
 from capabilities.evaluation.gates.models import Gate, Rule, TooFew
 from versioning.domain.access import Caller, Right
-from versioning.editor.publish_requests import GateRequest
+from versioning.editor.gate import GateRequest
 
 
 @dataclass(frozen=True, kw_only=True)

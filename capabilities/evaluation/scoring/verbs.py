@@ -11,12 +11,12 @@ from capabilities.evaluation.scoring.registered import registered, registered_on
 from capabilities.evaluation.scoring.scoring import score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import PROMPT_BLOCK
 from versioning.domain.errors import NotFound
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED
 from versioning.editor import Editor
 from versioning.editor.resources import Who, caller_of
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.verbs import Verbs
 
 

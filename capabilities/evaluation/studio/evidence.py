@@ -39,7 +39,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, VersioningError
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import Event, VersionedResource
 from versioning.serving.grants import target_of
 

@@ -41,7 +41,7 @@ from studio.workspaces.views import WorkspacePage
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.editor import gate
-from versioning.editor.publish_requests import Options
+from versioning.editor.gate import Options
 
 PER_PAGE: Final = 25
 CHANGES: Final = frozenset({"save", "newer", "remove", "delete"})

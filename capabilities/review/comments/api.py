@@ -12,8 +12,7 @@ from capabilities.review.comments.schemas import CommentAnswer, CommentCreate, C
 from capabilities.review.comments.verbs import Comments
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.parameters import query
+from versioning.api.parameters import Page, query
 from versioning.api.schemas import Nothing, Success
 from versioning.domain.texts import MAX_QUOTE
 from versioning.models.search import ByteLength

@@ -29,7 +29,7 @@ from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Message, Usernames
 from versioning.domain.events import Target
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import events
 from versioning.serving.grants import target_of
 

@@ -21,7 +21,7 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import Version, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.guarded import unguarded

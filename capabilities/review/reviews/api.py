@@ -23,11 +23,11 @@ from capabilities.review.reviews.schemas import (
 from capabilities.review.reviews.verbs import Reviews
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.conf import get_editor
+from versioning.domain.agents import Notice
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.configuration_checks import invisible_characters
 from versioning.models.search import ByteLength, together
 

@@ -19,10 +19,10 @@ from capabilities.review.models import Review, Verdict
 from capabilities.review.policy.judged_versions import JudgedVersion, judged_version
 from capabilities.review.policy.outcomes import outcomes_of
 from capabilities.review.policy.rules import Ignored, Outcome
+from versioning.domain.agents import Notice
 from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.resolved_agent import Notice
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import name_of
 from versioning.models.versioned import MODELS_BY_SLUG

@@ -18,8 +18,8 @@ from studio.forms.inputs import typed_text
 from studio.publishing.drafts import Draft
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.errors import EditConflict
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.bulk import Choice, Outcome, change_chosen
 from versioning.editor.collection import Collection
 from versioning.editor.locking import current_state

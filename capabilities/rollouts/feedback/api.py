@@ -13,7 +13,7 @@ from capabilities.rollouts.feedback.verbs import About, Feedbacks
 from capabilities.rollouts.models import MAX_NAME, MAX_TEXT
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.paging import Page
+from versioning.api.parameters import Page
 from versioning.api.runs import Described
 from versioning.api.schemas import (
     NotEmpty,

@@ -21,7 +21,7 @@ from studio.kinds import KINDS_BY_SLUG, PROMPT_BLOCK
 from studio.named import Place, person, resource_name
 from studio.publishing.views import reasons
 from studio.translation import translated
-from versioning.serving.reference_checks import UnpublishedBlocks
+from versioning.serving.references import UnpublishedBlocks
 
 MAX_SHOWN: Final = 5
 """The maximum number of problems shown for a schedule; the page of a release shows all."""

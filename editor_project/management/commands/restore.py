@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from editor_project import backups
 from editor_project.backups.archive import Unusable
-from editor_project.backups.credentials import end_all_sessions, revoke_keys
+from editor_project.backups.postgresql import end_all_sessions, revoke_keys
 
 
 class Command(BaseCommand):

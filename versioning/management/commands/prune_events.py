@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from versioning.management.export_import_report import parse_option
-from versioning.models import pruning
+from versioning.models import events
 
 
 class Command(BaseCommand):
@@ -25,5 +25,5 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, before: str, **_options: Any) -> None:
         """Delete the entries; a follower that has not read them gets an error with its next request."""
-        removed = pruning.prune(parse_option(before, "--before"))
+        removed = events.prune(parse_option(before, "--before"))
         self.stdout.write(f"Removed {removed} events.")
