@@ -43,7 +43,6 @@ class Environment(environ.Env):
         return getattr(self, kind.__name__)(setting.name, default=setting.default)
 
     def database(self, var: str, default: str) -> dict[str, Any]:
-        """Return Django's settings for the database of a URL, PostgreSQL or SQLite."""
         return self.database_of(var, self.str(var, default=default))
 
     def database_of(self, name: str, url: str) -> dict[str, Any]:

@@ -91,7 +91,6 @@ class DiscreetHandler(logging.StreamHandler[TextIO], RequestLinesHandler):
             self.handleError(record_of(lines[0]))
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         return without_secrets(super().format(record))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 from django.apps import apps
 from django.core.management.color import no_style
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import sql
 from editor_client.shared.canonical import comparable
 
@@ -62,7 +61,10 @@ def move() -> list[Table]:
     with transaction.atomic(using=TARGET):
         with _one_moment():
             position = events.position()
-            _empty(target, moved)
+            refuse_if_in_use()
+            with target.cursor() as cursor:  # removes what `migrate` has made
+                for model in moved:
+                    cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
             for model in moved:
                 _copy(model)
             target.check_constraints([model._meta.db_table for model in moved])
@@ -91,14 +93,6 @@ def refuse_if_in_use() -> None:
     for model in map(apps.get_model, _IN_USE):
         if model._meta.db_table in tables and _rows(model, TARGET).exists():
             raise Refused("The other database holds an installation already: name an empty one.")
-
-
-def _empty(target: BaseDatabaseWrapper, moved: Iterable[type[models.Model]]) -> None:
-    """Remove what `migrate` has made; raises `Refused` if there is more."""
-    refuse_if_in_use()
-    with target.cursor() as cursor:
-        for model in moved:
-            cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
 
 
 _IN_USE: Final = ("auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock")

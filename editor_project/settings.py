@@ -109,14 +109,6 @@ TEMPLATES = [
 ]
 
 
-def _database() -> dict[str, Any]:
-    if "DATABASE_URL" not in os.environ:
-        with suppress(OSError):  # SQLite reports the error when it opens the file
-            VAR.mkdir(mode=0o700, exist_ok=True)
-    found = env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
-    return configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
-
-
 def _replica() -> dict[str, Any]:
     url = env.str("DATABASE_REPLICA_URL", default="")
     if not url:
@@ -126,7 +118,15 @@ def _replica() -> dict[str, Any]:
     return {"editor_replica": {**replica, "TEST": {"MIRROR": "default"}}}
 
 
-DATABASES = {"default": _database()}
+if "DATABASE_URL" not in os.environ:
+    with suppress(OSError):  # SQLite reports the error when it opens the file
+        VAR.mkdir(mode=0o700, exist_ok=True)
+DATABASES = {
+    "default": configured(
+        env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}"),
+        is_pooled=_read["EDITOR_TRANSACTION_POOLING"],
+    )
+}
 DATABASES.update(_replica())
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

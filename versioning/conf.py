@@ -59,7 +59,6 @@ def written_as(pattern: str, wanted: str) -> Check:
 
 
 def positive(name: str, value: float) -> None:
-    """Check that a number is above 0."""
     if value <= 0:
         raise ImproperlyConfigured(f"{name} must be above 0, and is {value}.")
 
@@ -308,7 +307,6 @@ def declare(setting: Setting) -> None:
 
 
 def declared() -> Collection[Setting]:
-    """Return the settings of the editor and of all installed applications."""
     return _declared.values()
 
 

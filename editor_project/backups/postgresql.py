@@ -75,7 +75,9 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
     _check()
     parts = {name: dumped.with_name(name) for name in ("first.sql", "tables.sql", "last.sql")}
     _run("pg_restore", "--no-owner", "--no-privileges", f"--file={parts['tables.sql']}", str(dumped))
-    leave_out_settings(parts["tables.sql"], known=_known_settings())
+    with psycopg.connect(_address(with_password=True)) as database:
+        known = frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
+    leave_out_settings(parts["tables.sql"], known=known)
     parts["first.sql"].write_text(_EMPTY)
     parts["last.sql"].write_text(_NEW_EPOCH.format(epoch=new_epoch()))
     files = [f"--file={file}" for file in parts.values()]
@@ -96,11 +98,6 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
                 dump.seek(after - len(line))
                 dump.write(b"-- ")  # as long as SET
                 dump.seek(after)
-
-
-def _known_settings() -> frozenset[str]:
-    with psycopg.connect(_address(with_password=True)) as database:
-        return frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
 
 
 def _check() -> None:

@@ -82,7 +82,6 @@ async def _run(application: Application, scope: Scope, body: bytes, receive: Rec
 
 
 def _with(scope: Scope, body: bytes) -> Scope:
-    """Return the scope of a request with its complete body."""
     headers = [
         header for header in scope["headers"] if header[0] not in {b"content-length", b"transfer-encoding"}
     ]

@@ -289,7 +289,6 @@ def environ_of(scope: dict[str, Any]) -> Environ:
 
 
 def _with(environ: Environ, body: bytes | Refusal) -> Environ:
-    """Add a complete body, or the reason for its refusal."""
     content = body if isinstance(body, bytes) else b""
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ |= {"wsgi.input": io.BytesIO(content), "CONTENT_LENGTH": str(len(content))}

@@ -75,10 +75,6 @@ def _model_member(name: str) -> Source:
     return Source(of)
 
 
-def _selector(agent: ResolvedAgent) -> dict[str, str]:
-    return agent.selector.as_dict()
-
-
 class _StoredBlock(NamedTuple):
     id: str
     version_id: str | None
@@ -116,7 +112,7 @@ class ResolvedAgentAnswer(ResponseSchema):
     resolved_version_id: str | None
     active_version_id: str | None
     rollout: Annotated[OutcomeOrNull, Source("outcome")]
-    selector: Annotated[JsonObject, Source(_selector)]
+    selector: Annotated[JsonObject, Source(lambda agent: agent.selector.as_dict())]
     fallback: NoticeAnswer | None
     warnings: list[NoticeAnswer]
     blocks: Annotated[list[BlockUsed], Source(_stored_blocks)]

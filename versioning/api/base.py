@@ -139,8 +139,10 @@ class EditorViewSet(ViewSet):
             self.caller.require_action(needed)
         if needed is Action.ADMIN and isinstance(request.successful_authenticator, PersonAuthentication):
             confirm(request._request)  # noqa: SLF001  what Django's sessions know
-        if needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None:
-            self._read_from_replica()
+        is_read = needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None
+        if is_read and replica.is_configured():  # the rights of the caller have been read by now
+            handler = self.get  # type: ignore[has-type]
+            self.get = lambda *args, **kwargs: replica_reads.read(partial(handler, *args, **kwargs))
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         if parameters.CONTEXT not in self.query.get(self.action, ()):
@@ -153,12 +155,6 @@ class EditorViewSet(ViewSet):
         super().perform_authentication(request)
         if request.auth is None and isinstance(request.user, get_user_model()):
             request.auth = caller_for(request.user, Via.API)
-
-    def _read_from_replica(self) -> None:
-        """Let the handler of a read use the replica; the rights of the caller have been read by now."""
-        if replica.is_configured():
-            handler = self.get  # type: ignore[has-type]
-            self.get = lambda *args, **kwargs: replica_reads.read(partial(handler, *args, **kwargs))
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request; a POST with an `Idempotency-Key` as the first time."""
@@ -209,7 +205,6 @@ class EditorViewSet(ViewSet):
 
     @property
     def caller(self) -> Caller:
-        """The authenticated caller, with current rights."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 

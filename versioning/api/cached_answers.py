@@ -111,7 +111,6 @@ class CachedResponse(NamedTuple):
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """All of its headers."""
         return [*_usual_headers[self.usual], *self.own]
 
 
@@ -185,7 +184,6 @@ class Asked(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """A digest of the request."""
         return _digest(self.others, self.path)
 
     @property
@@ -290,7 +288,6 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
 
 
 def is_caching() -> bool:
-    """Return whether any answers are cached."""
     return bool(settings.EDITOR_CACHE_BYTES) and not settings.EDITOR_THROTTLE
 
 

@@ -170,7 +170,6 @@ async def discard(receive: Receive) -> None:
 
 
 def _is_known(request: HttpRequest) -> bool:
-    """Return whether the request has a valid API key or session."""
     key = bearer_key(request.headers.get("Authorization", ""))
     if key is not None:
         return keys.was_usable(key) or keys.find(key) is not None
@@ -304,7 +303,6 @@ def waits_for_models(handler: _Handler) -> _Handler:
 
 
 def is_run(method: str, path: str) -> bool:
-    """Return whether a request of this method to this path waits for models."""
     if method != "POST":
         return False
     try:
@@ -327,8 +325,6 @@ IN_THREADS: Final = 4
 
 
 class Capacity(NamedTuple):
-    """The server's support for open streams."""
-
     streams: int
     """The maximum number in this process."""
     in_event_loop: bool
@@ -341,7 +337,6 @@ def in_event_loop() -> int:
 
 
 def capacity(request: HttpRequest) -> Capacity:
-    """Return the support for open streams of the request's server."""
     if OPEN_STREAMS in request.META:
         return Capacity(request.META[OPEN_STREAMS], in_event_loop=True)
     if isinstance(request, ASGIRequest):

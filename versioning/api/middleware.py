@@ -58,7 +58,6 @@ class Utf8PathMiddleware(Middleware):
     """Answers 404 for a path that is not UTF-8."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request if its path is UTF-8."""
         if getattr(request, "path_is_exact", True):
             return self.get_response(request)
         return errors.not_found(request)
@@ -72,7 +71,6 @@ class Utf8FormMiddleware(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, ignoring its charset."""
         if request.encoding is not None:
             request.encoding = "utf-8"
         return self.get_response(request)
@@ -95,7 +93,6 @@ class CacheControlMiddleware(Middleware):
         self.api = f"/{settings.EDITOR_API_PREFIX}/"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request and add the header."""
         response = self.get_response(request)
         path = request.path_info
         if path.startswith(self.api) or path in _HEALTH:
@@ -104,7 +101,6 @@ class CacheControlMiddleware(Middleware):
 
 
 def has_body(request: HttpRequest) -> bool:
-    """Return whether the head of a request announces a body."""
     return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
 
 
@@ -134,7 +130,6 @@ class BodyLimitMiddleware(Middleware):
         self.api = f"/{settings.EDITOR_API_PREFIX}/"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, or refuse its body."""
         refusal = refusal_of(request)
         if (
             refusal is None

@@ -203,9 +203,7 @@ class DeclaringView(Protocol):
         ...
 
     @classmethod
-    def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]:
-        """Return the query parameters of an action."""
-        ...
+    def query_parameters(cls, action: str) -> tuple[OpenApiParameter, ...]: ...
 
 
 def path_parameter(view: DeclaringView, name: str) -> PathParameter:
@@ -227,12 +225,10 @@ class EditorSchema(AutoSchema):
 
     @property
     def action(self) -> str:
-        """The name of the view's method."""
         return self.editor_view.action
 
     @property
     def editor_view(self) -> DeclaringView:
-        """The view to describe."""
         return cast("DeclaringView", self.view)
 
     def get_operation_id(self) -> str:
@@ -332,24 +328,18 @@ class EditorSchema(AutoSchema):
 
 
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes the API key."""
-
     target_class = "versioning.api.authentication.ApiKeyAuthentication"
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Return the scheme."""
         return {"type": "http", "scheme": "bearer", "description": "An API key, `ek_…`."}
 
 
 class PersonScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """Describes the session of the studio."""
-
     target_class = "versioning.api.authentication.PersonAuthentication"
     name = "session"
 
     def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
-        """Return the scheme."""
         return {
             "type": "apiKey",
             "in": "cookie",
@@ -362,20 +352,15 @@ EXAMPLES: Final = "examples.json"
 
 
 def add_examples(document: dict[str, Any]) -> None:
-    """Add the examples to the operations of an OpenAPI document."""
+    """Add the recorded examples by operation id: `request`, and `answers` by status, all of them JSON."""
+    examples = json.loads((files(__package__) / EXAMPLES).read_text(encoding="utf-8"))
     for methods in document.get("paths", {}).values():
         for operation in methods.values():
-            example = _examples().get(operation["operationId"], {})
+            example = examples.get(operation["operationId"], {})
             if "request" in example:
                 operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
             for status, answer in example.get("answers", {}).items():
                 operation["responses"][status]["content"]["application/json"]["example"] = answer
-
-
-@cache
-def _examples() -> dict[str, Any]:
-    """Return the examples by operation id: `request`, and `answers` by status, as far as they are JSON."""
-    return dict(json.loads((files(__package__) / EXAMPLES).read_text(encoding="utf-8")))
 
 
 TAGS = {
@@ -524,12 +509,7 @@ def _policy(page: bytes) -> str:
     )
 
 
-def _as_json(described: dict[str, Any]) -> bytes:
-    return json.dumps(described, ensure_ascii=False, separators=(",", ":")).encode()
-
-
-def _as_yaml(described: dict[str, Any]) -> bytes:
-    return bytes(OpenApiYamlRenderer().render(described))  # type: ignore[no-untyped-call]
-
-
-_RENDER: dict[str, Callable[[dict[str, Any]], bytes]] = {_JSON: _as_json, _YAML: _as_yaml}
+_RENDER: dict[str, Callable[[dict[str, Any]], bytes]] = {
+    _JSON: lambda described: json.dumps(described, ensure_ascii=False, separators=(",", ":")).encode(),
+    _YAML: lambda described: bytes(OpenApiYamlRenderer().render(described)),  # type: ignore[no-untyped-call]
+}

@@ -202,7 +202,6 @@ class ResourceFilter(django_filters.FilterSet):
 
     @classmethod
     def parameters(cls) -> tuple[OpenApiParameter, ...]:
-        """Return the filters as declared query parameters."""
         return tuple(
             query(
                 name,
@@ -272,7 +271,6 @@ class PageTooLarge(Invalid):
         self.parameter, self.fits = parameter, fits
 
     def details(self) -> dict[str, Any]:
-        """Return the issue, and the value of the parameter that fits, under its name."""
         return {**super().details(), self.parameter: self.fits}
 
 
@@ -326,7 +324,6 @@ class Page:
 
     @property
     def slice(self) -> slice:
-        """The rows of the page, as a slice."""
         return slice(self.number * self.size, (self.number + 1) * self.size)
 
     def ordered_by(self, *fields: str) -> Page:

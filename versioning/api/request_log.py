@@ -49,8 +49,6 @@ class RequestRecord(logging.LogRecord):
 
 
 class RequestLine(NamedTuple):
-    """The data of a request's log line."""
-
     request_id: str
     method: str
     path: str
@@ -62,7 +60,6 @@ class RequestLinesHandler(logging.Handler):
     """A handler that can write the lines of several requests at once."""
 
     def handle_requests(self, lines: Sequence[RequestLine]) -> None:
-        """Write the lines."""
         for line in lines:
             self.handle(record_of(line))
 
@@ -79,7 +76,12 @@ class RequestLogMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
-        response = self._traced(request) if telemetry.is_traced() else self.get_response(request)
+        if telemetry.is_traced():
+            with telemetry.request_span(str(request.method), request.path, trace_of(request)) as span:
+                response = self.get_response(request)
+                span.set({"http.response.status_code": response.status_code})
+        else:
+            response = self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
         is_json = response.get("Content-Type", "").startswith("application/json")
@@ -87,12 +89,6 @@ class RequestLogMiddleware:
             response.content = json.dumps({**json.loads(response.content), "requestId": request_id})
             if response.has_header("Content-Length"):
                 response["Content-Length"] = str(len(response.content))
-        return response
-
-    def _traced(self, request: HttpRequest) -> HttpResponse:
-        with telemetry.request_span(str(request.method), request.path, trace_of(request)) as span:
-            response = self.get_response(request)
-            span.set({"http.response.status_code": response.status_code})
         return response
 
 
@@ -143,7 +139,6 @@ def log_requests(lines: Sequence[RequestLine]) -> None:
 
 
 def record_of(line: RequestLine) -> RequestRecord:
-    """Return the log record of a request."""
     extra = line._asdict()
     request_id = extra.pop("request_id")
     return RequestRecord(

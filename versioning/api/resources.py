@@ -205,7 +205,6 @@ class RecordViewSet(EditorViewSet):
 
     @property
     def collection(self) -> Collection[Any]:
-        """The editor's verbs for this kind."""
         return get_editor().collection(self.kind)
 
     # Records

@@ -37,7 +37,6 @@ LABEL = "(?P<name>(?s:.+))"
 
 
 def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
-    """Return the view of a kind, derived from its description."""
     one, several = kind.stored
     default = OverridableViewSet if kind.in_code else ResourceViewSet
     base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
@@ -54,7 +53,6 @@ def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
 
 
 def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
-    """Return the routes of one kind of resource, according to its features."""
     kind = views.kind
     table: list[tuple[str, Any]] = [
         ("", {"get": "list", "post": "create"}),

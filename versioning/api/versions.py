@@ -31,7 +31,6 @@ from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility, raise_for_issues
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import title_of
-from versioning.editor.labelling import Label
 from versioning.editor.reading import Difference
 from versioning.editor.records import VersionView, record_of, versions_of
 from versioning.models.search import ByteLength
@@ -106,20 +105,12 @@ class Comparison(ResponseSchema):
     diffs: list[Diff]
 
 
-def _is_published(published: Resolved[Any]) -> str:
-    return f"{title_of(published.version)} is published."
-
-
 class Activated(Success):
     """A version is published."""
 
-    message: Annotated[str, Source(_is_published)]
+    message: Annotated[str, Source(lambda published: f"{title_of(published.version)} is published.")]
     active_version_id: Annotated[str, Source("version.version_id")]
     warnings: list[NoticeAnswer]
-
-
-def _label_kind(label: Label) -> str:
-    return "computed" if label.computed else "custom"
 
 
 class LabelAnswer(ResponseSchema):
@@ -128,7 +119,9 @@ class LabelAnswer(ResponseSchema):
     name: str
     version_id: str
     version_number: int
-    kind: Annotated[Literal["computed", "custom"], Source(_label_kind)]
+    kind: Annotated[
+        Literal["computed", "custom"], Source(lambda label: "computed" if label.computed else "custom")
+    ]
     released: Annotated[
         bool,
         Field(description="Whether all who may read what is published may read the version by this name."),
@@ -268,8 +261,6 @@ VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
 
 
 class Compared(NamedTuple):
-    """Two versions and the fields in which they differ."""
-
     diffs: list[Difference]
     from_version: VersionView
     to_version: VersionView

@@ -235,7 +235,6 @@ class Registry:
         self.providers = providers
 
     def get(self, agent_id: str) -> CodeAgent | None:
-        """Return the agent that code defines under this id, or None."""
         return self.agents.get(agent_id)
 
     def overridden_by(self, resource_id: str, workspace_id: str) -> CodeAgent | None:
@@ -247,11 +246,9 @@ class Registry:
         return self.agents.get(resource_id) if workspace_id == self.workspace_id else None
 
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
-        """Return the code-defined agents that the caller may read and run, by id."""
         return {agent_id: agent for agent_id, agent in self.agents.items() if self.readable(agent_id, caller)}
 
     def readable(self, agent_id: str, caller: Caller) -> CodeAgent | None:
-        """Return the agent that code defines under this id if the caller may read and run it, or None."""
         agent = self.agents.get(agent_id)
         if agent is None or not caller.covers(agent_id):
             return None
@@ -259,7 +256,6 @@ class Registry:
         return agent if is_public or caller.may(Right.READ, self.workspace_id) else None
 
     def tools_of(self, agent_id: str) -> frozenset[str]:
-        """Return the tools that this agent can use by name."""
         agent = self.agents.get(agent_id)
         return self.tools.union(agent.tool_descriptions) if agent else self.tools
 

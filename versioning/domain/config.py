@@ -233,7 +233,6 @@ class ConfigSchema:
         return merged(current, changes, self._clearable)
 
     def changed(self, before: Config, after: Config) -> list[str]:
-        """Return the names of the fields in which two configurations differ."""
         return changed_fields(self.names, before, after)
 
 

@@ -184,15 +184,12 @@ def matching(patterns: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for pattern in patterns:
-        named = {known for known in types() if known == pattern or _is_about(known, pattern)}
+        group = pattern.removesuffix(ALL_OF) if pattern.endswith(ALL_OF) else None
+        named = {known for known in types() if known == pattern or known.rpartition(".")[0] == group}
         if not named:
             raise Invalid.field("type", Message("{type!r} is not a type of event", type=pattern))
         found |= named
     return found
-
-
-def _is_about(event_type: str, pattern: str) -> bool:
-    return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
 for _subject, _audience, _names in (

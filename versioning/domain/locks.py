@@ -83,7 +83,6 @@ class Pin:
     """The digest of the evaluated configuration: for an agent in code, the code's with the override."""
 
     def as_dict(self) -> Json:
-        """Return the JSON form."""
         return {"versionId": self.version_id, "digest": self.digest}
 
 
@@ -154,7 +153,8 @@ class Lock:
         """Return the lock as its holder keeps it; equal locks give equal JSON."""
         content = _content(self.agents, self.prompt_blocks)
         digest = canonical.digest(content)
-        terms = _encoded(self.terms.as_dict())
+        text = canonical.dump(self.terms.as_dict())
+        terms = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return {**content, "digest": digest, "signature": f"{terms}.{_mac(key, digest, terms)}"}
 
     def sub_agents(self, agent_id: str, named: Collection[str]) -> list[str]:
@@ -236,10 +236,6 @@ def _pin(value: Any, place: str) -> Pin:
     if not isinstance(version_id, str | None) or not isinstance(digest, str):
         raise LockInvalid.at(place)
     return Pin(version_id=version_id, digest=digest)
-
-
-def _encoded(value: Json) -> str:
-    return base64.urlsafe_b64encode(canonical.dump(value).encode()).decode().rstrip("=")
 
 
 def _listed(references: References) -> dict[str, list[str]]:

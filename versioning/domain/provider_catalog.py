@@ -80,7 +80,6 @@ class KnownProvider:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package for the provider is installed."""
         return is_installed(self.extra)
 
     @property
@@ -119,7 +118,6 @@ class KnownProvider:
 
     @property
     def takes_url(self) -> bool:
-        """Whether the library accepts another address."""
         return self.extra not in {"cohere", "xai"}
 
     @property
@@ -130,7 +128,6 @@ class KnownProvider:
 
 @cache
 def is_installed(extra: str) -> bool:
-    """Return whether the package of an extra of the agent library is installed."""
     try:
         return find_spec(_PACKAGES[extra]) is not None
     except ModuleNotFoundError:  # the parent package is missing
@@ -211,7 +208,6 @@ class ConfiguredProvider:
 
     @property
     def extra(self) -> str:
-        """The extra of the agent library that it needs."""
         return KNOWN_PROVIDERS[self.kind].extra
 
     @property
@@ -234,7 +230,6 @@ class ListedProvider:
 
     @property
     def is_ready(self) -> bool:
-        """Whether agents can run with it."""
         return self.missing_extra is None and self.missing_variable is None
 
     @property
@@ -265,7 +260,6 @@ class ProviderCatalog:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all providers, sorted."""
         return tuple(sorted({ECHO, *KNOWN_PROVIDERS, *self.configured, *self.own}))
 
     def find(self, name: str) -> KnownProvider | ConfiguredProvider | None:
@@ -292,7 +286,6 @@ class ProviderCatalog:
         return configured.kind if configured is not None else None if name in self.own else name
 
     def all(self) -> list[ListedProvider]:
-        """Return every provider, by name."""
         return [found for name in self.names if (found := self.listed(name)) is not None]
 
     def problem(self, name: str) -> Message | None:
@@ -434,7 +427,6 @@ class OwnPrice:
     output: Decimal
 
     def of(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """Return what so many tokens cost."""
         return (self.input * input_tokens + self.output * output_tokens) / _MILLION
 
 
@@ -479,7 +471,6 @@ def in_billionths(cost: Decimal | None) -> int:
 
 
 def from_billionths(stored: int) -> Decimal:
-    """Return a stored cost in dollars."""
     return Decimal(stored) / BILLION
 
 

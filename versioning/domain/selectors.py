@@ -79,7 +79,6 @@ class Selector:
 
     @property
     def asks_for_draft(self) -> bool:
-        """Whether it asks for the latest version."""
         return self.status is Status.DRAFT or self.label == "latest"
 
     def as_dict(self) -> dict[str, str]:

@@ -146,7 +146,6 @@ def script_pattern() -> str:
 
 
 def invisible_runs(text: str) -> Iterator[InvisibleRun]:
-    """Yield the runs of invisible characters in a text."""
     if _CANDIDATE.search(text) is None:
         return
     for match in _RUN.finditer(text):
@@ -178,7 +177,6 @@ _LOOK_BACK: Final = 1_000
 
 
 def clusters(text: str) -> list[str]:
-    """Return the clusters of a text in order."""
     return list(text) if text.isascii() and "\r\n" not in text else _CLUSTER.findall(text)
 
 

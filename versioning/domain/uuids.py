@@ -35,5 +35,4 @@ def is_uuid(text: str) -> bool:
 
 
 def is_key(text: str) -> bool:
-    """Say whether a text can be the number of a row, in ASCII's digits."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS

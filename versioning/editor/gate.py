@@ -447,14 +447,12 @@ def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...])
     return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
 
 
-def _require_right(request: PublishRequest) -> None:
-    request.caller.require_publish(request.resource.workspace_id)
-
-
 def _decide_blocks(requests: Sequence[PublishRequest]) -> list[Decision]:
     references = [(request.version.config, request.caller, request.blocks) for request in requests]
     return [Decision(error) for error in unpublished_blocks(references)]
 
 
-_RIGHTS: Final = Check(decide=each(_require_right))
+_RIGHTS: Final = Check(
+    decide=each(lambda request: request.caller.require_publish(request.resource.workspace_id))
+)
 _BLOCKS: Final = Check(decide=_decide_blocks)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 from django.utils import timezone
 from editor_client.shared import ids
 
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
@@ -94,7 +94,9 @@ def label(
                 gate.check(request, resources.code)
             shows = was_released or released or _is_live(resource, before, version)
             row.released = released
-            _move(row, version, by)
+            row.version_id = version.pk
+            row.updated_by_id, row.updated_at = by.user_id, timezone.now()
+            save_row(row)
             resource.touch(published=shows)
             for step in _steps(before, version, was_released=was_released, released=released):
                 _record(change, "labelMoved", name, **step)
@@ -137,12 +139,6 @@ def version_of_row(resource: VersionedResource, version_id: str) -> Version:
 def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
     """Return whether one of the versions is published, so that everyone who may read it sees the labels."""
     return any(version is not None and version.version_id == resource.active_id for version in versions)
-
-
-def _move(row: Any, version: Version, by: Caller) -> None:
-    row.version_id = version.pk
-    row.updated_by_id, row.updated_at = by.user_id, timezone.now()
-    save_row(row)
 
 
 def _custom(row: Any, version: Snapshot) -> Label:

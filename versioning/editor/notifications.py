@@ -161,10 +161,6 @@ def topics() -> Collection[NotificationTopic]:
     return _topics.values()
 
 
-def _own_resources(caller: Caller) -> Q:
-    return reduce(or_, (_of_kind(kind, caller) for kind in KINDS))
-
-
 def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
     """Return the condition that an event is about a resource of a kind that concerns the caller.
 
@@ -202,12 +198,8 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
     return Q(type__in=[f"{kind.slug}.{what}" for what in _TOLD]) & own | gone
 
 
-def _accepted_invitations(caller: Caller) -> Q:
-    return Q(type="member.added", detail__invitedBy=caller.username)
-
-
 _topics: Final[dict[str, NotificationTopic]] = {}
 _rules: Final = [
-    NotificationRule(condition=_own_resources),
-    NotificationRule(condition=_accepted_invitations),
+    NotificationRule(condition=lambda caller: reduce(or_, (_of_kind(kind, caller) for kind in KINDS))),
+    NotificationRule(condition=lambda caller: Q(type="member.added", detail__invitedBy=caller.username)),
 ]

@@ -57,23 +57,17 @@ def selected_override(
         require_drafts(selector, by, resources.ownership.workspace_id)
     counted = None if row is not None and row.gone and selector.version_id is None else row
     if selector.overlay is not None:
-        return _in_overlay(row, counted, selector, by, read_overlay(selector.overlay, by))
+        overlay = read_overlay(selector.overlay, by)
+        overlaid = None if counted is None else overlay.of(counted)
+        live = overlaid.version_id if overlaid is not None else counted and counted.active_id
+        override = None if counted is None or live is None else select(counted, selector, by)
+        return SelectedOverride(row=row, override=override, overlay=overlay)
     if counted is None and selector.status is None:
         raise NotFound
     if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
         return SelectedOverride(row=row, override=None)
     override = select(counted, selector, by, chosen=chooses([counted]).get(counted.pk))
     return SelectedOverride(row=row, override=override)
-
-
-def _in_overlay(
-    row: R | None, counted: R | None, selector: Selector, by: Caller, overlay: Overlay
-) -> SelectedOverride[R]:
-    """Return the version of an override that would be served if the overlay were live."""
-    overlaid = None if counted is None else overlay.of(counted)
-    live = overlaid.version_id if overlaid is not None else counted and counted.active_id
-    override = None if counted is None or live is None else select(counted, selector, by)
-    return SelectedOverride(row=row, override=override, overlay=overlay)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -91,7 +91,9 @@ class Workspaces:
     def find(self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> Workspace:
         """Return a workspace; raises `NotFound` for strangers, `Forbidden` for members without the right."""
         by = caller_of(by)
-        found = Workspace.objects.filter(pk=workspace_id).first() if _is_member(by, workspace_id) else None
+        # An impossible id is refused here, before it reaches a database that cannot represent it.
+        is_member = ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
+        found = Workspace.objects.filter(pk=workspace_id).first() if is_member else None
         if found is None:
             raise NotFound
         by.require(right, workspace_id)
@@ -203,8 +205,8 @@ class Workspaces:
     def _set_role(self, workspace: Workspace, user: User, role: Role | None, by: Caller) -> Role | None:
         """Set the role in a locked workspace and return the previous one."""
         member = workspace.memberships.filter(user=user).first()
-        if role is not Role.ADMIN and member is not None:
-            _refuse_last_admin(member)
+        if role is not Role.ADMIN and member is not None and is_last_admin(member):
+            raise LastAdmin
         if role is not None:
             Membership.objects.grant(user, workspace, role, by=by)
         else:
@@ -310,11 +312,6 @@ def withdraw(invitation: Invitation, by: Caller) -> None:
     invitation.delete()
 
 
-def _is_member(by: Caller, workspace_id: str) -> bool:
-    # An impossible id is refused here, before it reaches a database that cannot represent it.
-    return ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
-
-
 def checked_name(name: str) -> str:
     """Return the name of a workspace or a key without white space at its ends; raises `Invalid`."""
     name = name.strip()
@@ -322,9 +319,3 @@ def checked_name(name: str) -> str:
         problem = Message("must be a line of at most {limit} visible characters", limit=MAX_NAME)
         raise Invalid.field("name", problem if name else "is required")
     return name
-
-
-def _refuse_last_admin(member: Membership) -> None:
-    """Raise `LastAdmin` if the workspace would be left without an admin who can sign in."""
-    if is_last_admin(member):
-        raise LastAdmin

@@ -32,7 +32,6 @@ _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CH
 
 
 def accounts() -> QuerySet[User]:
-    """Return all accounts of the project's user model."""
     return get_user_model()._default_manager.all()
 
 
@@ -75,7 +74,6 @@ def accounts_named(usernames: set[str]) -> QuerySet[User]:
 
 
 def names_with_accounts(usernames: set[str]) -> set[str]:
-    """Return those of the names that have an account."""
     field = get_user_model().USERNAME_FIELD
     return set(accounts_named(usernames).values_list(field, flat=True))
 
@@ -100,7 +98,10 @@ def new_account(username: str, password: str | None = None) -> User:
         raise Invalid.field("username", problem)
     made = unsaved_account(username)
     if password is not None:
-        _check_password(password, made)
+        try:
+            validate_password(password, made)
+        except ValidationError as error:
+            raise Invalid.field("password", " ".join(error.messages)) from None
     made.set_password(password)
     made.save()
     return made
@@ -117,15 +118,6 @@ def check_user_model(**_options: Any) -> list[CheckMessage]:
         return [Error(message, hint=hint, id="versioning.E008")]
     message = f"The user model {model.__name__} has no permissions, which admin pages of the project ask for."
     return [Warning(message, hint=hint, id="versioning.W002")]
-
-
-def _check_password(password: str, user: User) -> None:
-    """Raise `Invalid` for a password that the project's validators (`AUTH_PASSWORD_VALIDATORS`) refuse."""
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        problem = " ".join(error.messages)
-        raise Invalid.field("password", problem) from None
 
 
 def unsaved_account(username: str) -> User:

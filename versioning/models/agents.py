@@ -68,13 +68,10 @@ class AgentQuerySet(VersionedQuerySet["Agent"]):
     """
 
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read."""
         return self.readable_where(caller, is_visible(Visibility.PUBLIC, code), label=label)
 
 
 class Agent(VersionedResource):
-    """A stored agent."""
-
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     # Plain foreign keys would accept a version of another agent; the constraints below do not.
     active_version = models.ForeignKey(

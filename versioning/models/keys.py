@@ -192,7 +192,6 @@ class ApiKey(models.Model):
 
     @property
     def usable(self) -> bool:
-        """Whether the key can be used now."""
         return self.state == "active"
 
     def caller(self, via: Via = Via.API, *, owner: Caller | None = None) -> Caller:
@@ -256,7 +255,6 @@ class ApiKey(models.Model):
             self.ended = {name: follower(self, by) for name, follower in _followers.items()}
 
     def record(self, what: str, *, by: Caller) -> None:
-        """Record a change of this key in the log."""
         events.record(
             f"key.{what}",
             by=by,
@@ -313,6 +311,5 @@ def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key
 
 
 def digest_of(text: str) -> str:
-    """Return the hash that is stored for a key's secret."""
     # The secret has 256 random bits: a fast hash is enough, and a lookup by it needs no scan.
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

@@ -169,7 +169,6 @@ class PositionQuery:
         return self._connection.ask()
 
     def close(self) -> None:
-        """Close the connection if it is open."""
         with self._turn:
             self._connection.close()
 
@@ -222,7 +221,6 @@ class _Connection:
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 
     def close(self) -> None:
-        """Close the connection if it is open."""
         server, self._server = self._server, None
         if server is not None:
             server.finish()

@@ -19,7 +19,6 @@ class MessageField(models.TextField):  # type: ignore[type-arg]
         return name, "django.db.models.TextField", args, kwargs
 
     def get_prep_value(self, value: Any) -> Any:
-        """Return the text to store."""
         if not isinstance(value, Message) or not value.values:
             return super().get_prep_value(value)
         return json.dumps(_parts_of(value))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.apps import apps
@@ -107,12 +108,8 @@ class Erasure:
 
     def _quoted(self) -> Iterable[tuple[str, str]]:
         for old in filter(None, (self.name, self.address)):
-            for quote in (repr, json.dumps, _json_of_characters):
+            for quote in (repr, json.dumps, partial(json.dumps, ensure_ascii=False)):
                 yield quote(old), quote(self.new_name)
-
-
-def _json_of_characters(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +259,6 @@ def _json_in(body: str) -> Any:
 
 
 def _end_sessions(erasure: Erasure) -> int:
-    """Delete the sessions in which the person is signed in."""
     store = session_store()
     if erasure.user is None or not issubclass(store, SessionStore):
         return 0

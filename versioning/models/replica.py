@@ -49,7 +49,6 @@ _query: Final = _Query()
 
 @cache
 def is_configured() -> bool:
-    """Return whether the installation has a replica."""
     return ALIAS in settings.DATABASES
 
 

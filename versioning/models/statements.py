@@ -48,14 +48,10 @@ _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 _PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
 
 
-def _in_utc(moment: datetime.datetime) -> str:
-    return str(moment.astimezone(datetime.UTC).replace(tzinfo=None))
-
-
 _CONVERSIONS: Final[Mapping[str, Mapping[type[Any], Conversion | None]]] = {
     "sqlite": {
         models.UUIDField: attrgetter("hex"),
-        models.DateTimeField: _in_utc,
+        models.DateTimeField: lambda moment: str(moment.astimezone(datetime.UTC).replace(tzinfo=None)),
         models.JSONField: json.dumps,
     },
     "postgresql": {models.UUIDField: None, models.DateTimeField: None},
@@ -71,7 +67,6 @@ class PreparedCursor(sqlite3.Cursor):
         return super().execute(_translated(statement), parameters)
 
     def executemany(self, statement: str, parameters: Iterable[Any]) -> PreparedCursor:
-        """Execute a statement for each of several rows of parameters."""
         return super().executemany(_translated(statement), parameters)
 
 
@@ -161,12 +156,10 @@ def columns_of(model: type[models.Model]) -> Columns:
 
 
 def table_of(model: type[models.Model]) -> str:
-    """Return the name of the table, quoted."""
     return connection.ops.quote_name(model._meta.db_table)
 
 
 def names_of(model: type[models.Model]) -> list[str]:
-    """Return the names of the columns that an insertion writes, quoted."""
     return [connection.ops.quote_name(field.column) for field in fields_of(model)]
 
 
@@ -238,7 +231,6 @@ class _Compiled(Generic[M]):
         self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
     def rows(self, keys: Sequence[str]) -> list[M]:
-        """Return the rows for these keys."""
         if self._sql is None:
             return []
         with prepared_cursor() as cursor:

@@ -54,7 +54,6 @@ def note_failed_save() -> None:
 
 
 def note_saved() -> None:
-    """Note that a save has succeeded."""
     if _shared[_NOTED]:
         _shared[_NOTED] = 0
 

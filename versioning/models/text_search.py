@@ -77,7 +77,6 @@ class Fts5(TextIndex):
     """The words in an FTS5 table."""
 
     def add(self, documents: Sequence[NewDocument]) -> None:
-        """Store documents with their words."""
         if not documents:
             return
         model = type(documents[0][0])
@@ -90,7 +89,6 @@ class Fts5(TextIndex):
             cursor.executemany(statement, [(document.pk, *lines) for document, lines in documents])
 
     def remove(self, documents: Documents) -> None:
-        """Delete documents with their words."""
         statement = f"DELETE FROM {_words_of(documents.model)} WHERE rowid = %s"  # noqa: S608
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(statement, [[pk] for pk in documents.values_list("pk", flat=True)])
@@ -135,7 +133,6 @@ class TextVectors(TextIndex):
     """The words as `tsvector` columns."""
 
     def add(self, documents: Sequence[NewDocument]) -> None:
-        """Store documents with their words."""
         if not documents:
             return
         table = type(documents[0][0])._meta.db_table
@@ -148,7 +145,6 @@ class TextVectors(TextIndex):
             cursor.executemany(statement, rows)
 
     def remove(self, documents: Documents) -> None:
-        """Delete documents with their words."""
         documents.delete()
 
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
@@ -390,7 +386,6 @@ class Bytes(Func):
     template = "LENGTH(CAST(%(expressions)s AS BLOB))"
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the statement for PostgreSQL."""
         return self.as_sql(compiler, connection, template="OCTET_LENGTH(%(expressions)s)", **context)
 
 

@@ -98,7 +98,6 @@ class VersionedResource(Guarded, TwoPointers):
         ordering = ["-created_at", "id"]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Register the kind."""
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
             kinds.register(cls.kind)
@@ -122,7 +121,6 @@ class VersionedResource(Guarded, TwoPointers):
 
     @classproperty
     def document_model(cls) -> type[Any]:  # noqa: N805
-        """The model of its documents in the search index."""
         return _related(cls, "documents")
 
     @property
@@ -260,7 +258,6 @@ class VersionedResource(Guarded, TwoPointers):
 
 
 def model_of(kind: ResourceKind) -> type[VersionedResource]:
-    """Return the model that stores resources of this kind."""
     return MODELS_BY_SLUG[kind.slug]
 
 

@@ -159,13 +159,11 @@ class TwoPointers(models.Model):
 
     @property
     def active(self) -> Snapshot | None:
-        """The published version, if there is one."""
         active: Snapshot | None = self.pointers.active if self.pointers else self.active_version
         return active
 
     @property
     def latest(self) -> Snapshot:
-        """The newest version."""
         latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
         return latest
 
@@ -176,14 +174,12 @@ class TwoPointers(models.Model):
 
     @property
     def active_id(self) -> str | None:
-        """The id of the published version in its external form."""
         if self.pointers is not None:
             return self.pointers.active.version_id if self.pointers.active else None
         return str(self.active_version_id) if self.active_version_id else None
 
     @property
     def latest_id(self) -> str:
-        """The id of the latest version in its external form."""
         return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
 
     @property
@@ -271,7 +267,6 @@ class OwnVersion(BaseConstraint):
     def create_sql(  # type: ignore[override]
         self, model: Any, schema_editor: Any
     ) -> Statement:
-        """Return the statement that adds the constraint to an existing table."""
         return Statement(
             "ALTER TABLE %(table)s ADD %(constraint)s",
             table=Table(model._meta.db_table, schema_editor.quote_name),
@@ -281,7 +276,6 @@ class OwnVersion(BaseConstraint):
     def remove_sql(  # type: ignore[override]
         self, model: Any, schema_editor: Any
     ) -> Statement:
-        """Return the statement that drops the constraint."""
         return Statement(
             "ALTER TABLE %(table)s DROP CONSTRAINT %(name)s",
             table=Table(model._meta.db_table, schema_editor.quote_name),
@@ -302,7 +296,6 @@ class OwnVersion(BaseConstraint):
             raise ValidationError(self.get_violation_error_message())
 
     def deconstruct(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments with which a migration creates the constraint."""
         path, args, kwargs = super().deconstruct()
         return path, tuple(args), {**kwargs, "owner": self.owner, "pointer": self.pointer}
 

@@ -33,7 +33,6 @@ class ReadyAgent:
 
     @property
     def provider(self) -> str:
-        """The name of its provider."""
         return str((self.served.model or {}).get("provider"))
 
 

@@ -153,9 +153,14 @@ class Providers:
                 kind = _library_kind(found.kind, has_url=found.base_url is not None)
                 return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._configured(found))
             kind = _library_kind(provider, has_url=bool(os.environ.get("OPENAI_BASE_URL")))
-            return infer_model(f"{kind}:{name}", provider_factory=self._built_in)
+            return infer_model(
+                f"{kind}:{name}",
+                provider_factory=lambda built_in: self._once(built_in, lambda: infer_provider(built_in)),
+            )
         except Exception as error:  # each provider's library has its own errors of configuration
-            raise ProviderUnavailable(_reason(provider, found, error)) from error
+            where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
+            message = f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {where}."
+            raise ProviderUnavailable(message) from error
 
     async def aclose(self) -> None:
         """Close the connections of all providers; must run on the loop that used them."""
@@ -167,9 +172,6 @@ class Providers:
             await connections.aclose()
         self._made.clear()
         self._connections.clear()
-
-    def _built_in(self, name: str) -> Provider[Any]:
-        return self._once(name, lambda: infer_provider(name))
 
     def _configured(self, given: ConfiguredProvider) -> Provider[Any]:
         return self._once(given, lambda: self._made_as_configured(given))
@@ -285,8 +287,3 @@ def _library_kind(kind: str, *, has_url: bool) -> str:
     servers have in common; `openai-responses` selects the other API.
     """
     return "openai-chat" if kind == "openai" and has_url else kind
-
-
-def _reason(provider: str, found: KnownProvider | ConfiguredProvider, error: Exception) -> str:
-    where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
-    return f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {where}."

@@ -73,7 +73,6 @@ _process = _Process()
 
 
 def background_loop() -> BackgroundLoop:
-    """Return the background loop of this process."""
     with _process.lock:
         if _process.background is None:
             _process.background = BackgroundLoop()

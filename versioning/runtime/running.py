@@ -85,14 +85,12 @@ class _Run:
         self._uses: dict[str, AgentUse] = {}
 
     def tell_observers(self) -> None:
-        """Notify the observers of runs about this one's usage."""
         prepared = self._prepared
         by, called = prepared.call.context.by, prepared.plan.root.id
         arm = prepared.call.conduct.arm
         observing.tell(RunUse(run_id=self.id, by=by, called=called, arm=arm, agents=self._uses))
 
     async def result(self, reporter: Reporter | None = None) -> Result:
-        """Run the called agent and return the result."""
         conversation = self._prepared.call.conversation
         root = self._prepared.plan.root.id
         history = model_history(conversation.history)
@@ -166,10 +164,14 @@ class _Run:
             except Exception as error:  # noqa: BLE001  # it is raised below
                 failure = error
             finally:
+                input_tokens, output_tokens = run.usage.input_tokens, run.usage.output_tokens
+                cost = self._prepared.prices.of_messages(
+                    ready.priced, run.new_messages(), input_tokens, output_tokens
+                )
                 use.milliseconds += (time.perf_counter() - began) * 1000
-                use.input_tokens += run.usage.input_tokens
-                use.output_tokens += run.usage.output_tokens
-                use.cost = plus(use.cost, self._cost_of(ready, run))
+                use.input_tokens += input_tokens
+                use.output_tokens += output_tokens
+                use.cost = plus(use.cost, cost)
             self._usage += run.usage
         if failure is not None:
             use.errors += 1
@@ -204,12 +206,6 @@ class _Run:
                     reporter.step_finished(node.model_response)
                 break
         return run.new_messages()
-
-    def _cost_of(self, ready: ReadyAgent, run: AgentRun[None, str]) -> Decimal | None:
-        usage = run.usage
-        return self._prepared.prices.of_messages(
-            ready.priced, run.new_messages(), usage.input_tokens, usage.output_tokens
-        )
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
         # Other agents' tools of this run are irrelevant here.

@@ -120,7 +120,6 @@ class CodeOnly:
         self._providers = ProviderCatalog(own=providers)
 
     def providers(self) -> ProviderCatalog:
-        """Return the built-in providers and those that were registered."""
         return self._providers
 
     def prices(self) -> Mapping[str, OwnPrice]:

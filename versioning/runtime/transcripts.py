@@ -166,15 +166,13 @@ def _make_storable(part: ModelResponsePart) -> None:
 def _storable_args(text: str) -> str:
     """Return arguments in JSON; the model is told of those that cannot be parsed, which stay as they are."""
     try:
-        args = json.loads(text, parse_int=_number)
+        args = json.loads(
+            text, parse_int=lambda digits: int(digits) if len(digits) <= _LONGEST_NUMBER else float("inf")
+        )
         storable = storable_json(args)
     except (ValueError, RecursionError):
         return storable_text(text)
     return text if storable == args else json.dumps(storable, ensure_ascii=False)
-
-
-def _number(digits: str) -> int | float:
-    return int(digits) if len(digits) <= _LONGEST_NUMBER else float("inf")
 
 
 def _without_thoughts(parts: Iterable[ModelResponsePart], tags: Tags) -> Iterator[ModelResponsePart]:
@@ -226,7 +224,6 @@ def model_history(turns: Iterable[Turn]) -> list[ModelMessage]:
 
 
 def usage_dict(usage: UsageBase) -> dict[str, int]:
-    """Return the JSON form of the usage."""
     return {
         "inputTokens": usage.input_tokens,
         "outputTokens": usage.output_tokens,
@@ -241,7 +238,6 @@ def models_of(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
 
 
 def tool_call_dict(part: ToolCallPart) -> dict[str, Any]:
-    """Return the JSON form of a tool call."""
     args = storable_json(to_jsonable_python(part.args_as_dict(), fallback=str))
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "args": args}
 

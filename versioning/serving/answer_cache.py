@@ -101,7 +101,6 @@ class AnswerCache:
         return self._packed.used + self._unpacked.used
 
     def find(self, key: Hashable) -> CachedAnswer | None:
-        """Return the cached answer, valid or not."""
         found = self._unpacked.get(key)
         if found is not None:
             return found
@@ -141,7 +140,6 @@ class AnswerCache:
         self._unpacked.pop(key)
 
     def clear(self) -> None:
-        """Remove all answers."""
         self._packed.clear()
         self._unpacked.clear()
 

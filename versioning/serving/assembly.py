@@ -104,7 +104,6 @@ def _blocks_for(
 
 
 def _blocks_named(candidate: Candidate) -> set[str]:
-    """Return the ids of the prompt blocks that the instructions refer to."""
     return {target for _, target in referenced_blocks(candidate.config)}
 
 

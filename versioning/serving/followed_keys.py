@@ -80,7 +80,6 @@ class FollowedKeys:
         return key
 
     def clear(self) -> None:
-        """Remove every key."""
         self._known.clear()
 
 

@@ -92,7 +92,6 @@ def register(selector: OverlaySelector) -> None:
 
 
 def registered() -> list[OverlaySelector]:
-    """Return the selectors that applications have added, in order of registration."""
     return list(_registered.values())
 
 

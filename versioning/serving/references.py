@@ -376,8 +376,11 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     narrow first query detects the usual case, in which no agent refers to the saved one.
     """
     refer_in_code = any(agent_id in agent.sub_agent_ids for agent in code.agents.values())
-    if not refer_in_code and not _is_target(agent_id):
-        return set()
+    if not refer_in_code:
+        with prepared_cursor() as cursor:
+            cursor.execute(_REFERS, [agent_id])
+            if cursor.fetchone() is None:
+                return set()
     edges: dict[str, set[str]] = {}
     frontier = set(starts) - {agent_id}
     while frontier:
@@ -390,13 +393,6 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     while more := {source for source, targets in edges.items() if targets & looping} - looping:
         looping |= more
     return looping & starts
-
-
-def _is_target(agent_id: str) -> bool:
-    """Return whether any version of any agent refers to this one."""
-    with prepared_cursor() as cursor:
-        cursor.execute(_REFERS, [agent_id])
-        return cursor.fetchone() is not None
 
 
 def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:

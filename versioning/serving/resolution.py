@@ -56,7 +56,6 @@ class Resolved(Generic[R]):
 
     @cached_property
     def is_active(self) -> bool:
-        """Whether it is the active version."""
         return self.version.version_id == self.resource.active_id
 
     @property
@@ -66,7 +65,6 @@ class Resolved(Generic[R]):
 
     @cached_property
     def is_overlaid(self) -> bool:
-        """Whether it is the version of the overlay."""
         overlaid = None if self.overlay is None else self.overlay.of(self.resource)
         return overlaid is not None and overlaid.version_id == self.version.version_id
 
@@ -236,7 +234,6 @@ class Candidate:
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
-        """Return the candidate for the selected version of a stored agent."""
         agent = resolved.resource
         return cls(
             id=agent.pk,

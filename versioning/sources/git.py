@@ -119,8 +119,10 @@ def _command(folder: Path, *arguments: str) -> list[str]:
 def _environment(folder: Path) -> dict[str, str]:
     """Return an environment that ignores the settings of the machine and of the caller."""
     # A repository of another user is trusted, but only the one that contains the configured folder.
+    innermost = nearest(folder)
     trusted = {
-        f"GIT_CONFIG_VALUE_{position}": str(parent) for position, parent in enumerate(_with_parents(folder))
+        f"GIT_CONFIG_VALUE_{position}": str(parent)
+        for position, parent in enumerate([innermost, *innermost.parents])
     }
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -138,11 +140,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
     }
-
-
-def _with_parents(folder: Path) -> list[Path]:
-    innermost = nearest(folder)
-    return [innermost, *innermost.parents]
 
 
 def nearest(folder: Path) -> Path:

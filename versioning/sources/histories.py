@@ -127,19 +127,15 @@ def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[lis
         try:
             touches = list(_touches(git.run(folder, *log, limit=until - time.monotonic())))
         except GitTooSlow as error:
-            yield list(_touches(_whole_tokens(error.printed)))
+            yield list(_touches(error.printed[: error.printed.rfind(b"\0") + 1]))
             raise
         yield touches
         depth -= len(touches)
         former = _former(folder, touches[-1]) if touches and touches[-1].is_new else None
         if former is None:
             break
-        starts, path = touches[-1].parents, os.path.join(_top(folder), former)  # noqa: PTH118
-
-
-def _whole_tokens(log: bytes) -> bytes:
-    """Return a log that was cut off, without its incomplete last token."""
-    return log[: log.rfind(b"\0") + 1]
+        top = os.fsdecode(git.run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
+        starts, path = touches[-1].parents, str(Path(top, former))
 
 
 def _former(folder: Path, touch: _Touch) -> str | None:
@@ -147,10 +143,6 @@ def _former(folder: Path, touch: _Touch) -> str | None:
     words = iter(git.run(folder, *_RENAMES, touch.sha).split(b"\0"))
     renamed = ((os.fsdecode(old), os.fsdecode(new)) for _, old, new in zip(words, words, words, strict=False))
     return next((old for old, new in renamed if new == touch.path), None)
-
-
-def _top(folder: Path) -> str:
-    return os.fsdecode(git.run(folder, "rev-parse", "--show-toplevel").removesuffix(b"\n"))
 
 
 def _touches(log: bytes) -> Iterator[_Touch]:
@@ -270,7 +262,7 @@ class Histories(Generic[V]):
             head = self._head()
         except git.GitTooSlow:
             return self._known
-        return _nothing if head is None else partial(self._at, head)
+        return (lambda _path: ()) if head is None else partial(self._at, head)
 
     def fingerprint(self, path: Path) -> Hashable | None:
         """Return a value that changes when the file may have other versions; None while that is not certain.
@@ -392,7 +384,3 @@ class Histories(Generic[V]):
             except Exception:
                 logger.exception("a history could not be read")
                 self._leave_alone(key, time.monotonic() - git.TIME_LIMIT)
-
-
-def _nothing(_path: Path) -> tuple[()]:
-    return ()

@@ -41,7 +41,6 @@ class FileVersion:
 
     @property
     def version_id(self) -> str:
-        """The id in its external form."""
         return f"file-{self.digest[:12]}"
 
 
@@ -63,7 +62,6 @@ class GitVersion:
 
     @property
     def version_id(self) -> str:
-        """The id in its external form."""
         return f"git-{self.commit}"
 
 

@@ -65,7 +65,6 @@ class Queue:
 
     @property
     def rows(self) -> type[DueWork]:
-        """The model."""
         found: type[DueWork] = apps.get_model(self.model)
         return found
 
@@ -84,7 +83,6 @@ def register(job: Job) -> None:
 
 
 def registered() -> Mapping[str, Job]:
-    """Return all jobs by name."""
     return _jobs
 
 

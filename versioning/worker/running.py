@@ -69,23 +69,10 @@ class Leases:
             return self._rows.pop((type(row), row.pk), None) is not None
 
     def renew(self) -> None:
-        """Renew the leases of all rows held."""
         with self._lock:
             rows = list(self._rows.values())
         for model in {type(row) for row in rows}:
             model.objects.renew([row for row in rows if type(row) is model])
-
-
-def turn_of(job: Job, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> Turn:
-    """Return the function that does a job's turns in the worker with this name; its threads share it."""
-    if isinstance(job, Queue):
-        return _QueueTurn(job, worker, leases, is_stopping)
-    return partial(_periodic_turn, job, worker, leases)
-
-
-def pause_of(job: Job) -> float:
-    """Return the pause in seconds between two turns of a job without work."""
-    return job.every if isinstance(job, Periodic) and job.in_each_worker else LOOK_EVERY
 
 
 def _periodic_turn(job: Periodic, worker: str, leases: Leases) -> bool:
@@ -231,10 +218,17 @@ class Worker:
         return not failed
 
     def _turn_of(self, job: Job) -> Turn:
-        return turn_of(job, self.name, self._leases, self._stopping.is_set)
+        is_stopping = self._stopping.is_set
+        if isinstance(job, Queue):
+            return _QueueTurn(job, self.name, self._leases, is_stopping)
+        return partial(_periodic_turn, job, self.name, self._leases)
 
     def _work(self, job: Job, turn: Turn) -> None:
-        pause, failures, wait = pause_of(job), 0, 0.0
+        pause, failures, wait = (
+            (job.every if isinstance(job, Periodic) and job.in_each_worker else LOOK_EVERY),
+            0,
+            0.0,
+        )
         while not self._stopping.wait(wait):
             wait, failures = self._take(job, turn, pause, failures)
 

@@ -24,7 +24,6 @@ class Command(BaseCommand):
     help = "Copy the installation to another, empty database, SQLite or PostgreSQL, and compare the two."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the option."""
         parser.add_argument("--to", required=True, metavar="URL", help="as in DATABASE_URL")
 
     def handle(self, *_args: Any, to: str, **_options: Any) -> None:

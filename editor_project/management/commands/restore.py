@@ -24,7 +24,6 @@ class Command(BaseCommand):
     help = "Put the database back to the state of a back-up, while the service is stopped."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the argument."""
         parser.add_argument(
             "file", type=Path, help="what `manage.py backup` has written; - is standard input"
         )

@@ -11,7 +11,6 @@ from itertools import accumulate
 from typing import Any, Final
 
 from django.db.models import Case, Count, F, Q, QuerySet, Value, When
-from django.db.models.expressions import Combinable
 from editor_client.shared import ids
 from editor_client.shared import ids as valid_ids
 from editor_client.shared.text_keys import caseless, collation_key
@@ -182,7 +181,10 @@ class Found(Sequence[Entry]):
         self._rows = wanted.narrow(catalog.stored(), catalog.viewer)
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
-        ordered = self._rows.alias(name=_shown_name(catalog)) if is_by_name else self._rows
+        ordered = self._rows
+        if is_by_name:  # callers who may read drafts see the draft's name
+            latest, active = ByName("latest_version__name"), ByName("active_version__name")
+            ordered = ordered.alias(name=catalog.rows.seen_by(catalog.caller, draft=latest, published=active))
         self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
         self._is_dear = any(wanted.get(name) for name in _DEAR)
 
@@ -221,12 +223,6 @@ class Found(Sequence[Entry]):
             return make()
         anything = self._catalog.collection.kind.slug, None
         return self._cache.remembered((*self._question, part), anything, make)
-
-
-def _shown_name(catalog: Catalog) -> Combinable:
-    """Return the name that the caller sees: callers who may read drafts see the draft's name."""
-    latest, active = ByName("latest_version__name"), ByName("active_version__name")
-    return catalog.rows.seen_by(catalog.caller, draft=latest, published=active)
 
 
 def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
@@ -335,12 +331,15 @@ def _of_rows(catalog: Catalog) -> Plain:
     visibilities: list[str] = []
     if catalog.collection.kind.has_visibility:
         visibilities = list(rows.values_list("visibility", flat=True).distinct())
+    is_live = Q(labels__released=True) | Q(labels__version=F("active_version"))
+    labels = rows.filter(_drafts(catalog) | is_live, labels__name__isnull=False)
+    tags = rows.filter(tags__name__isnull=False).values_list("tags__name").annotate(found=Count("tags"))
     in_folders = rows.filter(contains(F("pk"), Value("/"))).values_list("pk", flat=True)
     return (
         dict(rows.values_list("workspace_id").annotate(found=Count("pk"))),
         visibilities,
-        _labels(rows, _drafts(catalog)),
-        _tags(rows),
+        list(labels.values_list("labels__name", flat=True).distinct()[:MAX_NAMES]),
+        dict(tags.order_by("-found", "tags__name")[:MAX_NAMES]),
         dict(_folders_of(in_folders).most_common(MAX_FOLDERS)),
     )
 
@@ -352,17 +351,6 @@ def _authors(catalog: Catalog) -> list[str]:
         names = rows.filter(readable).values_list(name_of(f"{version}__author"), flat=True).distinct()
         found.update(name for name in names[:MAX_NAMES] if name)
     return sorted(found, key=collation_key)
-
-
-def _labels(rows: QuerySet[Any, Any], drafts: Q) -> list[str]:
-    is_live = Q(labels__released=True) | Q(labels__version=F("active_version"))
-    found = rows.filter(drafts | is_live, labels__name__isnull=False)
-    return list(found.values_list("labels__name", flat=True).distinct()[:MAX_NAMES])
-
-
-def _tags(rows: QuerySet[Any, Any]) -> dict[str, int]:
-    found = rows.filter(tags__name__isnull=False).values_list("tags__name").annotate(found=Count("tags"))
-    return dict(found.order_by("-found", "tags__name")[:MAX_NAMES])
 
 
 def _authors_of(entries: Iterable[Entry]) -> Iterable[str]:

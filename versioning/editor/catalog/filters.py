@@ -137,22 +137,10 @@ def among(ids: Ids[V]) -> Criterion[V]:
     )
 
 
-def _searched(found: Unstored, text: str, _viewer: Viewer) -> bool:
-    return any(occurs(text, found.entry.id, config, AGENT.text_field) for config in found.configs)
-
-
-def _with_draft(rows: Rows, wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  the value that is asked for
-    return rows.filter(viewer.drafts & (~NEWEST_IS_LIVE if wanted else NEWEST_IS_LIVE))
-
-
 def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: FBT001  as above
     if not viewer.caller.may(Right.READ_DRAFTS, found.entry.workspace_id):
         return False
     return (found.override is not None and found.override.has_draft) == wanted
-
-
-def _marked(rows: Rows, _wanted: bool, viewer: Viewer) -> Rows:  # noqa: FBT001  as above
-    return rows.filter(Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk"))))
 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
@@ -213,7 +201,9 @@ NEWEST_IS_LIVE = Q(active_version=F("latest_version"))
 
 TEXT = Criterion[str](
     narrow=lambda rows, text, viewer: matching(rows, text, viewer.caller),
-    holds=_searched,
+    holds=lambda found, text, _viewer: any(
+        occurs(text, found.entry.id, config, AGENT.text_field) for config in found.configs
+    ),
 )
 """The text occurs in content that the viewer may read."""
 
@@ -251,7 +241,12 @@ STATE = Criterion[str](
 )
 """A value of `ResourceState`, or `NOT_LIVE`."""
 
-HAS_DRAFT = Criterion[bool](narrow=_with_draft, holds=_has_draft)
+HAS_DRAFT = Criterion[bool](
+    narrow=lambda rows, has_draft, viewer: rows.filter(
+        viewer.drafts & (~NEWEST_IS_LIVE if has_draft else NEWEST_IS_LIVE)
+    ),
+    holds=_has_draft,
+)
 """Whether it has a draft; only where the viewer may read drafts."""
 
 WAITING = Criterion[bool](
@@ -300,7 +295,9 @@ TAGS = Criterion[Collection[str]](
 """It has all of these tags, of which none is named twice."""
 
 FAVORITE = Criterion[bool](
-    narrow=_marked,
+    narrow=lambda rows, _wanted, viewer: rows.filter(
+        Exists(viewer.favorites(rows.model.kind).filter(resource_id=OuterRef("pk")))
+    ),
     holds=lambda found, _wanted, viewer: found.entry.id in viewer.favorite_agents,
 )
 """The viewer has marked it. There is no filter for resources that are not marked."""

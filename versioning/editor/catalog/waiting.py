@@ -75,9 +75,13 @@ class Waiting(Sequence[Waits]):
         """Return the waiting drafts of a slice, in one query plus one for each kind in it."""
         wanted = self.keys(part.start or 0, part.stop)
         found = {
-            (catalog.collection.kind.slug, waits.resource.pk): waits
+            (catalog.collection.kind.slug, resource.pk): Waits(
+                catalog=catalog, resource=resource, entry=entry
+            )
             for catalog in self._catalogs
-            for waits in _of(catalog, [pk for slug, pk in wanted if slug == catalog.collection.kind.slug])
+            for resource, entry in catalog.some(
+                [pk for slug, pk in wanted if slug == catalog.collection.kind.slug]
+            )
         }
         return [found[key] for key in wanted if key in found]
 
@@ -134,11 +138,6 @@ class Waiting(Sequence[Waits]):
         if whose is Whose.ALL:
             return self._unstored
         return [draft for draft in self._unstored if is_own(draft[1]) is (whose is Whose.MINE)]
-
-
-def _of(catalog: Catalog, ids: Sequence[str]) -> list[Waits]:
-    found = catalog.some(ids)
-    return [Waits(catalog=catalog, resource=resource, entry=entry) for resource, entry in found]
 
 
 def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:

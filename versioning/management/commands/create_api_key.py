@@ -25,7 +25,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which a key does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("username")
         parser.add_argument("--workspace", help="limit the key to this workspace, by id; made when missing")
         parser.add_argument(

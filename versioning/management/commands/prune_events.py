@@ -18,7 +18,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which the log does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the option."""
         parser.add_argument(
             "--before", required=True, help="ISO 8601, such as 2030-01-31 or 2030-01-31T12:00:00Z"
         )

@@ -22,7 +22,6 @@ class Command(BaseCommand):
     help = "Say the version, whether migrations are pending, and how log, workers, queues and keys are."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the option."""
         parser.add_argument("--json", action="store_true", help="for programs")
 
     def handle(self, *_args: Any, **options: Any) -> None:

@@ -21,7 +21,6 @@ class Command(BaseCommand):
     help = "Do what is due, until a signal ends it: notice changed override files, remove what is old."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument(
             "--once", action="store_true", help="do what is due now, and end; 1 when any of it has failed"
         )
