@@ -11,7 +11,7 @@ import environ
 from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 
-from versioning.conf import Setting, declared
+from versioning.conf import Setting, declared_settings
 
 _DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
 _NUMBERS: Final = {int: "a whole number", float: "a number"}
@@ -85,7 +85,7 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
 
     This is a Django system check, which commands run before they begin.
     """
-    known = {setting.name for setting in declared()}
+    known = {setting.name for setting in declared_settings()}
     return [
         Error(
             f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",

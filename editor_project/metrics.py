@@ -79,7 +79,7 @@ class PrometheusMeter:
         }
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        route, method = route_of(path), method if method in _METHODS else _OTHER
+        route, method = route_template(path), method if method in _METHODS else _OTHER
         self._counters["editor_http_requests_total"].labels(route, method, str(status)).inc()
         self._histograms["editor_http_request_seconds"].labels(route).observe(seconds)
 
@@ -119,7 +119,7 @@ def sample() -> None:
 
 
 @lru_cache(maxsize=4096)
-def route_of(path: str) -> str:
+def route_template(path: str) -> str:
     """Return the template of an address, such as `/api/agents/<id>`; `other` for one that there is not."""
     try:
         found = resolve(path).route

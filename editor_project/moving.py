@@ -68,7 +68,7 @@ def move() -> list[Table]:
             for model in moved:
                 _copy(model)
             target.check_constraints([model._meta.db_table for model in moved])
-            tables = [_compared(model) for model in moved]
+            tables = [_compare_tables(model) for model in moved]
         for statement in target.ops.sequence_reset_sql(no_style(), moved):
             with target.cursor() as cursor:
                 cursor.execute(statement)
@@ -114,15 +114,15 @@ def _copy(model: type[models.Model]) -> None:
             query.get_compiler(TARGET).execute_sql()
 
 
-def _compared(model: type[models.Model]) -> Table:
-    here, there = (_digest_of(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
+def _compare_tables(model: type[models.Model]) -> Table:
+    here, there = (_digest_table(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
     name = model._meta.db_table
     if here != there:
         raise Refused(f"{name} differs: {here.rows} rows here, {there.rows} there. Nothing was moved.")
     return here
 
 
-def _digest_of(model: type[models.Model], alias: str) -> Table:
+def _digest_table(model: type[models.Model], alias: str) -> Table:
     """Return the number of rows and a digest of them that does not depend on their order.
 
     Databases sort texts differently, so the digests of the rows are added up.

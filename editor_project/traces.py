@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.core.checks import CheckMessage, Warning  # noqa: A004  Django calls it that
 from django.db.backends.signals import connection_created
 
-from editor_project.metrics import route_of
+from editor_project.metrics import route_template
 from versioning import __version__
 from versioning.domain import telemetry
 from versioning.domain.telemetry import Attributes, Headers
@@ -84,7 +84,7 @@ class OpenTelemetryTracer:
                 raise
 
     def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
-        route, now = route_of(path), time.time_ns()
+        route, now = route_template(path), time.time_ns()
         span = self._tracer.start_span(
             f"{method} {route}",
             context=self._propagate.extract(caller),
@@ -100,7 +100,7 @@ class OpenTelemetryTracer:
         span.end(now)
 
     def route(self, path: str) -> str:
-        return route_of(path)
+        return route_template(path)
 
     def headers(self) -> dict[str, str]:
         """Return `traceparent` and `tracestate` of the current span."""

@@ -19,7 +19,7 @@ from versioning.domain.kinds import ResourceKind
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.models import VersionedResource
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class StudioKind(ResourceKind):
 
     @cached_property
     def model(self) -> type[VersionedResource]:
-        return model_of(self)
+        return find_model(self)
 
     @property
     def admin(self) -> EditorAdmin:

@@ -160,11 +160,11 @@ class EditorApp(AppConfig):
             for path in _paths(added):
                 self._hand_over("adds", path, receiver)
         for path in self.verbs.values():
-            if not callable(self._loaded("verbs", path)):
+            if not callable(self._load("verbs", path)):
                 raise self._wrong("verbs", path, "it cannot be called")
 
     def _hand_over(self, attribute: str, path: str, receiver: str) -> None:
-        value = self._loaded(attribute, path)
+        value = self._load(attribute, path)
         take: Any = import_string(receiver)
         for entry in value if type(value) in {list, tuple} else [value]:
             try:
@@ -172,7 +172,7 @@ class EditorApp(AppConfig):
             except (TypeError, ValueError) as error:
                 raise self._wrong(attribute, path, str(error)) from error
 
-    def _loaded(self, attribute: str, path: str) -> Any:
+    def _load(self, attribute: str, path: str) -> Any:
         try:
             return import_string(path)
         except ImportError as error:

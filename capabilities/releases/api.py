@@ -28,7 +28,7 @@ from capabilities.releases.verbs import Releases
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
 from versioning.api.parameters import Page
-from versioning.api.resources import options_of
+from versioning.api.resources import read_options
 from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action
@@ -120,7 +120,7 @@ class ReleaseViewSet(EditorViewSet):
 
     def publish(self, request: Request, id: str) -> Response:
         """Publish all of a release, or nothing."""
-        options = options_of(ReleasePublish.read(request))
+        options = read_options(ReleasePublish.read(request))
         published = self._releases.publish(id, by=self.caller, expect=expected_etags(request), **options)
         return self._answer(request, published)
 

@@ -19,7 +19,7 @@ from capabilities.releases.pinning import Items, pinned, refuse_too_many
 from capabilities.releases.rules import ReleaseChanged
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import ANY_ETAG, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -224,7 +224,7 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
 
 
 def _found(rows: ReleaseQuerySet, release_id: str, by: Caller, right: Right) -> Release:
-    found = rows.covered_by(by).filter(pk=uuid_of(release_id)).first()
+    found = rows.covered_by(by).filter(pk=parse_uuid(release_id)).first()
     if found is None or not by.may(Right.READ, found.workspace_id):
         raise NotFound
     by.require(Right.READ_DRAFTS, found.workspace_id)

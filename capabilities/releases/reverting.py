@@ -12,7 +12,7 @@ from capabilities.releases.models import Release, ReleaseItem
 from capabilities.releases.models.releases import MAX_TITLE, Action, State
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Conflict
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -50,7 +50,7 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
         ]
         release = Release(
             workspace_id=published.workspace_id,
-            title=clipped(title or f"Revert: {published.title}", MAX_TITLE),
+            title=clip(title or f"Revert: {published.title}", MAX_TITLE),
             created_by_id=caller.user_id,
             reverts=published,
         )

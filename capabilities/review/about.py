@@ -13,7 +13,7 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 R = TypeVar("R", bound=models.Model)
 
@@ -60,4 +60,4 @@ def about_own_work(caller: Caller, *, kind: str = "kind", identity: str = "ident
         override = Q(Exists(own.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
         return Q(in_row | override, **{kind: slug})
 
-    return reduce(or_, (of_kind(one.slug, model_of(one)._default_manager.all()) for one in KINDS))
+    return reduce(or_, (of_kind(one.slug, find_model(one)._default_manager.all()) for one in KINDS))

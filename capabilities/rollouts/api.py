@@ -15,7 +15,7 @@ from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import Page
-from versioning.api.resources import PublishOptions, options_of
+from versioning.api.resources import PublishOptions, read_options
 from versioning.api.schemas import (
     Json,
     NotEmpty,
@@ -202,7 +202,7 @@ class RolloutViewSet(EditorViewSet):
             bucket_by=given["bucketBy"],
             arms=RolloutCreate.arms_of(given),
             by=self.caller,
-            **options_of(given),
+            **read_options(given),
         )
         address = addresses.location(f"rollouts/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
@@ -215,7 +215,7 @@ class RolloutViewSet(EditorViewSet):
         """Change the shares of a rollout."""
         given = RolloutUpdate.read(request)
         weights = [(arm["name"], arm["weight"]) for arm in given["arms"]]
-        changed = self.rollouts.change(id, weights, by=self.caller, **options_of(given))
+        changed = self.rollouts.change(id, weights, by=self.caller, **read_options(given))
         return self._answer(request, changed)
 
     def stop(self, request: Request, id: str) -> Response:
@@ -226,7 +226,7 @@ class RolloutViewSet(EditorViewSet):
     def complete(self, request: Request, id: str) -> Response:
         """Make the version of an arm the active one."""
         given = RolloutComplete.read(request)
-        done = self.rollouts.complete(id, given["arm"], by=self.caller, **options_of(given))
+        done = self.rollouts.complete(id, given["arm"], by=self.caller, **read_options(given))
         return self._answer(request, done)
 
     def _answer(self, request: Request, rollout: Rollout) -> Response:

@@ -15,11 +15,11 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Message, NotFound
 from versioning.domain.events import Target, VersionName
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import ApiKey, VersionedResource, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 
 GONE: Final = "gone"
 """The code of a schedule whose resource, version or release was deleted."""
@@ -41,10 +41,10 @@ def _end_with_release(instance: Release, **_signal: Any) -> None:
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
-    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
+    waiting = Schedule.objects.waiting().about(make_target(resource, get_editor().code))
     for version_id in waiting.values_list("version_id", flat=True):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
-            yield uuid_of(version_id)
+            yield parse_uuid(version_id)
 
 
 def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:

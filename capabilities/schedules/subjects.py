@@ -14,11 +14,11 @@ from capabilities.schedules.models import Action
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.kinds import kind_named
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import Change, changing
 from versioning.models import events
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 
 
@@ -66,7 +66,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     collection = editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as change:
         resource = change.resource
-        target = target_of(resource, editor.code)
+        target = make_target(resource, editor.code)
         columns = {
             "kind": target.kind,
             "resource_id": target.id,
@@ -86,7 +86,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
     """
     with events.transaction():
         events.acts(by)
-        release = Release.objects.covered_by(by).locked().filter(pk=uuid_of(release_id)).first()
+        release = Release.objects.covered_by(by).locked().filter(pk=parse_uuid(release_id)).first()
         if release is None or not by.may(Right.READ, release.workspace_id):
             raise NotFound
         by.require(Right.PUBLISH, release.workspace_id)

@@ -22,7 +22,7 @@ def back_up(file: Path) -> Manifest:
         vendor=connection.vendor,
         version=__version__,
         made_at=timezone.now().isoformat(timespec="seconds"),
-        migrations=_applied(),
+        migrations=_applied_migrations(),
     )
     with archive.folder_beside(file) as folder:
         dumped = folder / "database"
@@ -60,7 +60,7 @@ def _programs() -> ModuleType:
     return postgresql if connection.vendor == "postgresql" else sqlite
 
 
-def _applied() -> list[str]:
+def _applied_migrations() -> list[str]:
     try:
         found = MigrationLoader(connection).applied_migrations
     except Error as error:

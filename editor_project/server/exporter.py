@@ -28,7 +28,7 @@ _MEMORY: Final = "/dev/shm"  # noqa: S108  a folder of its own is made there
 
 
 @contextmanager
-def exported() -> Iterator[None]:
+def serve_metrics() -> Iterator[None]:
     """Serve the metrics of this process and its children during the block, if `EDITOR_METRICS_BIND` says so.
 
     Raises `CommandError` if the address cannot be used. Children started within the block find the folder.

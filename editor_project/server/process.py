@@ -64,7 +64,7 @@ def run(
         # Where a worker looked for garbage, it would write into what it shares with this process.
         gc.collect()
         gc.freeze()
-        with exporter.exported(), background():
+        with exporter.serve_metrics(), background():
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 
 

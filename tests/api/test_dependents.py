@@ -12,7 +12,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import undone
 from tests.support.window import KINDS
 from versioning.models import ApiKey
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 
 NEVER = {"operator": "AND", "conditions": [{"field": "plan", "operator": "equals", "value": "gold"}]}
 
@@ -37,7 +37,7 @@ def dependents(api: Api, kind: Kind, target: str = "target", **query: str) -> tu
     assert set(answer.body) == {"dependents", "hiddenCount"}
     named, hidden = [found["id"] for found in answer.body["dependents"]], answer.body["hiddenCount"]
     if query.get("status") != "draft":
-        caller = ApiKey.objects.get(digest=digest_of(api.key)).owner
+        caller = ApiKey.objects.get(digest=hash_secret(api.key)).owner
         assert KINDS[kind].collection.dependents_count(target, by=caller) == len(named) + hidden
     return named, hidden
 

@@ -26,7 +26,7 @@ from tests.support.people import give_role, key_of, make_cast
 from versioning.domain.access import APPLICATION
 from versioning.editor.event_log import EventFilter
 from versioning.models import LogPosition, events
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
 
@@ -44,7 +44,7 @@ class Listener:
 
     def __init__(self, api: Api, after: int | None = None, **only: Any) -> None:
         start = events.position() if after is None else after
-        key, epoch = KeyListener(digest_of(api.key)), events.extent().epoch
+        key, epoch = KeyListener(hash_secret(api.key)), events.extent().epoch
         self.stream = BlockingSubscription(key, EventFilter(**only), start, epoch, has_role=True)
         self.parts = iter(self.stream)
         next(self.parts)
@@ -193,7 +193,7 @@ def test_an_idle_stream_gets_comments_and_ends_eventually(
 ) -> None:
     monkeypatch.setattr(subscription, "LIFETIME", 0.3)
     monkeypatch.setattr(BlockingSubscription, "heartbeat", 0.01)
-    key = KeyListener(digest_of(cast.vera.key))
+    key = KeyListener(hash_secret(cast.vera.key))
     parts = list(BlockingSubscription(key, EventFilter(), 0, "", has_role=True))
     assert len(parts) > 2 and set(parts) == {COMMENT}
 

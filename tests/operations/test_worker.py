@@ -274,7 +274,7 @@ def test_a_job_of_each_worker_has_no_row() -> None:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unregister the jobs of a test after it."""
-    monkeypatch.setattr(jobs, "_jobs", dict(jobs.registered()))
+    monkeypatch.setattr(jobs, "_jobs", dict(jobs.list_jobs()))
 
 
 @pytest.mark.usefixtures("registry")

@@ -23,7 +23,7 @@ from versioning.domain.agents import AGENT, PROMPT_BLOCK, InstructionBlock, Noti
 from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.errors import Invalid, PartsUnavailable
 from versioning.domain.selectors import Selector
-from versioning.serving.answer_cache import dependencies_of
+from versioning.serving.answer_cache import list_dependencies
 
 
 class Preview(RequestSchema):
@@ -199,7 +199,7 @@ class ServedAgentViewSet(EditorViewSet):
         if "form" in request.query_params:
             return self.about(id, partial(_in_parts, selector))
         if PARAMETER not in request.query_params:
-            return self.about(id, partial(_resolved, selector))
+            return self.about(id, partial(_resolve, selector))
         with suppress(PartsUnavailable, Invalid):
             answer = self.in_context(id, partial(_in_parts, selector))
             if answer is not None:
@@ -215,10 +215,10 @@ class ServedAgentViewSet(EditorViewSet):
         return with_etag(request, _in_parts(selector, id, self.caller, self.depends_on))
 
 
-def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
+def _resolve(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
     depends_on((AGENT.slug, agent_id))
     agent = get_editor().agent.serve(agent_id, selector, by=caller)
-    depends_on(*dependencies_of(agent))
+    depends_on(*list_dependencies(agent))
     return ResolvedAgentAnswer.dump(agent)
 
 

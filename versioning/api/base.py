@@ -63,7 +63,7 @@ from versioning.serving.followed_log import Dependency
 Parameters = tuple[OpenApiParameter, ...]
 
 
-def finished(request: Request, answer: Response) -> Response:
+def finish_response(request: Request, answer: Response) -> Response:
     """Return an answer with what all have: only the caller may cache it, and it says what limits requests.
 
     Answers to reads name the rights of the key, by which clients hold them.
@@ -183,7 +183,7 @@ class EditorViewSet(ViewSet):
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Return the answer with its content negotiated; only the caller may cache it."""
-        return finished(request, super().finalize_response(request, response, *args, **kwargs))
+        return finish_response(request, super().finalize_response(request, response, *args, **kwargs))
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Return 405 for the method, or 404 if the id in the address is impossible."""
@@ -238,9 +238,9 @@ class EditorViewSet(ViewSet):
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
         """Return the answer with a page of a list, built as in `Page.of`; raises `PageTooLarge`."""
         found = page.of(rows, view, **more)
-        return self.bounded(Response(self.dump(found)), is_cut=found.is_cut)
+        return self.limit_page(Response(self.dump(found)), is_cut=found.is_cut)
 
-    def bounded(
+    def limit_page(
         self,
         answer: Response,
         parameter: str = "perPage",

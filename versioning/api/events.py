@@ -76,14 +76,14 @@ class EventViewSet(EditorViewSet):
             epoch=given.get("epoch"),
             limit=_limit(given),
             by=self.caller,
-            **filter_of(given)._asdict(),
+            **read_filter(given)._asdict(),
         )
-        return self.bounded(
+        return self.limit_page(
             with_etag(request, EventPage.dump(page)), "limit", together=itemgetter("position")
         )
 
 
-def filter_of(given: QueryDict) -> EventFilter:
+def read_filter(given: QueryDict) -> EventFilter:
     """Return the filter that the query parameters describe; raises `Invalid` for types that do not exist."""
     types = given.get("type")
     return EventFilter(

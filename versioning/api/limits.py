@@ -112,7 +112,7 @@ class BodyMemory:
             return self._left >= 0
 
         try:
-            body = await _received(receive, limits, length, take)
+            body = await _receive_body(receive, limits, length, take)
             if isinstance(body, Refusal):
                 self._left += taken
                 taken = 0
@@ -121,7 +121,7 @@ class BodyMemory:
             self._left += taken
 
 
-async def _received(
+async def _receive_body(
     receive: Receive, limits: BodyLimits, length: int | None, take: Callable[[int], bool]
 ) -> bytes | Refusal:
     if length is not None and length > limits.size:
@@ -146,7 +146,7 @@ async def _received(
     return Refusal.TOO_SLOW
 
 
-async def disconnected(receive: Receive) -> Mapping[str, Any]:
+async def wait_for_disconnect(receive: Receive) -> Mapping[str, Any]:
     """Wait until the client disconnects, and return the message about it."""
     while (message := await receive())["type"] == "http.request":  # the end of a body whose length was known
         pass

@@ -110,7 +110,7 @@ def declared_length(request: HttpRequest) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def refusal_of(request: HttpRequest) -> Refusal | None:
+def find_refusal(request: HttpRequest) -> Refusal | None:
     """Return why the body of a request was refused; None if it was not."""
     scope = getattr(request, "scope", request.META)
     refusal: Refusal | None = scope.get(REFUSAL)
@@ -130,7 +130,7 @@ class BodyLimitMiddleware(Middleware):
         self.api = f"/{settings.EDITOR_API_PREFIX}/"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        refusal = refusal_of(request)
+        refusal = find_refusal(request)
         if (
             refusal is None
             and request.META.get("CONTENT_LENGTH", "") == ""
@@ -141,10 +141,10 @@ class BodyLimitMiddleware(Middleware):
             refusal = Refusal.TOO_LARGE
         elif refusal is Refusal.RUNS_FULL and not request.path_info.startswith(self.api):
             refusal = None  # a page of the studio says so itself
-        return self.get_response(request) if refusal is None else _refused(request, refusal)
+        return self.get_response(request) if refusal is None else _refuse(request, refusal)
 
 
-def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def _refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     match refusal:
         case Refusal.TOO_LARGE:
             return errors.too_large(settings.EDITOR_MAX_BODY)

@@ -87,12 +87,12 @@ class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-cal
         """Return the name of the component: the name of the class."""
         set_override(self.target, "suppress_collision_warning", True)  # noqa: FBT003  here it is an error
         name = str(self.target.__name__)
-        _check(auto_schema, name, _described(self.target)[name])
+        _check(auto_schema, name, _describe_shape(self.target)[name])
         return name
 
     def map_serializer(self, auto_schema: AutoSchema, direction: str) -> JsonSchemaValue:
         """Return the schema of the class, and register the schemas that it refers to."""
-        components = _described(self.target)
+        components = _describe_shape(self.target)
         for name, schema in components.items():
             _check(auto_schema, name, schema)
             auto_schema.registry.register_on_missing(_component(name, schema))
@@ -100,7 +100,7 @@ class ShapeExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-cal
 
 
 @cache
-def _described(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
+def _describe_shape(shape: type[BaseModel]) -> dict[str, JsonSchemaValue]:
     """Return the schemas of a class and of everything that it refers to, by name."""
     schema = shape.model_json_schema(
         ref_template=_ADDRESS, schema_generator=PlainJsonSchema, mode="validation"
@@ -423,7 +423,7 @@ def _generator_settings() -> dict[str, Any]:
     return {name: value for name, value in SPECTACULAR_DEFAULTS.items() if name not in fixed} | own
 
 
-def _generated() -> dict[str, Any]:
+def _generate_document() -> dict[str, Any]:
     # Only the URLs of the API, not those of the project.
     patterns = [path(f"{settings.EDITOR_API_PREFIX}/", include("versioning.api.urls"))]
     with patched_settings(_generator_settings()):
@@ -434,13 +434,13 @@ def _generated() -> dict[str, Any]:
 
 def document() -> dict[str, Any]:
     """Return the OpenAPI document of this service; its addresses come after that of the server in it."""
-    made: dict[str, Any] = _documents.get("document", _generated)
+    made: dict[str, Any] = _documents.get("document", _generate_document)
     return {**made, "servers": [{"url": root()}]}
 
 
 def prepare() -> None:
     """Make the document, which takes a second; call it in the background after the start of a process."""
-    _documents.get("document", _generated)
+    _documents.get("document", _generate_document)
 
 
 @require_safe

@@ -21,7 +21,7 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
-from versioning.editor.catalog.filters import Filter, Unstored, Viewer, filters_of
+from versioning.editor.catalog.filters import Filter, Unstored, Viewer, list_filters
 from versioning.models import VersionedResource
 from versioning.models.merging import merged_slice
 from versioning.serving import overlays
@@ -81,7 +81,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
-    *(query(one.name, one.description) for one in overlays.registered()),
+    *(query(one.name, one.description) for one in overlays.list_selectors()),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
@@ -245,7 +245,7 @@ def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
     """Return the filters of a kind; a kind that can be public lists published resources by default."""
     members: dict[str, Any] = {
         filter_.parameter: TextFilter(filter_) if filter_.words is None else WordFilter(filter_)
-        for filter_ in filters_of(kind)
+        for filter_ in list_filters(kind)
         if filter_.parameter
     }
     members["default_status"] = "published" if kind.has_visibility else "all"

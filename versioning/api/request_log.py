@@ -61,7 +61,7 @@ class RequestLinesHandler(logging.Handler):
 
     def handle_requests(self, lines: Sequence[RequestLine]) -> None:
         for line in lines:
-            self.handle(record_of(line))
+            self.handle(make_record(line))
 
 
 class RequestLogMiddleware:
@@ -77,7 +77,7 @@ class RequestLogMiddleware:
         structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
         if telemetry.is_traced():
-            with telemetry.request_span(str(request.method), request.path, trace_of(request)) as span:
+            with telemetry.request_span(str(request.method), request.path, trace_headers(request)) as span:
                 response = self.get_response(request)
                 span.set({"http.response.status_code": response.status_code})
         else:
@@ -92,7 +92,7 @@ class RequestLogMiddleware:
         return response
 
 
-def trace_of(request: HttpRequest) -> dict[str, str]:
+def trace_headers(request: HttpRequest) -> dict[str, str]:
     """Return the headers by which a caller says what the request is a part of."""
     return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
 
@@ -128,17 +128,17 @@ def log_requests(lines: Sequence[RequestLine]) -> None:
         return
     if logger.filters:
         for line in lines:
-            logger.handle(record_of(line))
+            logger.handle(make_record(line))
         return
     for handler in _handlers():
         if isinstance(handler, RequestLinesHandler):
             handler.handle_requests(lines)
         else:
             for line in lines:
-                handler.handle(record_of(line))
+                handler.handle(make_record(line))
 
 
-def record_of(line: RequestLine) -> RequestRecord:
+def make_record(line: RequestLine) -> RequestRecord:
     extra = line._asdict()
     request_id = extra.pop("request_id")
     return RequestRecord(

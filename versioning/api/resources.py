@@ -28,7 +28,7 @@ from versioning.api.schemas import (
     ResponseSchema,
     Source,
     Time,
-    body_of,
+    read_body,
 )
 from versioning.conf import get_editor
 from versioning.domain.access import Action
@@ -41,8 +41,8 @@ from versioning.editor.records import (
     SHOWN_TEXT,
     ConfigFile,
     RecordView,
-    record_of,
-    records_of,
+    make_record,
+    make_records,
     with_shown_text,
 )
 from versioning.models import Favorited, VersionedResource
@@ -263,7 +263,7 @@ class RecordViewSet(EditorViewSet):
     def export(self, request: Request, id: str) -> Response:
         """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
         selector = parameters.selector(request.query_params)
-        config = self.collection.export(id, body_of(request), selector, by=self.caller)
+        config = self.collection.export(id, read_body(request), selector, by=self.caller)
         return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
     def clone(self, request: Request, id: str) -> Response:
@@ -275,7 +275,7 @@ class RecordViewSet(EditorViewSet):
 
     def unpublish(self, request: Request, id: str) -> Response:
         """Stop serving any version."""
-        options = options_of(TakeDownOptions.read(request))
+        options = read_options(TakeDownOptions.read(request))
         return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected, **options))
 
     # Favorites
@@ -283,18 +283,18 @@ class RecordViewSet(EditorViewSet):
     def favorite(self, request: Request, id: str) -> Response:
         """Mark it as a favorite of the caller; a key acts as its owner."""
         Nothing.read(request)
-        return self._favorited(*self.collection.favorite(id, by=self.caller))
+        return self._favorite_response(*self.collection.favorite(id, by=self.caller))
 
     def unfavorite(self, request: Request, id: str) -> Response:
         """Remove the caller's mark."""
         Nothing.read(request)
-        return self._favorited(*self.collection.unfavorite(id, by=self.caller))
+        return self._favorite_response(*self.collection.unfavorite(id, by=self.caller))
 
     # Requests and responses
 
     def create_schema(self, request: Request) -> type[RequestSchema]:
         """Return the schema of the body that creates this resource: for a code-defined agent, an override."""
-        agent_id = str(body_of(request).get("id"))
+        agent_id = str(read_body(request).get("id"))
         return self.requests["override_create" if self._overrides(agent_id) else "create"]
 
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
@@ -315,10 +315,10 @@ class RecordViewSet(EditorViewSet):
         return expected_etags(self.request)
 
     def _record(self, found: Resolved[Any]) -> Response:
-        record = record_of(self.collection, found, self.caller)
+        record = make_record(self.collection, found, self.caller)
         return with_etag(self.request, self.dump(record), etag=record.etag)
 
-    def _favorited(self, resource: VersionedResource, favorited: Favorited) -> Response:
+    def _favorite_response(self, resource: VersionedResource, favorited: Favorited) -> Response:
         record = RecordView(
             resource=resource,
             version=resource.active or resource.latest,
@@ -329,10 +329,10 @@ class RecordViewSet(EditorViewSet):
         return with_etag(self.request, self.dump(favorited), etag=record.etag)
 
     def _records(self, rows: Any) -> Any:
-        return records_of(self.collection, rows, self.caller)
+        return make_records(self.collection, rows, self.caller)
 
     def _saved(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
-        record = record_of(self.collection, saved, self.caller, is_new=is_new)
+        record = make_record(self.collection, saved, self.caller, is_new=is_new)
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
@@ -344,7 +344,7 @@ class RecordViewSet(EditorViewSet):
         return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
 
 
-def options_of(body: Json) -> dict[str, Any]:
+def read_options(body: Json) -> dict[str, Any]:
     """Return the options in a valid body, by their argument names in Python."""
     return {
         name: option.from_body(body[option.member])
@@ -366,7 +366,7 @@ _VERB_ARGUMENTS = {
 
 def split(body: Json) -> tuple[Json, Json]:
     """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
-    fields, arguments, options = dict(body), dict[str, Any](), options_of(body)
+    fields, arguments, options = dict(body), dict[str, Any](), read_options(body)
     for member, name in _VERB_ARGUMENTS.items():
         if member in fields:
             arguments[name] = fields.pop(member)

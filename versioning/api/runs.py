@@ -73,7 +73,7 @@ else:
             __doc__=selector.description,
             **{selector.name: (NotEmpty, ...)},
         )
-        for selector in overlays.registered()
+        for selector in overlays.list_selectors()
     )
     VersionSelector = TypeAliasType(
         "VersionSelector", Union[StatusSelector, VersionIdSelector, LabelSelector, *_added]
@@ -296,7 +296,7 @@ class RunViewSet(EditorViewSet):
         framework, call = get_framework(), self._call(request)
         if isinstance(request._request, ASGIRequest):  # noqa: SLF001  the interface decides, not the caller
             events = framework.astream(id, heartbeat=HEARTBEAT, **call)
-            async_to_sync(_checked)(events)
+            async_to_sync(_raise_call_errors)(events)
             content: Any = _async_frames(events)
         else:
             content = _frames(framework.stream(id, heartbeat=HEARTBEAT, **call))
@@ -329,7 +329,7 @@ def frame(event: dict[str, Any] | None) -> bytes:
     return b"data: " + json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
 
 
-async def _checked(events: EventStream[Any]) -> None:
+async def _raise_call_errors(events: EventStream[Any]) -> None:
     """Raise errors of the call now, while the status of the answer can still be set."""
     await events
 

@@ -109,12 +109,12 @@ class RequestSchema(Shape):
     @classmethod
     def read(cls, request: Request) -> Json:
         """Return the members of the body as they were sent; raises `Invalid` with every error."""
-        body = body_of(request)
+        body = read_body(request)
         raise_for_issues(cls, body)
         return body
 
 
-def body_of(request: Request) -> Json:
+def read_body(request: Request) -> Json:
     """Return the body, which must be a JSON object; a missing body counts as an empty object."""
     body = request.data
     if not isinstance(body, dict):
@@ -233,13 +233,13 @@ def _serializer(field: FieldInfo) -> Function | None:
     for found in field.metadata:
         if isinstance(found, SerializedBy):
             return found.serialize
-    return _serializer_of(field.annotation)
+    return _find_serializer(field.annotation)
 
 
-def _serializer_of(annotation: Any) -> Function | None:
+def _find_serializer(annotation: Any) -> Function | None:
     if isinstance(annotation, type) and issubclass(annotation, ResponseSchema):
         return annotation.dump
-    inner = [found for found in map(_serializer_of, get_args(annotation)) if found is not None]
+    inner = [found for found in map(_find_serializer, get_args(annotation)) if found is not None]
     if not inner:
         return None
     [serialize] = inner
@@ -450,7 +450,7 @@ _COMPACT: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separato
 """What `CompactJSONRenderer` makes for each answer anew."""
 
 
-def rendered(data: Any, media_type: str) -> tuple[bytes, str]:
+def render_json(data: Any, media_type: str) -> tuple[bytes, str]:
     """Return the content of an answer in the negotiated media type, and its entity tag, without quotes."""
     text = _COMPACT.encode(data)
     if media_type == CompactJSONRenderer.media_type:

@@ -13,7 +13,7 @@ from typing_extensions import TypeAliasType
 from versioning.api import parameters, resources, schemas
 from versioning.api.base import Parameters, with_etag
 from versioning.api.parameters import Page
-from versioning.api.resources import PublishOptions, RecordViewSet, TakeDownOptions, options_of
+from versioning.api.resources import PublishOptions, RecordViewSet, TakeDownOptions, read_options
 from versioning.api.schemas import (
     ChangeMessage,
     NotEmpty,
@@ -24,15 +24,15 @@ from versioning.api.schemas import (
     Source,
     Success,
     Time,
-    body_of,
+    read_body,
 )
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility, raise_for_issues
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.snapshots import title_of
+from versioning.domain.snapshots import version_title
 from versioning.editor.reading import Difference
-from versioning.editor.records import VersionView, record_of, versions_of
+from versioning.editor.records import VersionView, make_record, make_version_views
 from versioning.models.search import ByteLength
 from versioning.serving.resolution import Resolved
 
@@ -108,7 +108,7 @@ class Comparison(ResponseSchema):
 class Activated(Success):
     """A version is published."""
 
-    message: Annotated[str, Source(lambda published: f"{title_of(published.version)} is published.")]
+    message: Annotated[str, Source(lambda published: f"{version_title(published.version)} is published.")]
     active_version_id: Annotated[str, Source("version.version_id")]
     warnings: list[NoticeAnswer]
 
@@ -157,7 +157,7 @@ class ChangeRequestAnswer(ResponseSchema):
     id: str | None
 
 
-def requests_of(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
+def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
     """Return the request bodies of a kind, by action.
 
     `override_create` and `override_update` are the bodies for code-defined resources, if code can define the
@@ -193,7 +193,7 @@ def requests_of(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
     return found
 
 
-def responses_of(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
+def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
     """Return the answers of a kind, by action."""
     name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
     fields = (kind.override_schema or kind.schema).whole
@@ -305,7 +305,7 @@ class ResourceViewSet(RecordViewSet):
         return self.page_of(
             page,
             rows.defer("search_text", "excerpt"),
-            lambda items: versions_of(history.resource, items),
+            lambda items: make_version_views(history.resource, items),
             unstored=commits,
             weight=ByteLength("config_json"),
         )
@@ -321,20 +321,20 @@ class ResourceViewSet(RecordViewSet):
         """Read one version."""
         self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
-        return with_etag(request, self.dump(*versions_of(found.resource, [found.version])))
+        return with_etag(request, self.dump(*make_version_views(found.resource, [found.version])))
 
     def compare(self, request: Request, id: str) -> Response:
         """Show the fields in which two versions differ."""
         given = request.query_params
         before, after, diffs = self.collection.compare(id, given["from"], given["to"], by=self.caller)
-        versions = versions_of(before.resource, [before.version, after.version])
+        versions = make_version_views(before.resource, [before.version, after.version])
         return Response(self.dump(Compared(diffs, *versions)))
 
     def activate(self, request: Request, id: str, version: str) -> Response:
         """Publish exactly this version."""
-        options = options_of(Activate.read(request))
+        options = read_options(Activate.read(request))
         published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
-        etag = record_of(self.collection, published, self.caller).etag
+        etag = make_record(self.collection, published, self.caller).etag
         return Response(self.dump(published), headers={"ETag": f'"{etag}"'})
 
     def restore(self, request: Request, id: str, version: str) -> Response:
@@ -367,7 +367,7 @@ class ResourceViewSet(RecordViewSet):
             released=body.get("released"),
             by=self.caller,
             expect=self._expected,
-            **options_of(body),
+            **read_options(body),
         )
         [record] = self._records([resource])
         return with_etag(request, self.dump(label), etag=record.etag)
@@ -380,7 +380,7 @@ class ResourceViewSet(RecordViewSet):
 
     def _made_version(self, made: Resolved[Any]) -> Response:
         headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
-        [version] = versions_of(made.resource, [made.version])
+        [version] = make_version_views(made.resource, [made.version])
         return with_etag(self.request, self.dump(version), status=201, headers=headers)
 
 
@@ -395,7 +395,7 @@ class OverridableViewSet(ResourceViewSet):
         agents = get_editor().agent
         agents.require_saving(id, by=self.caller)
         # As for an export, unknown fields are ignored.
-        fields = body_of(request)
+        fields = read_body(request)
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
         raise_for_issues(Proposal, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)

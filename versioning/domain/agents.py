@@ -255,7 +255,7 @@ class Registry:
         is_public = agent.visibility == "public"
         return agent if is_public or caller.may(Right.READ, self.workspace_id) else None
 
-    def tools_of(self, agent_id: str) -> frozenset[str]:
+    def tool_names(self, agent_id: str) -> frozenset[str]:
         agent = self.agents.get(agent_id)
         return self.tools.union(agent.tool_descriptions) if agent else self.tools
 

@@ -39,7 +39,7 @@ from referencing.jsonschema import specification_with
 from versioning.domain import patterns
 from versioning.domain.bounded_cache import BoundedCache
 from versioning.domain.errors import Issue, Message
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 
 _ONE: Final = (
     *("additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"),
@@ -99,12 +99,12 @@ def time_left() -> float:
     return left
 
 
-def validator_of(dialect: Any, schema: Mapping[str, Any]) -> Any:
+def make_validator(dialect: Any, schema: Mapping[str, Any]) -> Any:
     """Return a validator of the dialect for the schema; it raises `TooSlow` within `time_for`."""
-    return _bounded(dialect)(brief(_undeclared(schema)), registry=_metaschemas())
+    return _make_bounded_class(dialect)(brief(_without_dialect(schema)), registry=_metaschemas())
 
 
-def _undeclared(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _without_dialect(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without `$schema`, which would make the library use its own, unlimited validator."""
     return {name: value for name, value in schema.items() if name != "$schema"}
 
@@ -114,7 +114,7 @@ def _metaschemas() -> Any:
     """Return the meta-schemas that come with the library, so that they are checked under the deadline too."""
     contents = {uri: METASCHEMAS.contents(uri) for uri in METASCHEMAS}
     return Registry().with_resources(
-        (uri, specification_with(schema["$schema"]).create_resource(_undeclared(schema)))
+        (uri, specification_with(schema["$schema"]).create_resource(_without_dialect(schema)))
         for uri, schema in contents.items()
     )
 
@@ -227,17 +227,17 @@ _OWN: Final[Mapping[str, Callable[..., Any]]] = {
 
 
 @cache
-def _bounded(dialect: Any) -> Any:
+def _make_bounded_class(dialect: Any) -> Any:
     """Return a validator of the dialect that checks the deadline at every keyword."""
     keywords = {**dialect.VALIDATORS, **_OWN}
     for name in ("unevaluatedItems", "unevaluatedProperties"):
         if name in keywords:
             keywords[name] = _few(keywords[name])
-    timed = {name: _timed(check) for name, check in keywords.items()}
+    timed = {name: _with_deadline(check) for name, check in keywords.items()}
     return extend(dialect, timed)  # type: ignore[no-untyped-call]
 
 
-def _timed(check: Callable[..., Any]) -> Callable[..., Any]:
+def _with_deadline(check: Callable[..., Any]) -> Callable[..., Any]:
     def timed(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
         time_left()
         yield from check(validator, value, instance, schema) or ()
@@ -349,14 +349,14 @@ def _problem(text: str, *, is_stored: bool) -> Issue | None:
 
 
 def _find_problem(schema: dict[str, Any], *, is_stored: bool) -> Issue | None:
-    dialect = _dialect_of(schema)
+    dialect = _find_dialect(schema)
     if dialect is None:
         return Issue(f"{SCHEMA_FIELD}.$schema", "must name one of the drafts 4 to 2020-12 of JSON Schema")
     try:
-        error = next(validator_of(dialect, dialect.META_SCHEMA).iter_errors(brief(schema)), None)
+        error = next(make_validator(dialect, dialect.META_SCHEMA).iter_errors(brief(schema)), None)
         if error is not None:
             return Issue(_path(SCHEMA_FIELD, error), _message(error))
-        return _unsafe(schema, validator_of(dialect, schema), is_stored=is_stored)
+        return _unsafe(schema, make_validator(dialect, schema), is_stored=is_stored)
     except TooSlow:
         raise
     except RecursionError:
@@ -368,7 +368,7 @@ def _find_problem(schema: dict[str, Any], *, is_stored: bool) -> Issue | None:
         )
 
 
-def _dialect_of(schema: Mapping[str, Any]) -> Any:
+def _find_dialect(schema: Mapping[str, Any]) -> Any:
     name = schema.get("$schema", Draft202012Validator.META_SCHEMA["$schema"])
     return _DIALECTS.get(name.rstrip("#")) if isinstance(name, str) else None
 
@@ -377,7 +377,7 @@ def _validator(text: str) -> Any:
     validator = _validators.get(text)
     if validator is None:
         schema = json.loads(text)
-        validator = validator_of(_dialect_of(schema), schema)
+        validator = make_validator(_find_dialect(schema), schema)
         _validators.put(text, validator, _WEIGHT_OF_A_BYTE * len(text))
     return validator
 
@@ -439,7 +439,7 @@ def _target(reference: str, validator: Any) -> tuple[Any, str | None]:
 
 def _message(error: ValidationError) -> str:
     message: str = error.message
-    return clipped(message, _LONGEST_MESSAGE)
+    return clip(message, _LONGEST_MESSAGE)
 
 
 def _path(start: str, error: ValidationError) -> str:

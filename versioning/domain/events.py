@@ -145,12 +145,12 @@ def declare(subject: EventSubject) -> None:
     _DECLARED.update(declared)
 
 
-def declared(event_type: str) -> EventType | None:
+def find_type(event_type: str) -> EventType | None:
     """Return the declaration of a type; None for types of the kinds, and for unknown ones."""
     return _DECLARED.get(event_type)
 
 
-def subject_of(event_type: str) -> EventSubject | None:
+def find_subject(event_type: str) -> EventSubject | None:
     """Return the declaration of the type's subject; None for the kinds, and for unknown ones."""
     return _SUBJECTS.get(event_type.partition(".")[0])
 
@@ -167,7 +167,7 @@ def types() -> Mapping[str, Audience]:
 
 
 @cache
-def audience_of(event_type: str) -> Audience:
+def find_audience(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
     subject, _, name = event_type.partition(".")
     if subject in KINDS_BY_SLUG:

@@ -119,9 +119,9 @@ class Terms:
         members: Json = {
             "draftAgents": sorted(self.draft_agents),
             "draftBlocks": sorted(self.draft_blocks),
-            "ownAgents": _listed(self.own_agents),
-            "withoutAgents": _listed(self.without_agents),
-            "withoutBlocks": _listed(self.without_blocks),
+            "ownAgents": _list_references(self.own_agents),
+            "withoutAgents": _list_references(self.without_agents),
+            "withoutBlocks": _list_references(self.without_blocks),
         }
         return {name: value for name, value in members.items() if value}
 
@@ -238,7 +238,7 @@ def _pin(value: Any, place: str) -> Pin:
     return Pin(version_id=version_id, digest=digest)
 
 
-def _listed(references: References) -> dict[str, list[str]]:
+def _list_references(references: References) -> dict[str, list[str]]:
     return {kind: sorted(targets) for kind, targets in references.items() if targets}
 
 

@@ -24,7 +24,7 @@ from versioning.domain.config import UNCHANGED, Shape, raise_for_issues
 from versioning.domain.errors import Invalid, Message
 
 
-def object_of(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
+def read_object(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
     """Return the members of a setting, from JSON or its value; empty means none. Numbers are exact.
 
     Raises `ValueError` with a sentence, which has an example, about what cannot be read: also for a member
@@ -332,7 +332,7 @@ def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, Configu
     Raises `ValueError` with a sentence about what cannot be read.
     """
     example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
-    return {name: _configured(name, given) for name, given in object_of(value, example=example).items()}
+    return {name: _read_provider(name, given) for name, given in read_object(value, example=example).items()}
 
 
 def _name_problem(name: object) -> str | None:
@@ -351,7 +351,7 @@ class _Given(Shape):
     key_variable: str = UNCHANGED
 
 
-def _configured(name: str, given: Any) -> ConfiguredProvider:
+def _read_provider(name: str, given: Any) -> ConfiguredProvider:
     problem = _name_problem(name)
     if problem is not None:
         raise ValueError(f"has the provider {name!r}, whose name {problem}")
@@ -435,7 +435,7 @@ def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
 
     Raises `ValueError` with a sentence about what cannot be read.
     """
-    prices = object_of(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
+    prices = read_object(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
     return {name: _price(name, given) for name, given in prices.items()}
 
 

@@ -128,11 +128,11 @@ def running(agent: ResolvedAgent) -> Iterator[None]:
         return
     [tracer] = _tracers
     tracer.load_runs()
-    with tracer.describing(attributes_of(agent)):
+    with tracer.describing(span_attributes(agent)):
         yield
 
 
-def attributes_of(agent: ResolvedAgent) -> Attributes:
+def span_attributes(agent: ResolvedAgent) -> Attributes:
     """Return what spans say about an agent: nothing that anybody has written into it."""
     number, outcome = agent.resolved_version_number, agent.outcome or {}
     return {

@@ -40,7 +40,7 @@ def provider_catalog(code: Registry) -> ProviderCatalog:
     """
     value = settings.EDITOR_PROVIDERS
     try:
-        configured = _of_text(value) if isinstance(value, str) else configured_providers(value)
+        configured = _parse_providers(value) if isinstance(value, str) else configured_providers(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"EDITOR_PROVIDERS {error}") from error
     return ProviderCatalog(configured=configured, own=code.providers)
@@ -61,7 +61,7 @@ def _prices_of_text(text: str) -> Mapping[str, OwnPrice]:
 
 
 @lru_cache(maxsize=4)
-def _of_text(text: str) -> Mapping[str, ConfiguredProvider]:
+def _parse_providers(text: str) -> Mapping[str, ConfiguredProvider]:
     return configured_providers(text)
 
 

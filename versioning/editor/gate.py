@@ -36,11 +36,11 @@ from versioning.serving.grants import (
     Grants,
     Names,
     Targets,
+    find_targets,
     grants_for,
     keep_targets,
     names_in,
     store_grants,
-    targets_of,
 )
 from versioning.serving.overlays import Versions
 from versioning.serving.references import unpublished_blocks
@@ -96,7 +96,7 @@ class PublishRequest(GateRequest):
     @cached_property
     def targets(self) -> Targets:
         """The resources that the version names now: checks judge them, and the version is granted them."""
-        return targets_of(self.names)
+        return find_targets(self.names)
 
     @cached_property
     def names(self) -> Names:
@@ -339,7 +339,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
         if errors[number] is None
         and not (isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code))
     ]
-    for check in (_BLOCKS, *_needed([requests[number] for number in pending])):
+    for check in (_BLOCKS, *_find_needed_checks([requests[number] for number in pending])):
         decisions = check.decisions([requests[number] for number in pending])
         for number, decision in zip(pending, decisions, strict=True):
             errors[number] = decision.error
@@ -350,7 +350,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
 def further_refusals(request: PublishRequest, first: VersioningError) -> list[VersioningError]:
     """Return with which errors checks after the one with the `first` error would refuse the version, too."""
     errors: list[VersioningError] = []
-    for check in reversed((_BLOCKS, *_needed([request]))):
+    for check in reversed((_BLOCKS, *_find_needed_checks([request]))):
         [decision] = check.decisions([request])
         if decision.error is None:
             continue
@@ -375,7 +375,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False
-    needed = _needed([request])
+    needed = _find_needed_checks([request])
     steps = _steps(request, (_BLOCKS, *needed))
     events.at_commit(partial(_refuse_what_is_needed_by_now, request, needed))
     store_grants(version, grants)
@@ -417,12 +417,12 @@ def _refuse_what_is_needed_by_now(
     makes a check necessary in one workspace alone, this transaction may have made itself, such as a rollout.
     """
     if rights_position != request.caller.rights_position and any(
-        check.is_needed_anywhere and check not in needed for check in _needed([request])
+        check.is_needed_anywhere and check not in needed for check in _find_needed_checks([request])
     ):
         raise RightsChanged(request.caller)
 
 
-def _needed(requests: Sequence[GateRequest]) -> Sequence[Check]:
+def _find_needed_checks(requests: Sequence[GateRequest]) -> Sequence[Check]:
     """Return the checks that one of the requests has to pass, in order; takes at most one statement."""
     options = {name for request in requests for name in request.options}
     optional = [check for check in _registered if check.needed_by and not check.options.keys() & options]

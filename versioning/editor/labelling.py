@@ -21,7 +21,7 @@ from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
 from versioning.models.guarded import delete_row, save_row
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -49,7 +49,7 @@ def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) 
     pointers = {"latest": resource.latest if drafts else None, "production": resource.active}
     rows: Any = resource.labels.select_related("version", "updated_by")
     return [
-        _computed(name, version, resource) for name, version in pointers.items() if version is not None
+        _computed_label(name, version, resource) for name, version in pointers.items() if version is not None
     ] + [
         _custom(row, row.version)
         for row in rows
@@ -154,7 +154,7 @@ def _custom(row: Any, version: Snapshot) -> Label:
     )
 
 
-def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Label:
+def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -> Label:
     moved_at, mover = version.created_at, version.author_name
     if name == "production" and resource.published_since is not None:
         moved_at = resource.published_since
@@ -194,7 +194,7 @@ def _record(
     """Log a change of a label; a released label is also logged for its readers."""
     change.record(
         what,
-        target=target_of(change.resource, change.resources.code, released=was_released),
+        target=make_target(change.resource, change.resources.code, released=was_released),
         label=name,
         released=released,
         audience=Audience.READERS if was_released or released else None,

@@ -24,7 +24,7 @@ from versioning.editor.serving import candidate_for
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
 from versioning.serving import choice
 from versioning.serving.assembly import find_blocks, require_instructions, shown_texts
-from versioning.serving.grants import granted, granted_to_code
+from versioning.serving.grants import find_grants, granted_to_code
 from versioning.serving.overlays import read_overlay
 from versioning.serving.resolution import Candidate, select
 
@@ -294,7 +294,7 @@ class _Maker:
             return {}
         if candidate.source == "code":
             return granted_to_code(named, self._resources.code)
-        return granted(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
+        return find_grants(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
 
     def _known(self, agent_id: str) -> _Agent:
         found = self._agents[agent_id]

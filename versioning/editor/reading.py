@@ -13,7 +13,7 @@ from editor_client.shared.configurations import message_or
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, raise_for_issues
 from versioning.domain.errors import Invalid, NotFound
-from versioning.domain.overrides import CodeAgent, applied
+from versioning.domain.overrides import CodeAgent, apply_override
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.resources import Resources, Who, caller_of
@@ -21,7 +21,7 @@ from versioning.models import Agent, VersionedResource
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.choice import Chooses, nothing
 from versioning.serving.overlays import Overlay, read_overlay
-from versioning.serving.references import Dependents, count_of_dependents, dependents_of
+from versioning.serving.references import Dependents, count_of_dependents, find_dependents
 from versioning.serving.resolution import Resolved, require_drafts, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -132,7 +132,7 @@ def newest_readable(
     return {version.resource_id: version for version in found}
 
 
-def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
+def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list` leaves out because they have no row."""
     caller = caller_of(by)
     found = resources.backend.unstored(caller)
@@ -224,7 +224,7 @@ def export(
     by = caller_of(by)
     agent = resources.ownership.overridden_by_id(resource_id)
     if agent is not None:
-        return applied(agent, _exported_override(resources, agent, fields, selector, by=by))
+        return apply_override(agent, _exported_override(resources, agent, fields, selector, by=by))
     if not fields:
         return get(resources, resource_id, selector, by=by).version.config
     find(resources, resource_id, by=by)
@@ -269,7 +269,7 @@ def dependents(
     """
     by = caller_of(by)
     target, unstored = _target(resources, resource_id, by)
-    return dependents_of(target, resources.code, status=status, caller=by, unstored=unstored)
+    return find_dependents(target, resources.code, status=status, caller=by, unstored=unstored)
 
 
 def dependents_count(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> int:

@@ -154,7 +154,7 @@ def _record_of_new(
         workspace_for(by, workspace)
         raise _taken(resource_id)
     overridden = None if agent is None else ownership.overridden_by_id(resource_id)
-    config, changed = ownership.schema_for(overridden).edit_of({}, changes)
+    config, changed = ownership.schema_for(overridden).edit_fields({}, changes)
     check_id(resource_id, given=id, own_words=kind.own_words)
     record: dict[str, Any] = {"id": resource_id, "config": config, "changed_fields": changed}
     record["metadata"] = merged_metadata({}, metadata)

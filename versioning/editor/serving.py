@@ -26,10 +26,10 @@ from versioning.editor.reading import selected_override
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Agent, Visibility
 from versioning.serving import choice
-from versioning.serving.answer_cache import dependencies_of
+from versioning.serving.answer_cache import list_dependencies
 from versioning.serving.assembly import (
     all_assembled,
-    assembled,
+    assemble,
     build,
     pinned_texts,
     require_instructions,
@@ -37,7 +37,7 @@ from versioning.serving.assembly import (
 )
 from versioning.serving.choice import Chooses
 from versioning.serving.followed_log import Dependency, consistently
-from versioning.serving.parts import AgentParts, parts_for_clients, parts_of
+from versioning.serving.parts import AgentParts, make_parts, parts_for_clients
 from versioning.serving.resolution import Blocks, Candidate, Resolved, find_version, select
 
 
@@ -67,13 +67,13 @@ def serve(
         evaluation = Evaluation.of(context or {})
         chooses = partial(choice.chosen, context=evaluation.context)
         candidate = candidate_for(resources, agent_id, selector, by, chooses, identity=identity)
-        return assembled(replace(candidate, selected_blocks=blocks) if blocks else candidate, evaluation, by)
+        return assemble(replace(candidate, selected_blocks=blocks) if blocks else candidate, evaluation, by)
 
     with telemetry.span("resolve agent", {"gen_ai.agent.id": agent_id}) as span:
         # An evaluation is shared by a caller that reads several agents, and ensures it.
-        found = read() if isinstance(context, Evaluation) else consistently(read, dependencies_of)
+        found = read() if isinstance(context, Evaluation) else consistently(read, list_dependencies)
         if telemetry.is_traced():
-            span.set(telemetry.attributes_of(found))
+            span.set(telemetry.span_attributes(found))
     return found
 
 
@@ -99,7 +99,7 @@ def parts(
     def read() -> AgentParts:
         if context is None:
             return parts_for_clients(candidate_with, by)
-        return parts_of(candidate_with(partial(choice.chosen, context=context)), by, context)
+        return make_parts(candidate_with(partial(choice.chosen, context=context)), by, context)
 
     return consistently(read, lambda made: made.depends_on)
 
@@ -126,9 +126,9 @@ def preview(
         candidate = _as_if_published(
             resources, agent_id, selector, by, evaluation.context, drafts_of_blocks=drafts_of_blocks
         )
-        return assembled(candidate, evaluation, by)
+        return assemble(candidate, evaluation, by)
 
-    return consistently(read, dependencies_of)
+    return consistently(read, list_dependencies)
 
 
 def explain(

@@ -15,14 +15,14 @@ from editor_client.shared.text_keys import collation_key
 from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.domain.selectors import State
-from versioning.domain.snapshots import Snapshot, title_of
+from versioning.domain.snapshots import Snapshot, version_title
 from versioning.editor.event_log import EventLog
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, VersionLabel
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 from versioning.models.merging import merged_slice
 from versioning.serving.answer_cache import AnswerCache
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Entry:
     @property
     def title(self) -> str:
         """The title of the version."""
-        return title_of(self.version)
+        return version_title(self.version)
 
     @property
     def is_live(self) -> bool:
@@ -73,7 +73,7 @@ class Timeline:
         self.stored = self.stored.defer("config_json", "search_text")
         if self.author is not None:
             self.stored = self.stored.filter(
-                **{name_of("author"): self.author} if self.author else {"author": None}
+                **{username_lookup("author"): self.author} if self.author else {"author": None}
             )
         if self.among is not None:
             self.stored = self.stored.filter(
@@ -96,15 +96,15 @@ class Timeline:
         """Return the entries of a slice; each has the version before it unless versions are left out."""
         start, stop = part.start or 0, part.stop
         found = merged_slice(self.stored, self.unstored, self.order, start, stop + 1)
-        labels = labels_of(self.resource, found)
+        labels = find_labels(self.resource, found)
         following = [None] * len(found) if self.is_narrowed else [*found[1:], None]
         return [
-            entry_of(self.resource, version, labels.get(version.version_id, ()), previous)
+            make_entry(self.resource, version, labels.get(version.version_id, ()), previous)
             for version, previous in zip(found, following, strict=True)
         ][: stop - start]
 
 
-def oldest_of(resource: VersionedResource) -> str:
+def find_oldest(resource: VersionedResource) -> str:
     """Return the id of the oldest version, whether a row or a commit; takes one query."""
     rows = resource.versions.order_by("number").values_list("pk", "created_at")[:1]
     candidates = [(created_at, str(pk)) for pk, created_at in rows]
@@ -113,9 +113,9 @@ def oldest_of(resource: VersionedResource) -> str:
     return min(candidates, default=(None, ""))[1]
 
 
-def authors_of(resource: VersionedResource) -> list[str]:
+def list_authors(resource: VersionedResource) -> list[str]:
     """Return the names of everyone who saved a version, in order; empty for the application."""
-    name = name_of("author")
+    name = username_lookup("author")
     names: set[str] = {
         found or "" for found in resource.versions.order_by().values_list(name, flat=True).distinct()
     }
@@ -123,7 +123,7 @@ def authors_of(resource: VersionedResource) -> list[str]:
     return sorted(names | {version.author_name or "" for version in unstored}, key=collation_key)
 
 
-def entry_of(
+def make_entry(
     resource: VersionedResource,
     version: Snapshot,
     labels: Sequence[VersionLabel],
@@ -133,7 +133,7 @@ def entry_of(
     return Entry(version=version, state=resource.state_of(version), labels=labels, previous=previous)
 
 
-def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[VersionLabel]]:
+def find_labels(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict[str, list[VersionLabel]]:
     """Return the labels that versions carry, by the id of the version."""
     ids = [version.version_id for version in versions if not version.read_only]
     found: dict[str, list[VersionLabel]] = {}
@@ -142,7 +142,7 @@ def labels_of(resource: VersionedResource, versions: Sequence[Snapshot]) -> dict
     return found
 
 
-def previous_of(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
+def find_previous(resource: VersionedResource, version: Snapshot) -> Snapshot | None:
     """Return the previous version in time, whether a row or a commit."""
     older = Q(created_at__lt=version.created_at)
     if not version.read_only:
@@ -224,7 +224,7 @@ def live_periods(
     can change the live version without any entry. Takes two queries; with a `cache`, the log is read again
     only after a change of the resource.
     """
-    target, caller = target_of(resource, log.code), caller_of(by)
+    target, caller = make_target(resource, log.code), caller_of(by)
     read = partial(_read, log, target, caller)
     about = (target.kind, target.id)
     asked = (

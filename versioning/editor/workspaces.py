@@ -22,10 +22,10 @@ from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
-from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
+from versioning.models.accounts import account, accounts, checked_new_name, new_account, username_lookup
 from versioning.models.querysets import within
 from versioning.models.text_keys import ByName
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.models.workspaces import OWNED
 
 
@@ -47,13 +47,13 @@ def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
     return workspaces.annotate(member_count=Count("memberships"))
 
 
-def admins_of(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[str, list[str]]:
+def list_admins(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[str, list[str]]:
     """Return the user names of the admins of those workspaces that the caller may read, by id."""
     by = caller_of(by)
     readable = [workspace_id for workspace_id in workspace_ids if by.may(Right.READ, workspace_id)]
     admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
     found: dict[str, list[str]] = {}
-    name = name_of("user")
+    name = username_lookup("user")
     for workspace_id, username in admins.order_by(name).values_list("workspace_id", name):
         found.setdefault(workspace_id, []).append(username)
     return found
@@ -160,7 +160,7 @@ class Workspaces:
     ) -> QuerySet[Membership]:
         """Return the members with their accounts, by name; callers need the right."""
         workspace = self.find(workspace_id, right=right, by=by)
-        return workspace.memberships.select_related("user").order_by(ByName(name_of("user")), "pk")
+        return workspace.memberships.select_related("user").order_by(ByName(username_lookup("user")), "pk")
 
     @retry_on_conflict
     def change_role(
@@ -222,7 +222,7 @@ class Workspaces:
         """Return the memberships of the service accounts that the caller administers, by name."""
         found = Membership.objects.filter(is_service=True).select_related("user")
         in_scope = within("workspace", caller_of(by).scope(Right.ADMINISTER))
-        return found.filter(in_scope).order_by(ByName(name_of("user")), "pk")
+        return found.filter(in_scope).order_by(ByName(username_lookup("user")), "pk")
 
     @retry_on_conflict
     def create_service_account(
@@ -289,7 +289,7 @@ def _what_belongs_to(workspace: Workspace) -> list[str]:
     """Return what keeps a workspace from being deleted, in the plural."""
     found = [
         str(model._meta.verbose_name_plural)
-        for model in (*map(model_of, KINDS), *OWNED)
+        for model in (*map(find_model, KINDS), *OWNED)
         if model._default_manager.filter(workspace=workspace).exists()
     ]
     is_of_code = workspace.pk == settings.EDITOR_CODE_WORKSPACE

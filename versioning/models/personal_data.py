@@ -170,19 +170,23 @@ def rows_of_person(model: str, field: str = "user") -> PersonalData:
 
     def delete(erasure: Erasure) -> int:
         rows: Any = apps.get_model(model)
-        return 0 if erasure.user is None else _deleted(rows._default_manager.filter(**{field: erasure.user}))
+        return (
+            0 if erasure.user is None else _delete_rows(rows._default_manager.filter(**{field: erasure.user}))
+        )
 
     return PersonalData(erase=delete)
 
 
-def _deleted(rows: QuerySet[Any]) -> int:
+def _delete_rows(rows: QuerySet[Any]) -> int:
     """Delete rows; return how many there were, without those that went along."""
     return rows.delete()[1].get(rows.model._meta.label, 0)
 
 
 def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
     """Delete rows by their keys, a few at once, and return how many there were."""
-    return sum(_deleted(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE))
+    return sum(
+        _delete_rows(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE)
+    )
 
 
 def _erase_in_log(erasure: Erasure) -> int:

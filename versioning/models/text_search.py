@@ -81,7 +81,7 @@ class Fts5(TextIndex):
             return
         model = type(documents[0][0])
         statement = (
-            f"INSERT OR REPLACE INTO {_words_of(model)} (rowid, {', '.join(_COLUMNS)})"  # noqa: S608
+            f"INSERT OR REPLACE INTO {_words_table(model)} (rowid, {', '.join(_COLUMNS)})"  # noqa: S608
             f" VALUES (%s, %s, %s, %s, %s)"
         )
         with transaction.atomic(), connection.cursor() as cursor:
@@ -89,7 +89,7 @@ class Fts5(TextIndex):
             cursor.executemany(statement, [(document.pk, *lines) for document, lines in documents])
 
     def remove(self, documents: Documents) -> None:
-        statement = f"DELETE FROM {_words_of(documents.model)} WHERE rowid = %s"  # noqa: S608
+        statement = f"DELETE FROM {_words_table(documents.model)} WHERE rowid = %s"  # noqa: S608
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.executemany(statement, [[pk] for pk in documents.values_list("pk", flat=True)])
             documents.delete()
@@ -97,7 +97,7 @@ class Fts5(TextIndex):
     def found(self, model: type[SearchDocument], query: TextQuery, place: Place = Place.ANYWHERE) -> RawSQL:
         """Return the ids of the documents that have all terms, as a subquery."""
         wanted = " AND ".join(map(_phrase, query.terms))
-        table = _words_of(model)
+        table = _words_table(model)
         statement, values = f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [wanted]  # noqa: S608
         if place in NARROW:
             values = [f"{{{_COLUMNS[NARROW.index(place)]}}} : ({wanted})"]
@@ -109,7 +109,7 @@ class Fts5(TextIndex):
         return RawSQL(statement, values)  # noqa: S611
 
 
-def _words_of(model: type[Model]) -> str:
+def _words_table(model: type[Model]) -> str:
     return f"{model._meta.db_table}_words"
 
 
@@ -175,10 +175,10 @@ def _leading(query: TextQuery, lexemes: str, *, is_exact: bool) -> tuple[str, li
 def _words(lines: Lines) -> list[Any]:
     everything = "\n".join(lines)  # a phrase does not continue in the next field
     narrow = (lines.name, lines.id, lines.description)
-    return [*(_bounded(line.split()) for line in (*narrow, everything)), everything]
+    return [*(_distinct_words(line.split()) for line in (*narrow, everything)), everything]
 
 
-def _bounded(words: list[str]) -> list[str]:
+def _distinct_words(words: list[str]) -> list[str]:
     """Return the distinct words, without those that exceed the size of a vector."""
     kept, size = [], 0
     for word in dict.fromkeys(words):
@@ -393,10 +393,10 @@ def missing() -> Missing | None:
     """Return the resources whose current versions may not be in the index; None if there are too many."""
     progress = SearchProgress.objects.first() or SearchProgress()
     newest = events.position()
-    changed = _changed(progress.position, newest) if progress.is_whole else None
+    changed = _changed_resources(progress.position, newest) if progress.is_whole else None
     if changed is None:
         changed = _not_indexed(MAX_BEHIND + 1)
-    if sum(map(len, changed.values())) > MAX_BEHIND or _bytes_of(changed) > MAX_BYTES_BEHIND:
+    if sum(map(len, changed.values())) > MAX_BEHIND or _count_bytes(changed) > MAX_BYTES_BEHIND:
         return None
     return changed
 
@@ -432,7 +432,7 @@ def _is_behind() -> bool:
 def _read_some_of_the_log() -> None:
     progress = _locked_progress()
     until = min(events.position(), progress.position + AT_ONCE)
-    changed = _changed(progress.position, until)
+    changed = _changed_resources(progress.position, until)
     progress.position = until
     progress.is_whole = progress.is_whole and changed is not None
     for slug, ids in (changed or {}).items():
@@ -473,7 +473,7 @@ def _locked_progress() -> SearchProgress:
     return SearchProgress.objects.select_for_update().get()
 
 
-def _changed(after: int, until: int) -> Missing | None:
+def _changed_resources(after: int, until: int) -> Missing | None:
     """Return what the entries between two positions are about; None if that can be anything, or too much."""
     if after == until:
         return {}
@@ -488,7 +488,7 @@ def _changed(after: int, until: int) -> Missing | None:
     return changed
 
 
-def _bytes_of(changed: Missing) -> int:
+def _count_bytes(changed: Missing) -> int:
     """Return the length of the resources' texts, in both versions that a pointer may refer to."""
     lengths = (Bytes(f"{pointer}_version__search_text") for pointer in ("active", "latest"))
     total = sum((Coalesce(Sum(length), 0) for length in lengths), start=Value(0))

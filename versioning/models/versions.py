@@ -20,7 +20,7 @@ from versioning.domain.config import Config
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.guarded import Guarded, GuardedQuerySet
-from versioning.models.statements import insert, prepared_cursor, table_of
+from versioning.models.statements import insert, prepared_cursor, quoted_table
 
 
 class Reference(Guarded):
@@ -59,27 +59,27 @@ class Reference(Guarded):
     @classmethod
     def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:
         """Return the ids of the targets of a version, each with the granted identity, if any."""
-        version_id = _prepared(cls, "version")
+        version_id = _value_conversion(cls, "version")
         uuid: Any = cls._meta.get_field("target_uuid")
         with prepared_cursor() as cursor:
             # Only the name of the table is inserted.
-            selected = f"SELECT target_id, target_uuid FROM {table_of(cls)} WHERE version_id = %s"  # noqa: S608
+            selected = f"SELECT target_id, target_uuid FROM {quoted_table(cls)} WHERE version_id = %s"  # noqa: S608
             cursor.execute(selected, [version_id(version.pk)])
             return [(target_id, uuid.to_python(granted)) for target_id, granted in cursor.fetchall()]
 
     @classmethod
     def grant(cls, version: Any, granted: Iterable[tuple[UUID | None, str]]) -> None:
         """Store the identities of its targets that a version is granted; None removes a grant."""
-        version_id, identity = _prepared(cls, "version"), _prepared(cls, "target_uuid")
+        version_id, identity = _value_conversion(cls, "version"), _value_conversion(cls, "target_uuid")
         # Only the name of the table is inserted.
-        update = f"UPDATE {table_of(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
+        update = f"UPDATE {quoted_table(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
         rows = [(identity(uuid), version_id(version.pk), target_id) for uuid, target_id in granted]
         if rows:
             with prepared_cursor() as cursor:
                 cursor.executemany(update, rows)
 
 
-def _prepared(model: type[models.Model], name: str) -> Callable[[Any], Any]:
+def _value_conversion(model: type[models.Model], name: str) -> Callable[[Any], Any]:
     """Return the conversion of a field's value to the database value."""
     field: Any = model._meta.get_field(name)
     return lambda value: field.get_db_prep_save(value, connection)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Forbidden, Message, Unauthorized
 from versioning.models import events
-from versioning.models.statements import prepared_cursor, table_of
+from versioning.models.statements import prepared_cursor, quoted_table
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -151,7 +151,7 @@ def _roles_statement() -> str:
     fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
     workspace, role, user = (name(field.column) for field in fields)
     # Only names are inserted.
-    return f"SELECT {workspace}, {role} FROM {table_of(Membership)} WHERE {user} = %s"  # noqa: S608
+    return f"SELECT {workspace}, {role} FROM {quoted_table(Membership)} WHERE {user} = %s"  # noqa: S608
 
 
 class Membership(models.Model):

@@ -155,7 +155,7 @@ class Prices:
 
 
 @cache
-def prices_of() -> datetime.date:
+def price_list_date() -> datetime.date:
     """Return the date of the price list: the newest one that it names itself, as it has no other."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 

@@ -33,7 +33,7 @@ from versioning.domain.provider_catalog import (
     is_installed,
 )
 from versioning.runtime.delegation import DELEGATES_TO
-from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redacted, reveal_errors
+from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redact, reveal_errors
 
 _CALL_ID = "echo-1"
 
@@ -159,7 +159,7 @@ class Providers:
             )
         except Exception as error:  # each provider's library has its own errors of configuration
             where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
-            message = f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {where}."
+            message = f"The provider {provider!r} cannot be used: {redact(str(error))} Look at {where}."
             raise ProviderUnavailable(message) from error
 
     async def aclose(self) -> None:
@@ -240,7 +240,7 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
         else:
             made = given(model_name)
     except Exception as error:
-        reason = redacted(f"{type(error).__name__}: {error}")
+        reason = redact(f"{type(error).__name__}: {error}")
         raise ProviderUnavailable(
             f"The provider {name!r}, which the application defines, cannot be used: {reason}"
         ) from error

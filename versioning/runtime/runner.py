@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from versioning.domain.agents import CONTEXT_INVALID
 from versioning.domain.errors import Invalid, Issue
-from versioning.runtime.calls import Call, result_of
+from versioning.runtime.calls import Call, wait_for_result
 from versioning.runtime.planning import Catalogue, Plan, plan
 from versioning.runtime.preparation import Prepared, Preparer
 from versioning.runtime.providers import Providers
@@ -39,7 +39,7 @@ class BackgroundLoop:
         """Run the coroutine and return its result; must not be called from the loop's own thread."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
-            result: _Value = result_of(future)
+            result: _Value = wait_for_result(future)
         except BaseException:
             # Interrupting the caller also ends the model call.
             future.cancel()

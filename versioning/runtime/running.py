@@ -21,20 +21,20 @@ from versioning.domain.errors import VersioningError
 from versioning.domain.provider_catalog import cost_dict, plus
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.failures import ProviderFailed, failure_of
-from versioning.runtime.observing import AgentUse, RunUse, prices_of
+from versioning.runtime.failures import ProviderFailed, make_failure
+from versioning.runtime.observing import AgentUse, RunUse, price_list_date
 from versioning.runtime.preparation import Prepared, ReadyAgent
 from versioning.runtime.results import Emit, Result
 from versioning.runtime.transcripts import (
     Reporter,
-    finish_reason_of,
+    answering_models,
+    collect_steps,
     is_empty,
     is_unfinished,
     make_results_storable,
     model_history,
-    models_of,
     put_in_order,
-    steps_of,
+    read_finish_reason,
     thinking_tags,
     usage_dict,
 )
@@ -105,15 +105,15 @@ class _Run:
             cost = plus(cost, use.cost)
         return Result(
             text=last.text or "",
-            finish_reason=finish_reason_of(last),
-            usage={**usage_dict(self._usage), "cost": cost_dict(cost, prices_of())},
-            steps=steps_of(messages),
+            finish_reason=read_finish_reason(last),
+            usage={**usage_dict(self._usage), "cost": cost_dict(cost, price_list_date())},
+            steps=collect_steps(messages),
             messages=turns,
             run_id=self.id,
             resolved_versions=self._prepared.plan.resolved_versions,
             rollouts=self._prepared.plan.outcomes,
             warnings=tuple(self._warnings),
-            models=models_of(messages),
+            models=answering_models(messages),
         )
 
     async def _ask(
@@ -194,7 +194,7 @@ class _Run:
             try:
                 node = await _advance(run, node, ready, reporter)
             except Exception as error:
-                failure = failure_of(
+                failure = make_failure(
                     error, agent_id=ready.served.id, provider=ready.provider, in_request=is_request
                 )
                 if failure is error:

@@ -231,7 +231,7 @@ def usage_dict(usage: UsageBase) -> dict[str, int]:
     }
 
 
-def models_of(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
+def answering_models(messages: Iterable[ModelMessage]) -> tuple[str, ...]:
     """Return the models that answered, by the names that they gave."""
     named = (message.model_name for message in messages if isinstance(message, ModelResponse))
     return tuple(dict.fromkeys(storable_text(name) for name in named if name))
@@ -251,7 +251,7 @@ def tool_result_dict(part: ToolReturnPart) -> dict[str, Any]:
     return {"toolCallId": part.tool_call_id, "toolName": part.tool_name, "result": result}
 
 
-def finish_reason_of(response: ModelResponse) -> str:
+def read_finish_reason(response: ModelResponse) -> str:
     """Return why the model stopped: `stop`, `length`, `content-filter`, `tool-calls` or `error`."""
     if response.tool_calls:
         return "tool-calls"
@@ -259,7 +259,7 @@ def finish_reason_of(response: ModelResponse) -> str:
     return _FINISH_REASONS.get(reason, reason)
 
 
-def steps_of(messages: Sequence[ModelMessage]) -> tuple[Step, ...]:
+def collect_steps(messages: Sequence[ModelMessage]) -> tuple[Step, ...]:
     """Return the steps in the messages of one run."""
     return tuple(
         _step(message, messages[position + 1] if position + 1 < len(messages) else None)
@@ -272,7 +272,7 @@ def _step(response: ModelResponse, following: ModelMessage | None) -> Step:
     answered = following.parts if isinstance(following, ModelRequest) else ()
     return Step(
         text=response.text or "",
-        finish_reason=finish_reason_of(response),
+        finish_reason=read_finish_reason(response),
         tool_calls=tuple(tool_call_dict(part) for part in response.tool_calls),
         tool_results=tuple(tool_result_dict(part) for part in answered if isinstance(part, ToolReturnPart)),
         usage=usage_dict(response.usage),
@@ -348,7 +348,7 @@ class Reporter:
 
     def step_finished(self, response: ModelResponse) -> None:
         """The model's answer and its tool calls are finished."""
-        reason = finish_reason_of(response)
+        reason = read_finish_reason(response)
         self._tell(
             "step-finish",
             finishReason=reason,

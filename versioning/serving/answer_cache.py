@@ -174,7 +174,7 @@ class AnswerCache:
         pending.depends_on((AGENT.slug, agent_id))
         with log_position.primary():  # as of the moment under which it is cached
             made = make()
-        pending.depends_on(*dependencies_of(made))
+        pending.depends_on(*list_dependencies(made))
         pending.finish(key, pickle.dumps(made))
         return made
 
@@ -204,7 +204,7 @@ class AnswerCache:
         return made
 
 
-def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
+def list_dependencies(agent: ResolvedAgent) -> Iterable[Dependency]:
     """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
     yield AGENT.slug, agent.id
     for report in agent.blocks:

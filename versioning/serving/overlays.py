@@ -91,7 +91,7 @@ def register(selector: OverlaySelector) -> None:
     _registered[selector.name] = selector
 
 
-def registered() -> list[OverlaySelector]:
+def list_selectors() -> list[OverlaySelector]:
     return list(_registered.values())
 
 

@@ -61,7 +61,7 @@ class Dependents:
         return [(agent_id, names[agent_id]) for agent_id in ids if agent_id in names]
 
 
-def dependents_of(
+def find_dependents(
     target: VersionedResource,
     code: Registry,
     *,
@@ -274,12 +274,12 @@ def unpublished_blocks(
     callers = {caller.rights: caller for _config, caller, _moving in asked}
     for (_config, caller, _moving), named in zip(asked, references, strict=True):
         wanted[caller.rights].update(target for _field, target in named)
-    published = {rights: _published(ids, callers[rights]) for rights, ids in wanted.items() if ids}
+    published = {rights: _find_published(ids, callers[rights]) for rights, ids in wanted.items() if ids}
     for (_config, caller, moving), named in zip(asked, references, strict=True):
         yield _error(named, published.get(caller.rights, {}), moving)
 
 
-def _published(ids: Collection[str], caller: Caller) -> Mapping[str, bool]:
+def _find_published(ids: Collection[str], caller: Caller) -> Mapping[str, bool]:
     """Return, for each block that the caller may read, whether it is published."""
     rows = PromptBlock.objects.readable_by(caller).filter(pk__in=ids)
     return {pk: active is not None for pk, active in rows.values_list("pk", "active_version_id")}
@@ -322,7 +322,7 @@ def warnings_for(agent_id: str, config: Config, caller: Caller, code: Registry) 
     return _unknown_tools(agent_id, config, code) + _sub_agent_warnings(agent_id, config, caller, code)
 
 
-def limited(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
+def limit_notices(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
     """Return the first warnings and the number of further ones: a megabyte of names has 70 000."""
     more = len(notices) - MAX_WARNINGS
     if more <= 0:
@@ -334,7 +334,7 @@ def limited(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
 
 
 def _unknown_tools(agent_id: str, config: Config, code: Registry) -> tuple[Notice, ...]:
-    known = code.tools_of(agent_id)
+    known = code.tool_names(agent_id)
     return tuple(
         Notice("unknown_tool", Message("There is no tool {name!r}.", name=name), field)
         for field, name in referenced_tools(config)
@@ -386,7 +386,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     while frontier:
         for source in frontier:
             edges[source] = set()
-        for source, target in _sub_agents_of(frontier, caller, code):
+        for source, target in _list_sub_agents(frontier, caller, code):
             edges[source].add(target)
         frontier = {target for source in frontier for target in edges[source]} - edges.keys() - {agent_id}
     looping = {source for source, targets in edges.items() if agent_id in targets}
@@ -395,7 +395,7 @@ def _leading_back_to(agent_id: str, starts: set[str], caller: Caller, code: Regi
     return looping & starts
 
 
-def _sub_agents_of(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:
+def _list_sub_agents(sources: set[str], caller: Caller, code: Registry) -> list[tuple[str, str]]:
     agents = Agent.objects.filter(pk__in=sources).exclude(pk__in=code.agents)
     published = agents.readable_by(caller, code).values("active_version_id")
     latest = agents.drafts_readable_by(caller).values("latest_version_id")

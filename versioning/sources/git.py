@@ -55,7 +55,7 @@ class GitTooSlow(GitError):
 
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
     """Return the output of a git command; raises `GitError` if it fails or takes too long."""
-    with started(folder, *arguments, limit=limit) as process:
+    with run_process(folder, *arguments, limit=limit) as process:
         printed, said = process.communicate()
         if process.returncode != 0:
             raise GitError(said.decode("utf-8", "replace").strip(), printed)
@@ -63,7 +63,9 @@ def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
 
 
 @contextmanager
-def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def run_process(
+    folder: Path, *arguments: str, limit: float | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a git process during this block; when the time is over, it ends with all its child processes."""
     too_slow = Event()
     seconds = TIME_LIMIT if limit is None else max(limit, 0)

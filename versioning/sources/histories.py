@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import IO, Final, Generic, TypeVar, cast
 
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 from versioning.sources import git
 from versioning.sources.files import MAX_BYTES
 from versioning.sources.git import GitError, GitTooSlow
@@ -94,9 +94,9 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     is_complete = True
     limit = limit or git.TIME_LIMIT
     # It starts while the log is read, which takes longer.
-    with git.started(folder, "cat-file", "--batch-command", limit=limit + git.TIME_LIMIT) as objects:
+    with git.run_process(folder, "cat-file", "--batch-command", limit=limit + git.TIME_LIMIT) as objects:
         try:
-            for found in _followed(folder, os.path.relpath(path, folder), depth, limit):
+            for found in _follow_file(folder, os.path.relpath(path, folder), depth, limit):
                 touches += found
         except GitTooSlow:
             is_complete = False
@@ -114,7 +114,7 @@ def history(path: Path, depth: int, *, limit: float | None = None) -> History:
     return History(commits=tuple(commits), is_complete=is_complete)
 
 
-def _followed(folder: Path, path: str, depth: int, limit: float) -> Iterator[list[_Touch]]:
+def _follow_file(folder: Path, path: str, depth: int, limit: float) -> Iterator[list[_Touch]]:
     """Yield the newest commits that changed a file, newest first, together for each name it had.
 
     Git's `--follow` is not used: it takes a similar file for the previous name even if that still exists.
@@ -166,7 +166,7 @@ def _touches(log: bytes) -> Iterator[_Touch]:
             parents=tuple(parents.split()),
             author_name=author_name,
             authored_at=_time(seconds),
-            message=clipped(message, MAX_MESSAGE).strip(),
+            message=clip(message, MAX_MESSAGE).strip(),
             blob=change[3].decode(),
             is_file=change[1] in _REGULAR,
             path=path,
@@ -185,16 +185,16 @@ def _contents(objects: subprocess.Popen[bytes], blobs: set[str]) -> dict[str, by
     ask, answer = cast("IO[bytes]", objects.stdin), cast("IO[bytes]", objects.stdout)
     contents = {}
     for blob in blobs:
-        _, kind, size = _asked(ask, answer, f"info {blob}")
+        _, kind, size = _ask_git(ask, answer, f"info {blob}")
         if kind == b"blob" and size <= MAX_BYTES:
-            _asked(ask, answer, f"contents {blob}")
+            _ask_git(ask, answer, f"contents {blob}")
             contents[blob] = answer.read(size + 1)[:-1]  # followed by a line feed
             if len(contents[blob]) != size:
                 raise GitError("an object ended early")
     return contents
 
 
-def _asked(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, bytes, int]:
+def _ask_git(ask: IO[bytes], answer: IO[bytes], question: str) -> tuple[bytes, bytes, int]:
     ask.write(f"{question}\n".encode())
     ask.flush()
     match answer.readline().split():

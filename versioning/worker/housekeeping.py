@@ -28,7 +28,7 @@ from versioning.models import (
     events,
     text_search,
 )
-from versioning.sources.overrides import digest_of
+from versioning.sources.overrides import override_digest
 from versioning.worker.jobs import Periodic
 
 WATCH_SECONDS: Final = 2.0
@@ -105,7 +105,7 @@ def _first_known(editor: Editor, agent: CodeAgent) -> KnownOverride:
     version = row.active_version if row else None
     if version is None:
         return KnownOverride(agent_id=agent.id)
-    digest = digest_of(agent, version.config)
+    digest = override_digest(agent, version.config)
     return KnownOverride(agent_id=agent.id, digest=digest, version_id=version.version_id)
 
 

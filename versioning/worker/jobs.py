@@ -82,7 +82,7 @@ def register(job: Job) -> None:
         raise ValueError(f"there is another job of the name {job.name!r}")
 
 
-def registered() -> Mapping[str, Job]:
+def list_jobs() -> Mapping[str, Job]:
     return _jobs
 
 

@@ -18,7 +18,7 @@ from django.db import Error, InterfaceError, OperationalError, close_old_connect
 from django.db.models.functions import Now
 
 from versioning.models.due_work import LEASE_SECONDS, DueWork, LeaseLost, PeriodicJob, Turns, WorkerHeartbeat
-from versioning.worker.jobs import Job, Periodic, Queue, registered
+from versioning.worker.jobs import Job, Periodic, Queue, list_jobs
 
 LOOK_EVERY: Final = 1.0
 """Seconds between checks for due work."""
@@ -165,7 +165,7 @@ class Worker:
     """Runs the jobs until it is told to stop."""
 
     def __init__(self, jobs: Iterable[Job] | None = None) -> None:
-        self.jobs = list(registered().values() if jobs is None else jobs)
+        self.jobs = list(list_jobs().values() if jobs is None else jobs)
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._leases = Leases()
         self._stopping = threading.Event()
@@ -179,7 +179,7 @@ class Worker:
         """Work until `stop` is called or the worker is unwanted; return whether all threads have ended."""
         threads = [
             threading.Thread(target=self._work, args=[job, turn], name=f"worker {job.name}", daemon=True)
-            for job, turn in ((job, self._turn_of(job)) for job in self.jobs)
+            for job, turn in ((job, self._make_turn(job)) for job in self.jobs)
             for _ in range(job.threads if isinstance(job, Queue) else 1)
         ]
         logger.info(
@@ -206,7 +206,7 @@ class Worker:
         self._beat()
         failed = False
         for job in self.jobs:
-            turn = self._turn_of(job)
+            turn = self._make_turn(job)
             try:
                 while turn() and not self._stopping.is_set():
                     pass
@@ -217,7 +217,7 @@ class Worker:
                 failed = True
         return not failed
 
-    def _turn_of(self, job: Job) -> Turn:
+    def _make_turn(self, job: Job) -> Turn:
         is_stopping = self._stopping.is_set
         if isinstance(job, Queue):
             return _QueueTurn(job, self.name, self._leases, is_stopping)

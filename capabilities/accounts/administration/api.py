@@ -31,10 +31,10 @@ from versioning.api.parameters import Page
 from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Right, Role
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 
 BY_NAME: Final = {"name": "name", "createdAt": "created_at"}
-BY_USERNAME: Final = {"username": name_of("user")}
+BY_USERNAME: Final = {"username": username_lookup("user")}
 WORKSPACE: Final = ({"type": "string"}, "The id of the workspace.")
 USERNAME: Final = ({"type": "string"}, "The username of the account.")
 NOT_STORED: Final = {"Cache-Control": "private, no-store"}

@@ -27,10 +27,10 @@ from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role
 from versioning.domain.errors import Invalid
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 
 NEWEST_FIRST: Final = {"createdAt": "created_at"}
-BY_USERNAME: Final = {"username": name_of("user")}
+BY_USERNAME: Final = {"username": username_lookup("user")}
 NAMES: Final = {"workspaceId": "workspace_id", "idPrefix": "id_prefix", "expiresAt": "expires_at"}
 
 

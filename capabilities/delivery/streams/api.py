@@ -14,7 +14,7 @@ from capabilities.delivery.streams.listeners import listener_of
 from capabilities.delivery.streams.subscription import AsyncSubscription, BlockingSubscription
 from versioning.api.base import EditorViewSet
 from versioning.api.errors import error_body
-from versioning.api.events import AFTER, EPOCH, FILTERS, filter_of, number, position
+from versioning.api.events import AFTER, EPOCH, FILTERS, number, position, read_filter
 from versioning.api.limits import capacity
 from versioning.api.parameters import query
 from versioning.api.runs import AnyAccept
@@ -55,7 +55,7 @@ class EventStreamViewSet(EditorViewSet):
     def stream(self, request: Request) -> Response | StreamingHttpResponse:
         """Send events that the caller may see as they happen."""
         given = request.query_params
-        only = filter_of(given)
+        only = read_filter(given)
         after = position(given.get("after", "now"), "after")
         # A client that has received nothing yet may send an empty header.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)

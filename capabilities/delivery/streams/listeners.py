@@ -17,7 +17,7 @@ from versioning.domain.access import Caller, Via
 from versioning.models import ApiKey, caller_for, events
 from versioning.models.accounts import accounts
 from versioning.models.followers import Follower
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 from versioning.serving.followed_keys import bearer_key
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class KeyListener:
 
     def rights(self) -> Rights | None:
         """Read the rights of the key; None if it is unknown, expired or revoked."""
-        key = ApiKey.objects.of_digest(self.digest)
+        key = ApiKey.objects.find_by_digest(self.digest)
         return None if key is None else Rights(key.caller(), key.usable_until)
 
 
@@ -76,7 +76,7 @@ def listener_of(request: Request) -> Listener:
     """Return the listener for an authenticated request."""
     text = bearer_key(get_authorization_header(request).decode("latin-1"))
     if text is not None:
-        return KeyListener(digest_of(text))
+        return KeyListener(hash_secret(text))
     session = request._request.session  # noqa: SLF001  REST framework hands over no sessions
     return PersonListener(request.user.pk, session.session_key or "")
 

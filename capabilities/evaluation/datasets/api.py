@@ -19,7 +19,7 @@ from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import Page, number_in
 from versioning.api.schemas import Nothing, Success
 from versioning.domain.errors import NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
@@ -222,7 +222,9 @@ class ItemViewSet(EditorViewSet):
 
     def history(self, request: Request, id: str, item: str) -> Response:
         """List the revisions of an item, newest first."""
-        found = Revision.objects.filter(dataset=self._dataset(id), item=uuid_of(item)).select_related("item")
+        found = Revision.objects.filter(dataset=self._dataset(id), item=parse_uuid(item)).select_related(
+            "item"
+        )
         if not found:
             raise NotFound
         return Response(self.dump(History([*found])))
@@ -233,7 +235,7 @@ class ItemViewSet(EditorViewSet):
         number = int(version) if version.isascii() and version.isdecimal() and len(version) < 10 else None
         if number is None or number > dataset.version:
             raise NotFound
-        revision = Revision.objects.of_version(dataset, number).filter(item=uuid_of(item)).first()
+        revision = Revision.objects.of_version(dataset, number).filter(item=parse_uuid(item)).first()
         if revision is None:
             raise NotFound
         return with_etag(request, self.dump(revision))

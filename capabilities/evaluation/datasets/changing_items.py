@@ -37,7 +37,7 @@ from capabilities.evaluation.datasets.models import (
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.registering import require_callable
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 
@@ -297,11 +297,11 @@ def purge(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
     caller = caller_of(by)
     with changing(dataset_id, caller) as dataset:
         require_publish_for_purge(dataset, caller)
-        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
+        revisions = Revision.objects.filter(dataset=dataset, item=parse_uuid(item_id))
         if not revisions.exists():
             raise NotFound
         for remove in _purging:
-            remove(dataset.pk, uuid_of(item_id))
+            remove(dataset.pk, parse_uuid(item_id))
         revisions.update(payload_json=PURGED_TEXT, search_text="")
         dataset.record("updated", caller, purged=item_id)
 
@@ -310,12 +310,12 @@ def uuids(ids: Iterable[str]) -> Iterator[UUID]:
     """Yield those of the ids that can be one of an item."""
     for one in ids:
         with suppress(NotFound):  # it is no id of anything
-            yield uuid_of(one)
+            yield parse_uuid(one)
 
 
 def current(dataset: Dataset, item_id: str) -> Revision:
     """Return an item as it is now; raises `NotFound`."""
-    found = Revision.objects.of_version(dataset).filter(item=uuid_of(item_id)).first()
+    found = Revision.objects.of_version(dataset).filter(item=parse_uuid(item_id)).first()
     if found is None:
         raise NotFound
     return found

@@ -28,7 +28,7 @@ from capabilities.evaluation.scoring.naming import Dependent
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, InUse, Invalid, Issue, Message, NotFound
 from versioning.domain.registering import require_callable
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -143,7 +143,7 @@ def find(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right.READ_DR
 
 
 def _found(rows: DatasetQuerySet, dataset_id: str, by: Caller, right: Right) -> Dataset:
-    found = rows.readable_by(by).filter(pk=uuid_of(dataset_id)).first()
+    found = rows.readable_by(by).filter(pk=parse_uuid(dataset_id)).first()
     if found is None:
         raise NotFound
     by.require(right, found.workspace_id)

@@ -31,7 +31,7 @@ from capabilities.evaluation.datasets.schemas import ItemCreate
 from versioning.domain.access import APPLICATION, Right
 from versioning.domain.config import raise_for_issues
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message, NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 
@@ -228,7 +228,7 @@ def _ids_of(dataset: Dataset, one: _Given) -> Iterator[UUID]:
     """Yield the ids that an item has here: its own, or the one that it got when it came from elsewhere."""
     if one.item_id is not None:
         with suppress(NotFound):
-            yield uuid_of(one.item_id)
+            yield parse_uuid(one.item_id)
         yield uuid5(dataset.pk, one.item_id)
 
 

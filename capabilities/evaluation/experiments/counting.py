@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q
 
 from capabilities.evaluation.experiments.models import Cell, Experiment, Score, State
-from versioning.runtime.observing import prices_of
+from versioning.runtime.observing import price_list_date
 
 _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 
@@ -47,7 +47,7 @@ def count(experiment: Experiment, cell: Cell, before: Before, *, spent: Mapping[
     experiment.summary_json = ""
     values: dict[str, Any] = {name: F(name) + value for name, value in changes.items()}
     if spent:
-        values["prices_of"] = experiment.prices_of = prices_of()
+        values["prices_of"] = experiment.prices_of = price_list_date()
     Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
 
 

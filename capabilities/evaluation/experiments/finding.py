@@ -20,7 +20,7 @@ from capabilities.evaluation.experiments.models import (
 )
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Message, NotFound
-from versioning.domain.uuids import is_key, is_uuid, uuid_of
+from versioning.domain.uuids import is_key, is_uuid, parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -43,7 +43,7 @@ def list_readable(
     """Return the experiments that the caller may read, by the members of `FILTERS`."""
     found = Experiment.objects.readable_by(caller_of(by))
     if dataset_id is not None:
-        found = found.filter(dataset=uuid_of(dataset_id))
+        found = found.filter(dataset=parse_uuid(dataset_id))
     return found.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
 
 
@@ -64,7 +64,7 @@ def found_in(
     """Return the experiment among these rows, as `find` does; without a dataset, raises `AmbiguousId`."""
     rows = rows.readable_by(by)
     if dataset_id is not None:
-        found = rows.in_dataset(uuid_of(dataset_id), experiment_id).first()
+        found = rows.in_dataset(parse_uuid(dataset_id), experiment_id).first()
     else:
         found = rows.filter(pk=only_key(experiment_id, by)).first()
     if found is None:

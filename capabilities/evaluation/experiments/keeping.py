@@ -18,7 +18,7 @@ from capabilities.evaluation.scoring.kind import SCORER
 from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import InUse, Message, NotFound
 from versioning.domain.registering import require_callable
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import VersionedResource
 from versioning.models.text_keys import contains
@@ -79,7 +79,7 @@ def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
     """Yield the versions of a resource that experiments use which have not ended."""
     for version_id in _pinned_ids(resource.kind.slug, resource.pk):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
-            yield uuid_of(version_id)
+            yield parse_uuid(version_id)
 
 
 def _pinned_ids(kind: str, resource_id: str) -> Iterator[str]:

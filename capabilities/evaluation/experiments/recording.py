@@ -17,7 +17,7 @@ from capabilities.evaluation.experiments.models import Cell, Experiment, Score
 from capabilities.evaluation.experiments.summing import summed_up
 from capabilities.evaluation.scoring.outcomes import MISSING, Outcome, Problem
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.texts import boundary_before, clipped, storable_json, storable_text
+from versioning.domain.texts import boundary_before, clip, storable_json, storable_text
 
 MAX_STORED_OUTPUT: Final = 32 * 1024
 """How many bytes of an output are kept."""
@@ -55,7 +55,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
-    cell.error_message = storable_text(clipped(answer.error.message, MAX_MESSAGE)) if answer.error else ""
+    cell.error_message = storable_text(clip(answer.error.message, MAX_MESSAGE)) if answer.error else ""
     cell.detail_json = canonical.dump(storable_json(answer.detail)) if answer.detail else ""
     cell.__dict__.pop("detail", None)
     cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
@@ -122,10 +122,10 @@ def columns_of(outcome: Outcome) -> dict[str, Any]:
     return {
         "value": outcome.score,
         "passed": outcome.passed,
-        "label": clipped(storable_text(outcome.label or ""), 200),
+        "label": clip(storable_text(outcome.label or ""), 200),
         "reason": storable_text(outcome.reason or ""),
         "error_code": outcome.error.code if outcome.error else "",
-        "error_message": storable_text(clipped(outcome.error.message, MAX_MESSAGE)) if outcome.error else "",
+        "error_message": storable_text(clip(outcome.error.message, MAX_MESSAGE)) if outcome.error else "",
         "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
     }
 

@@ -40,7 +40,7 @@ from versioning.models import events
 from versioning.models.due_work import LeaseLost
 from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
-from versioning.runtime.observing import prices_of
+from versioning.runtime.observing import price_list_date
 
 TRIES: Final = 4
 """How often a provider is asked that cannot be reached, is busy or fails."""
@@ -226,7 +226,7 @@ def spent_on(answer: Answer, scores: Iterable[NewScore]) -> dict[str, int]:
 def spend(experiment_id: str, answer: Answer, scores: Iterable[NewScore]) -> None:
     """Count what was used for a cell that is not done yet."""
     spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
-    Experiment.objects.filter(pk=experiment_id).update(**spent, prices_of=prices_of())
+    Experiment.objects.filter(pk=experiment_id).update(**spent, prices_of=price_list_date())
 
 
 def exceeded(experiment: Experiment, now: datetime.datetime) -> str:

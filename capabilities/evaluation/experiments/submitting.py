@@ -30,8 +30,8 @@ from capabilities.evaluation.scoring import outcomes
 from capabilities.evaluation.scoring.outcomes import MISSING, Problem
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -94,7 +94,7 @@ def cell_of(experiment: Experiment, item_id: str, attempt: int) -> Cell:
     A further attempt makes one for every item: what nobody sends of it is skipped in the end. Raises
     `NotFound` for an unknown item.
     """
-    of_item = Cell.objects.filter(experiment=experiment, item_id=uuid_of(item_id))
+    of_item = Cell.objects.filter(experiment=experiment, item_id=parse_uuid(item_id))
     if not of_item.exists():
         raise NotFound
     if attempt >= experiment.attempts:
@@ -114,9 +114,7 @@ def extend(experiment: Experiment, attempts: int) -> None:
 
 def _answer(given: Mapping[str, Any]) -> Answer:
     error = given.get("error")
-    problem = (
-        None if error is None else Problem(clipped(str(error.get("code") or FAILED), 64), error["message"])
-    )
+    problem = None if error is None else Problem(clip(str(error.get("code") or FAILED), 64), error["message"])
     detail = {name: given[name] for name in _IN_PLACE if name in given}
     if error is not None and error.get("stack"):
         detail["stack"] = error["stack"]

@@ -32,9 +32,9 @@ from versioning.editor.gate import (
 from versioning.models import Agent, AgentLabel, AgentVersion, VersionedResource
 from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.serving import choice
-from versioning.serving.grants import Grants, ids_named, store_grants, target_of
+from versioning.serving.grants import Grants, ids_named, make_target, store_grants
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 Lock = Mapping[str, Any]
@@ -85,7 +85,7 @@ class Move:
         """The versions that rollouts give to some requests, by the resources that have them."""
         found: dict[Key, list[str]] = {}
         for kind in (AGENT, PROMPT_BLOCK):
-            for version_id, resource_id in choice.arms_of(kind).items():
+            for version_id, resource_id in choice.find_arms(kind).items():
                 found.setdefault((kind.slug, resource_id), []).append(version_id)
         return found
 
@@ -176,7 +176,7 @@ def concerned_by(move: Move) -> list[Concerned]:
     """
     code, found = get_editor().code, []
     if move.agent_id is not None:
-        target = target_of(move.resource, code)
+        target = make_target(move.resource, code)
         found.append(
             Concerned(
                 id=target.id,
@@ -264,7 +264,7 @@ def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
     found = dict.fromkeys(keys, IN_CODE)
     for kind in (AGENT, PROMPT_BLOCK):
         ids = [one for slug, one in keys if slug == kind.slug]
-        rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
+        rows = find_model(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
         found |= {(kind.slug, row.pk): row.uuid for row in rows}
     return found
 

@@ -24,14 +24,14 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.events import Target, VersionName
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import PromptBlock, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.verbs import Verbs
 
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
@@ -62,7 +62,7 @@ def find(gate_id: str, *, by: Who = APPLICATION) -> Gate:
 
 
 def _found(rows: GateQuerySet, gate_id: str, by: Caller) -> Gate:
-    found = rows.readable_by(by).select_related("dataset").filter(pk=uuid_of(gate_id)).first()
+    found = rows.readable_by(by).select_related("dataset").filter(pk=parse_uuid(gate_id)).first()
     if found is None:
         raise NotFound
     return found
@@ -104,7 +104,7 @@ def create(
 
 
 def _agent(editor: Editor, agent_id: str, workspace: str | None, by: Caller) -> Target:
-    target = target_of(editor.agent.find_or_defined(agent_id, by=by), editor.code)
+    target = make_target(editor.agent.find_or_defined(agent_id, by=by), editor.code)
     by.require_publish(target.workspace_id)
     if workspace not in {None, target.workspace_id}:
         raise Invalid.field("resource", Message("belongs to another workspace"))

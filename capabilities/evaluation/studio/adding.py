@@ -76,8 +76,8 @@ class AddItemPage(StudioPage):
         if request.POST.get("do") != "add":
             tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
             began = {
-                "input": texts.shown(texts.typed_cell(tried)) if tried else "",
-                "ground_truth": texts.shown(output),
+                "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
+                "ground_truth": texts.format_value(output),
                 "about": about,
             }
             return self.show(self._form(initial=began))

@@ -42,18 +42,18 @@ class Result:
     def input(self) -> str:
         """What was asked; empty once the dataset is gone."""
         value = self.cell.member("input")
-        return "" if value is None else texts.shown(value)
+        return "" if value is None else texts.format_value(value)
 
     @property
     def reference(self) -> str:
         """What a good answer would have been; empty without one."""
         value = self.cell.member("groundTruth")
-        return "" if value is None else texts.shown(value)
+        return "" if value is None else texts.format_value(value)
 
     @property
     def output(self) -> str:
         """The answer."""
-        return texts.shown(self.cell.output) if self.cell.output_json else ""
+        return texts.format_value(self.cell.output) if self.cell.output_json else ""
 
     @property
     def scores(self) -> list[Score]:

@@ -23,7 +23,7 @@ from studio.translation import translated
 from versioning.domain.access import Right
 from versioning.domain.config import raise_for_issues
 from versioning.domain.errors import Invalid, NotFound
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 
 PER_PAGE: Final = 50
 
@@ -46,7 +46,7 @@ class ItemPage(DatasetPage):
     @property
     def revisions(self) -> QuerySet[Revision]:
         """Its revisions, newest first."""
-        item_id = uuid_of(self.kwargs["item"])
+        item_id = parse_uuid(self.kwargs["item"])
         return Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
 
     @cached_property

@@ -26,7 +26,7 @@ from studio.translation import translated
 from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.errors import Invalid
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
@@ -65,8 +65,8 @@ def cells_of(revision: Revision) -> dict[str, str]:
     """Return the texts of the cells of an item."""
     payload = revision.payload
     return {
-        "input": texts.shown(payload.get("input")),
-        "groundTruth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "input": texts.format_value(payload.get("input")),
+        "groundTruth": texts.format_value(payload["groundTruth"]) if "groundTruth" in payload else "",
         "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
         "externalId": revision.item.external_id or "",
     }
@@ -151,7 +151,7 @@ class TablePage(DatasetPage):
         """The page of items, in the order in which they were added."""
         version = self._version()
         found = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
-        text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
+        text = clip(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
         if text:
             found = found.with_text(text)
         known = self.dataset.items_count if not text and version is None else None

@@ -25,8 +25,8 @@ from versioning.api.limits import RunsFull, waits_for_models
 from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.errors import NotFound, VersioningError
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import parse_uuid
 from versioning.models.text_keys import ByName
 
 MAX_ITEMS: Final = 50
@@ -111,20 +111,20 @@ class TryScorerPage(ResourcePage):
     def _items(self, dataset: Dataset) -> Iterator[tuple[str, str]]:
         rows = Revision.objects.of_version(dataset).order_by("item__created_at", "item")[:MAX_ITEMS]
         for row in rows:
-            yield str(row.item_id), clipped(texts.shown(row.payload.get("input")), 80)
+            yield str(row.item_id), clip(texts.format_value(row.payload.get("input")), 80)
 
     def _of_item(self) -> dict[str, str]:
         chosen, item = self._chosen(), self.request.GET.get("item", "")
         if chosen is None or not item:
             return {}
-        found = Revision.objects.of_version(chosen).filter(item=uuid_of(item)).first()
+        found = Revision.objects.of_version(chosen).filter(item=parse_uuid(item)).first()
         if found is None:
             raise NotFound
         payload = found.payload
         metadata = payload.get("metadata")
         return {
-            "input": texts.shown(payload.get("input")),
-            "ground_truth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+            "input": texts.format_value(payload.get("input")),
+            "ground_truth": texts.format_value(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
         }
 

@@ -10,7 +10,7 @@ from django.db import models
 from django.utils import timezone
 
 from capabilities.review.about import AboutResource, AboutResourceQuerySet
-from versioning.domain.texts import MAX_QUOTE, clipped
+from versioning.domain.texts import MAX_QUOTE, clip
 from versioning.models import Workspace
 
 
@@ -76,7 +76,7 @@ class Comment(AboutResource):
         ]
 
     def __str__(self) -> str:
-        return f"{self.author_name}: {clipped(self.body, 40)}"
+        return f"{self.author_name}: {clip(self.body, 40)}"
 
 
 class Mention(models.Model):

@@ -13,7 +13,7 @@ from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import Named, named_by_versions, named_in, names_in, targets_of
+from versioning.serving.grants import Named, find_targets, named_by_versions, named_in, names_in
 
 Key = tuple[Any, ...]
 """A resource by kind, id and identity, or with a digest one of its configurations."""
@@ -73,7 +73,7 @@ def judged_version(
 
 def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]:
     """Return the resources that a version names now; one query for each kind of reference in it."""
-    return named_in(targets_of(names_in(type(resource), version.config)), get_editor().code)
+    return named_in(find_targets(names_in(type(resource), version.config)), get_editor().code)
 
 
 def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:

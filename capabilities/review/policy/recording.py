@@ -26,9 +26,15 @@ from versioning.models import Version, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.guarded import unguarded
 from versioning.models.log import LogPosition
-from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
+from versioning.models.statements import (
+    column_names,
+    inserted_columns,
+    prepared_cursor,
+    quoted_table,
+    row_values,
+)
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import Named, named_in, names_in, targets_of
+from versioning.serving.grants import Named, find_targets, named_in, names_in
 
 
 def written(named: Iterable[Named]) -> str:
@@ -127,7 +133,7 @@ def _statement(text: str, **more: str) -> str:
         "published": PublishedConfiguration,
         "review": Review,
     }
-    return text.format(**more, **{name: table_of(model) for name, model in tables.items()})
+    return text.format(**more, **{name: quoted_table(model) for name, model in tables.items()})
 
 
 def named_by_request(request: PublishRequest) -> frozenset[Named]:
@@ -156,7 +162,7 @@ def record_publication(request: PublishRequest, target: Target, requirement: Req
 def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
     model = MODELS_BY_SLUG[target.kind]
-    named = named_in(targets_of(names_in(model, version.config)), get_editor().code)
+    named = named_in(find_targets(names_in(model, version.config)), get_editor().code)
     own = (one for one in named if one.workspace_id == target.workspace_id)
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
@@ -183,14 +189,14 @@ def _store(target: Target, digest: str, number: int, named: str) -> None:
     """Store what was live; resources that it named before cannot be named again, so they are replaced."""
     row = {**columns_about(target), "digest": digest, "number": number, "named": named}
     with prepared_cursor() as cursor:
-        cursor.execute(_insertion(), values_of(columns_of(PublishedConfiguration), [row]))
+        cursor.execute(_insertion(), row_values(inserted_columns(PublishedConfiguration), [row]))
 
 
 @cache
 def _insertion() -> str:
-    names = names_of(PublishedConfiguration)
+    names = column_names(PublishedConfiguration)
     places = ", ".join(["%s"] * len(names))
-    table = table_of(PublishedConfiguration)
+    table = quoted_table(PublishedConfiguration)
     # Only names of the table and its columns are inserted.
     return (
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608

@@ -24,7 +24,7 @@ from versioning.domain.events import Reach, Target
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Membership, VersionedResource
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 from versioning.models.versioned import MODELS_BY_SLUG
 from versioning.verbs import Verbs
 
@@ -254,7 +254,9 @@ def _reviewers(rows: Sequence[Review]) -> Mapping[Any, list[str]]:
     members = Membership.objects.filter(user=OuterRef("user"), workspace=OuterRef("review__workspace"))
     names = asked.objects.filter(Exists(members), review__in=[row.pk for row in rows])
     found: defaultdict[Any, list[str]] = defaultdict(list)
-    for review_id, name in names.order_by(name_of("user")).values_list("review_id", name_of("user")):
+    for review_id, name in names.order_by(username_lookup("user")).values_list(
+        "review_id", username_lookup("user")
+    ):
         found[review_id].append(name)
     return found
 

@@ -14,13 +14,13 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import changing
 from versioning.models import Membership, VersionedResource
-from versioning.models.accounts import name_of, normalized
+from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -40,7 +40,7 @@ def readable(reviews: Verbs, review_id: str, by: Caller) -> Review:
     Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
     may read the resource but not its drafts.
     """
-    review = Review.objects.filter(pk=uuid_of(review_id)).first()
+    review = Review.objects.filter(pk=parse_uuid(review_id)).first()
     if review is None or not by.covers(review.resource_id):
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
@@ -61,7 +61,7 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
     collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
     with changing(collection, found.resource_id, right, by, include_deleted=True) as change:
         resource = change.resource
-        target = target_of(resource, reviews.editor.code)
+        target = make_target(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()
         if review is None:
             raise NotFound
@@ -95,9 +95,9 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
         raise Invalid.field(
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)
         )
-    stored = {name: normalized(name) for name in names}
+    stored = {name: normalize_username(name) for name in names}
     wanted = {name for name in stored.values() if name is not None}
-    members = Membership.objects.filter(workspace=workspace_id, **{f"{name_of('user')}__in": wanted})
+    members = Membership.objects.filter(workspace=workspace_id, **{f"{username_lookup('user')}__in": wanted})
     found = {one.user.get_username(): one for one in members.select_related("user")}
     issues = []
     for number, name in enumerate(names):

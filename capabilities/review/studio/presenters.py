@@ -28,8 +28,8 @@ from studio.named import names_of
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, roles_with
 from versioning.models import Membership, VersionedResource
-from versioning.models.accounts import name_of
-from versioning.serving.grants import target_of
+from versioning.models.accounts import username_lookup
+from versioning.serving.grants import make_target
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
 
@@ -172,7 +172,7 @@ def stuck(record: ReviewRecord) -> str:
     )
     authors: Any = record.outcome.authors
     members = members.exclude(user__in=authors)
-    left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
+    left = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
     if left >= record.missing:
         return ""
     bypass = policy_of(record.workspace_id).bypass
@@ -181,7 +181,7 @@ def stuck(record: ReviewRecord) -> str:
 
 def open_review_of(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource, or None."""
-    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
+    return Review.objects.open().about(make_target(resource, get_editor().code)).first()
 
 
 def record_of(review: Review) -> ReviewRecord:

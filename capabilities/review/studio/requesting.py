@@ -24,7 +24,7 @@ from versioning.domain.access import Right, roles_with
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Membership
-from versioning.models.accounts import name_of, normalized
+from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.text_keys import ByName
 
 MAX_PEOPLE: Final = 12
@@ -47,8 +47,8 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     They are the chosen members and the first others who may read drafts, those who may approve first. With
     more members than that, others are found by their names.
     """
-    name, approving = name_of("user"), roles_with(Right.PUBLISH)
-    chosen = [stored for one in chosen if (stored := normalized(one)) is not None]
+    name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
+    chosen = [stored for one in chosen if (stored := normalize_username(one)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id,
         role__in=roles_with(Right.READ_DRAFTS),

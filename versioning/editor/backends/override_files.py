@@ -19,14 +19,14 @@ from editor_client.shared import canonical
 from versioning.domain.access import Caller, Right, Via
 from versioning.domain.agents import Registry
 from versioning.domain.errors import IdTaken, Message
-from versioning.domain.overrides import CodeAgent, applied
+from versioning.domain.overrides import CodeAgent, apply_override
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.editor.backends import Finish
-from versioning.editor.backends.rows import Rows, one_of, with_authors
+from versioning.editor.backends.rows import Rows, find_row, with_authors
 from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.grants import target_of
-from versioning.sources.overrides import FileVersion, OverrideSource, digest_of
+from versioning.serving.grants import make_target
+from versioning.sources.overrides import FileVersion, OverrideSource, override_digest
 
 
 class OverrideRecords:
@@ -116,7 +116,7 @@ class OverrideRecords:
 
 def _digest(agent: CodeAgent, config: Mapping[str, Any]) -> str:
     """Return the digest of the file content that a configuration would produce."""
-    return canonical.digest(applied(agent, dict(config)))
+    return canonical.digest(apply_override(agent, dict(config)))
 
 
 COPY_MESSAGE: Final = "Kept from the override file"
@@ -204,7 +204,7 @@ class OverrideFiles:
         row = self._locked_row(resource_id, for_deletion=for_deletion)
         override = self.records.record(agent, row)
         if override is None or not self._is_readable(override, by):
-            return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+            return find_row(self.readable(by).locked(for_deletion=for_deletion), resource_id)
         if not override.is_stored and self.rows.all.filter(pk=resource_id).exists():
             raise IdTaken(Message("The id {id!r} is taken by an agent of another workspace.", id=resource_id))
         return override
@@ -239,7 +239,7 @@ class OverrideFiles:
         active = None if deleted else resource.active
         if (active and active.version_id) != before:
             config = None if active is None else active.config
-            KnownOverride.objects.note(agent.id, digest_of(agent, config), active)
+            KnownOverride.objects.note(agent.id, override_digest(agent, config), active)
             undo.enter_context(self.source.replacing(agent, config, expected=content))
         if not deleted:
             self.records.record(agent, resource)
@@ -298,7 +298,7 @@ class OverrideFiles:
             changed_fields=changed,
             created_at=snapshot.created_at,
         )
-        target = target_of(resource, self.code)
+        target = make_target(resource, self.code)
         events.record(
             f"{target.kind}.versionCreated",
             by=BY_HAND,

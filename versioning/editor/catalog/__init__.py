@@ -16,7 +16,7 @@ from versioning.editor.catalog.catalog import (
     suggestions_by_id,
 )
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
-from versioning.editor.catalog.filters import Filter, Wanted, filters_of
+from versioning.editor.catalog.filters import Filter, Wanted, list_filters
 from versioning.editor.catalog.text_search import Hit, TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
@@ -36,7 +36,7 @@ __all__ = [
     "Wanted",
     "Whose",
     "changed_since_live",
-    "filters_of",
+    "list_filters",
     "overview",
     "suggestions",
     "suggestions_by_id",

@@ -19,12 +19,12 @@ from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, merged_config
 from versioning.domain.uuids import is_uuid
-from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, entry_of_code, reads_drafts
-from versioning.editor.catalog.filters import Unstored, Viewer, Wanted, named
+from versioning.editor.catalog.entries import Entry, ResourceState, entry_of_code, make_entry, reads_drafts
+from versioning.editor.catalog.filters import Unstored, Viewer, Wanted, name_condition
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 from versioning.models.querysets import VersionedQuerySet, within
 from versioning.models.search import MAX_LENGTH
 from versioning.models.statements import QueriesForCallers, RowsByKeys
@@ -130,7 +130,7 @@ class Catalog:
 
     def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
         code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
-        return entry_of(resource, code, self.caller, labels)
+        return make_entry(resource, code, self.caller, labels)
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""
@@ -225,7 +225,7 @@ class Found(Sequence[Entry]):
         return self._cache.remembered((*self._question, part), anything, make)
 
 
-def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
+def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     """Return a slice of the rows, in their order.
 
     Two queries are faster than one: the database sorts the ids alone, then reads only the few rows that are
@@ -301,7 +301,7 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     """
     kind = catalog.collection.kind
     held: Plain = cache.remembered(
-        ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _of_rows(catalog)
+        ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
     )
     workspaces, visibilities, labels, tags, folders = held
     authors: list[str] = cache.remembered(
@@ -311,10 +311,10 @@ def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
     return Overview(
         workspaces=Counter(workspaces) + Counter(entry.workspace_id for entry in unstored),
         visibilities=sorted({*visibilities, *filter(None, (entry.visibility for entry in unstored))}),
-        authors=sorted({*authors, *_authors_of(unstored)}),
+        authors=sorted({*authors, *_author_names(unstored)}),
         labels=sorted({*labels, *(label for entry in unstored for label in entry.labels)}),
         tags=dict(sorted((Counter(tags) + Counter(tag for entry in unstored for tag in entry.tags)).items())),
-        folders=dict(sorted((Counter(folders) + _folders_of(entry.id for entry in unstored)).items())),
+        folders=dict(sorted((Counter(folders) + _count_folders(entry.id for entry in unstored)).items())),
     )
 
 
@@ -326,7 +326,7 @@ def _drafts(catalog: Catalog) -> Q:
     return within("workspace_id", catalog.caller.scope(Right.READ_DRAFTS))
 
 
-def _of_rows(catalog: Catalog) -> Plain:
+def _summarize_rows(catalog: Catalog) -> Plain:
     rows = _rows(catalog)
     visibilities: list[str] = []
     if catalog.collection.kind.has_visibility:
@@ -340,7 +340,7 @@ def _of_rows(catalog: Catalog) -> Plain:
         visibilities,
         list(labels.values_list("labels__name", flat=True).distinct()[:MAX_NAMES]),
         dict(tags.order_by("-found", "tags__name")[:MAX_NAMES]),
-        dict(_folders_of(in_folders).most_common(MAX_FOLDERS)),
+        dict(_count_folders(in_folders).most_common(MAX_FOLDERS)),
     )
 
 
@@ -348,17 +348,17 @@ def _authors(catalog: Catalog) -> list[str]:
     rows, drafts = _rows(catalog), _drafts(catalog)
     found: set[str] = set()
     for readable, version in ((drafts, "latest_version"), (~drafts, "active_version")):
-        names = rows.filter(readable).values_list(name_of(f"{version}__author"), flat=True).distinct()
+        names = rows.filter(readable).values_list(username_lookup(f"{version}__author"), flat=True).distinct()
         found.update(name for name in names[:MAX_NAMES] if name)
     return sorted(found, key=collation_key)
 
 
-def _authors_of(entries: Iterable[Entry]) -> Iterable[str]:
+def _author_names(entries: Iterable[Entry]) -> Iterable[str]:
     names = (entry.version.author_name for entry in entries if entry.version is not None)
     return filter(None, names)
 
 
-def _folders_of(ids: Iterable[str]) -> Counter[str]:
+def _count_folders(ids: Iterable[str]) -> Counter[str]:
     """Count the resources below each folder, at any depth."""
     found: Counter[str] = Counter()
     direct = Counter(resource_id[: resource_id.rindex("/") + 1] for resource_id in ids if "/" in resource_id)
@@ -394,11 +394,11 @@ def suggestions(
     sought = caseless(text)
 
     def called(matches: Callable[[Any, Any], Q]) -> Q:
-        return matches(Caseless("pk"), Value(sought)) | named(text, catalog.viewer, matches)
+        return matches(Caseless("pk"), Value(sought)) | name_condition(text, catalog.viewer, matches)
 
     rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
     there = Q() if workspace_id is None else Q(workspace_id=workspace_id)
-    stored = _stored(catalog, called(contains) & there, limit, *([rank] if text else []))
+    stored = _suggest_stored(catalog, called(contains) & there, limit, *([rank] if text else []))
     is_home = workspace_id in {None, catalog.home}
     in_code = _in_code(catalog, lambda one: is_home and sought in caseless(f"{one.id}\n{one.name}"))
     return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
@@ -415,13 +415,13 @@ def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Sugg
     if not possible:
         return {}
     in_code = _in_code(catalog, lambda one: one.id in possible)
-    stored = _stored(catalog, Q(pk__in=possible), len(possible))
+    stored = _suggest_stored(catalog, Q(pk__in=possible), len(possible))
     return {agent.id: agent for agent in [*in_code, *stored]}
 
 
-def _stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
+def _suggest_stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
     rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
-    entries = [entry_of(row, None, catalog.caller) for row in rows[:limit]]
+    entries = [make_entry(row, None, catalog.caller) for row in rows[:limit]]
     return [_of(entry) for entry in entries]
 
 

@@ -18,9 +18,9 @@ from versioning.domain.config import Config
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.registering import require_instance
 from versioning.domain.selectors import Status
-from versioning.editor.catalog.entries import Entry, ResourceState, entry_of, reads_drafts
+from versioning.editor.catalog.entries import Entry, ResourceState, make_entry, reads_drafts
 from versioning.models import Favorite, VersionedResource, Visibility
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 from versioning.models.agents import is_visible
 from versioning.models.querysets import VersionedQuerySet, within
 from versioning.models.search import MAX_LENGTH, matching, occurs
@@ -84,7 +84,7 @@ class Unstored:
         drafts = reads_drafts(viewer.caller, override)
         shown = [override.active, override.latest if drafts else None]
         return cls(
-            entry=entry_of(override, agent, viewer.caller),
+            entry=make_entry(override, agent, viewer.caller),
             override=override,
             configs=[version.config for version in shown if version is not None],
         )
@@ -145,11 +145,11 @@ def _has_draft(found: Unstored, wanted: bool, viewer: Viewer) -> bool:  # noqa: 
 
 def _saved_by(rows: Rows, name: str, viewer: Viewer) -> Rows:
     # An index has the author of each version: migrations 0015 and 0017.
-    newest = Q(viewer.drafts, (name_of("latest_version__author"), name))
-    return rows.filter(newest | Q(~viewer.drafts, (name_of("active_version__author"), name)))
+    newest = Q(viewer.drafts, (username_lookup("latest_version__author"), name))
+    return rows.filter(newest | Q(~viewer.drafts, (username_lookup("active_version__author"), name)))
 
 
-def _labelled(name: str, viewer: Viewer) -> Q:
+def _label_condition(name: str, viewer: Viewer) -> Q:
     is_live = Q(labels__version=F("active_version")) | Q(labels__released=True)
     return Q(viewer.drafts | is_live, labels__name=name)
 
@@ -185,7 +185,7 @@ def _in_state(rows: Rows, wanted: str, viewer: Viewer) -> Rows:
     return rows.filter(is_wanted, active_version__isnull=False)
 
 
-def named(text: str, viewer: Viewer, matches: Callable[[Any, Any], Q] = contains) -> Q:
+def name_condition(text: str, viewer: Viewer, matches: Callable[[Any, Any], Q] = contains) -> Q:
     """Return the condition that a name that the viewer may read contains the text, or matches otherwise.
 
     Case does not count.
@@ -260,7 +260,7 @@ WAITING = Criterion[bool](
 """It has changes to publish in a workspace where the viewer may save."""
 
 AUTHOR: Criterion[str] = condition(
-    lambda name, _viewer: Q((name_of("author"), name)),
+    lambda name, _viewer: Q((username_lookup("author"), name)),
     lambda found, name, _viewer: found.author == name,
 )
 """This user created the resource."""
@@ -273,7 +273,7 @@ SAVED_BY = Criterion[str](
 )
 """This user saved the newest version that the viewer may read."""
 
-LABEL: Criterion[str] = condition(_labelled, lambda found, name, _viewer: name in found.entry.labels)
+LABEL: Criterion[str] = condition(_label_condition, lambda found, name, _viewer: name in found.entry.labels)
 """It has a label with this name that the viewer may read."""
 
 LABELLED = Criterion[bool](
@@ -460,6 +460,6 @@ def register(one: Filter) -> None:
     _registered.append(one)
 
 
-def filters_of(kind: ResourceKind) -> list[Filter]:
+def list_filters(kind: ResourceKind) -> list[Filter]:
     """Return the filters of the lists of a kind."""
     return [filter_ for filter_ in _registered if filter_.applies(kind)]

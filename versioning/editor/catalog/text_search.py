@@ -25,10 +25,10 @@ from versioning.domain.config import Config
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import Piece, TextQuery
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry, reads_drafts
-from versioning.editor.catalog.filters import TEXT, Unstored, named
+from versioning.editor.catalog.filters import TEXT, Unstored, name_condition
 from versioning.models import VersionedResource
 from versioning.models.search import check_length
 from versioning.models.text_keys import contains
@@ -164,10 +164,10 @@ class Results(ABC):
             kind=self.kind,
             entry=entry,
             version=version,
-            name=text_search.marked(
-                clipped(entry.name, text_search.LENGTH), self.query, inside=self.is_inside
+            name=text_search.mark_hits(
+                clip(entry.name, text_search.LENGTH), self.query, inside=self.is_inside
             ),
-            id=text_search.marked(entry.id, self.query, inside=self.is_inside),
+            id=text_search.mark_hits(entry.id, self.query, inside=self.is_inside),
             excerpt=shown,
         )
 
@@ -221,7 +221,9 @@ class WordResults(Results):
         return None
 
     def _rows(self, place: Place) -> QuerySet[Any]:
-        is_read = _is_of("active_version_id") | self.catalog.viewer.drafts & _is_of("latest_version_id")
+        is_read = _pointer_condition("active_version_id") | self.catalog.viewer.drafts & _pointer_condition(
+            "latest_version_id"
+        )
         found = text_index().found(self.documents, self.query, place)
         rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
         return rows.exclude(pk__in=self.behind) if self.behind else rows
@@ -249,7 +251,7 @@ class InsideResults(Results):
         for part in self.query.pieces:
             viewer = self.catalog.viewer
             in_names = place is Place.NAME
-            rows = rows.filter(named(part, viewer)) if in_names else TEXT.narrow(rows, part, viewer)
+            rows = rows.filter(name_condition(part, viewer)) if in_names else TEXT.narrow(rows, part, viewer)
         return rows if self.query.pieces else rows.none()
 
     def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
@@ -261,7 +263,7 @@ class InsideResults(Results):
         return set(versions.values_list("pk", flat=True))
 
 
-def _is_of(pointer: str) -> Q:
+def _pointer_condition(pointer: str) -> Q:
     """Return the condition that a document belongs to a pointer, so that documents are read first.
 
     With the plain column, SQLite would search all matches again for each readable row.

@@ -63,8 +63,8 @@ class Waiting(Sequence[Waits]):
     @cached_property
     def counts(self) -> dict[Whose, int]:
         """Return how many drafts wait, by author group: one query for each kind."""
-        found = self._remembered(("counts",), self._counted)
-        mine = sum(own for _, own in found) + len(self._unstored_of(Whose.MINE))
+        found = self._remembered(("counts",), self._count_by_kind)
+        mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
         everything = sum(count for count, _ in found) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
 
@@ -87,7 +87,7 @@ class Waiting(Sequence[Waits]):
 
     def keys(self, start: int, stop: int) -> list[tuple[str, str]]:
         """Return the kinds (`agent`) and ids of a slice, in one query."""
-        unstored = self._unstored_of(self._whose)
+        unstored = self._find_unstored(self._whose)
         # Files and code can precede the slice, so its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
         stored = self._remembered(
@@ -101,7 +101,7 @@ class Waiting(Sequence[Waits]):
         slugs = [catalog.collection.kind.slug for catalog in self._catalogs]
         return [(slugs[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
-    def _counted(self) -> list[tuple[int, int]]:
+    def _count_by_kind(self) -> list[tuple[int, int]]:
         """Return how many rows there are of each kind, and how many of them the caller saved."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
@@ -131,7 +131,7 @@ class Waiting(Sequence[Waits]):
         )
         return first.union(*more, all=True).order_by("-updated_at", "pk")
 
-    def _unstored_of(self, whose: Whose) -> list[tuple[int, Any]]:
+    def _find_unstored(self, whose: Whose) -> list[tuple[int, Any]]:
         def is_own(one: Any) -> bool:
             return one.latest.author_name is not None and one.latest.author_name == self._caller.username
 

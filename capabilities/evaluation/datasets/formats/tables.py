@@ -22,9 +22,9 @@ from editor_client.shared.tables import Table, read
 
 from capabilities.evaluation.datasets.formats.rows import MEMBERS, Format, IdentifiedItem, Items, Row, row_of
 from capabilities.evaluation.scoring.numbers import whole_number
-from versioning.domain.csv_files import ESCAPED, escaped, lines
+from versioning.domain.csv_files import ESCAPED, escape_cell, lines
 from versioning.domain.errors import Invalid, Issue, Message
-from versioning.domain.texts import shown, typed_cell
+from versioning.domain.texts import format_value, typed_cell
 
 MAX_COLUMNS: Final = 200
 """The keys of metadata and request contexts that get columns of their own in an export."""
@@ -226,7 +226,7 @@ def _cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
 
 def cell_of(value: Any) -> str:
     """Return the text of a cell; an empty one is no value."""
-    return escaped(shown(value))
+    return escape_cell(format_value(value))
 
 
 def value_in(cell: str) -> Any:
