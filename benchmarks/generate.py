@@ -17,7 +17,7 @@ import pydantic_ai
 
 from benchmarks.timing import in_turns
 from versioning.runtime import Agent, Framework
-from versioning.runtime.echo import echo_model
+from versioning.runtime.providers import echo_model
 
 INSTRUCTIONS = "You answer questions about orders. Be brief and kind."
 MESSAGE = "Where is my order?"

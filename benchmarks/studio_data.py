@@ -18,10 +18,9 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.factories import ECHO
 from tests.support.people import make_cast
 from versioning.domain.access import APPLICATION
-from versioning.domain.events import audience_of
-from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference
-from versioning.models.events import entry_of
-from versioning.models.text_search import following
+from versioning.domain.events import find_audience
+from versioning.models import BlockReference, Event, Favorite, LogPosition, SubAgentReference, text_search
+from versioning.models.events import make_entry
 
 AGENTS_IN_ALL, BLOCKS_IN_ALL = 20_000, 5_000
 USERS_OF_ONE = 5_000
@@ -85,7 +84,7 @@ def fill() -> None:
     paula = User.objects.get(username="paula")
     starred = [f"{_folder(one)}agent-{one}" for one in range(0, 200, 10)]
     Favorite.objects.bulk_create(Favorite(user=paula, kind="agent", resource_id=one) for one in starred)
-    following.follow()
+    text_search.follow()
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
@@ -194,10 +193,10 @@ def _log(rows: Sequence[Any], versions: Sequence[Any]) -> None:
 def _entries(rows: Sequence[Any], versions: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the log entries of saving and publishing, as far as the pages read them."""
     from versioning.conf import get_editor  # noqa: PLC0415  its registry is made from the settings
-    from versioning.serving.grants import target_of  # noqa: PLC0415
+    from versioning.serving.grants import make_target  # noqa: PLC0415
 
     by_id = {row.pk: row for row in rows}
-    targets = {row.pk: target_of(row, get_editor().code) for row in rows}
+    targets = {row.pk: make_target(row, get_editor().code) for row in rows}
     for version in versions:
         row, target = by_id[version.resource_id], targets[version.resource_id]
         happened = ["created" if version.number == 1 else "updated"]
@@ -205,5 +204,5 @@ def _entries(rows: Sequence[Any], versions: Sequence[Any]) -> Iterator[dict[str,
         for what in happened:
             kind = f"{target.kind}.{what}"
             about = {"workspace_id": row.workspace_id, "previous_version_id": "", "label": "", "detail": {}}
-            entry = entry_of(kind, audience_of(kind), APPLICATION, target, version, **about)
+            entry = make_entry(kind, find_audience(kind), APPLICATION, target, version, **about)
             yield entry | {"actor": version.author.username, "created_at": version.created_at}

@@ -26,7 +26,6 @@ TRIAGE = """You sort incoming messages. Answer with one word: billing, technical
 
 
 def load(user: User, workspace_id: str) -> None:
-    """Create the examples in the workspace, as the user."""
     by, editor = caller_for(user), get_editor()
     _load_prompt_blocks(editor, workspace_id, by)
     _load_agents(editor, workspace_id, by)

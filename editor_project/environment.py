@@ -11,7 +11,7 @@ import environ
 from django.core.checks import CheckMessage, Error
 from django.core.exceptions import ImproperlyConfigured
 
-from versioning.conf import Setting, declared
+from versioning.conf import Setting, declared_settings
 
 _DATABASES: Final = ("django.db.backends.postgresql", "django.db.backends.sqlite3")
 _NUMBERS: Final = {int: "a whole number", float: "a number"}
@@ -43,7 +43,6 @@ class Environment(environ.Env):
         return getattr(self, kind.__name__)(setting.name, default=setting.default)
 
     def database(self, var: str, default: str) -> dict[str, Any]:
-        """Return Django's settings for the database of a URL, PostgreSQL or SQLite."""
         return self.database_of(var, self.str(var, default=default))
 
     def database_of(self, name: str, url: str) -> dict[str, Any]:
@@ -86,7 +85,7 @@ def check_names(environment: Mapping[str, str] = os.environ, **_options: Any) ->
 
     This is a Django system check, which commands run before they begin.
     """
-    known = {setting.name for setting in declared()}
+    known = {setting.name for setting in declared_settings()}
     return [
         Error(
             f"{name} is {'set' if _may_be_secret(name) else repr(value)}, but there is no such setting.",

@@ -16,7 +16,7 @@ from versioning.api.request_log import (
     RequestLine,
     RequestLinesHandler,
     RequestRecord,
-    record_of,
+    make_record,
     without_secrets,
 )
 from versioning.api.request_log import (
@@ -88,10 +88,9 @@ class DiscreetHandler(logging.StreamHandler[TextIO], RequestLinesHandler):
             finally:
                 self.release()
         except Exception:  # noqa: BLE001  as in every handler, it must not fail who logs
-            self.handleError(record_of(lines[0]))
+            self.handleError(make_record(lines[0]))
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
         return without_secrets(super().format(record))
 
 

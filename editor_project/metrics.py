@@ -79,21 +79,17 @@ class PrometheusMeter:
         }
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Count a request by the template of its address, and its duration."""
-        route, method = route_of(path), method if method in _METHODS else _OTHER
+        route, method = route_template(path), method if method in _METHODS else _OTHER
         self._counters["editor_http_requests_total"].labels(route, method, str(status)).inc()
         self._histograms["editor_http_request_seconds"].labels(route).observe(seconds)
 
     def count(self, name: str, amount: float, **labels: str) -> None:
-        """Add to a counter."""
         _with(self._counters[name], labels).inc(amount)
 
     def level(self, name: str, value: float, **labels: str) -> None:
-        """Set a gauge."""
         _with(self._gauges[name], labels).set(value)
 
     def took(self, name: str, seconds: float, **labels: str) -> None:
-        """Add to a histogram."""
         _with(self._histograms[name], labels).observe(seconds)
 
 
@@ -123,7 +119,7 @@ def sample() -> None:
 
 
 @lru_cache(maxsize=4096)
-def route_of(path: str) -> str:
+def route_template(path: str) -> str:
     """Return the template of an address, such as `/api/agents/<id>`; `other` for one that there is not."""
     try:
         found = resolve(path).route
@@ -137,7 +133,9 @@ def observe_run(use: RunUse) -> None:
     if not telemetry.is_measured():
         return
     for agent in use.agents.values():
-        provider = _provider_of(agent.served.model)
+        provider = str((agent.served.model or {}).get("provider", "none"))
+        if not _PROVIDER.fullmatch(provider):
+            provider = _OTHER
         for result, number in (("ok", agent.runs - agent.errors), ("error", agent.errors)):
             if number:
                 telemetry.count("editor_runs_total", number, provider=provider, result=result)
@@ -147,11 +145,6 @@ def observe_run(use: RunUse) -> None:
     called = use.agents.get(use.called)
     if called is not None:
         telemetry.took("editor_run_seconds", called.milliseconds / 1000)
-
-
-def _provider_of(model: Any) -> str:
-    provider = str((model or {}).get("provider", "none"))
-    return provider if _PROVIDER.fullmatch(provider) else _OTHER
 
 
 def _signed_in(**_signal: Any) -> None:

@@ -27,7 +27,6 @@ class _AboutPeople(MiddlewareMixin):
     """Leads requests with a key past the middleware beside it."""
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        """Return the answer to a request."""
         return self.get_response(request) if has_key(request) else super().__call__(request)
 
 
@@ -39,7 +38,6 @@ class Csrf(_AboutPeople, CsrfViewMiddleware):
     """Protection against forged requests, which rely on what browsers send by themselves."""
 
     def process_view(self, request: HttpRequest, *view: Any) -> Any:
-        """Return a refusal, or None."""
         return None if has_key(request) else super().process_view(request, *view)
 
 
@@ -52,7 +50,6 @@ class Messages(_AboutPeople, MessageMiddleware):
 
 
 def has_key(request: HttpRequest) -> bool:
-    """Return whether a request is for the API and comes with a key, valid or not."""
     known: bool | None = getattr(request, _HAS_KEY, None)
     if known is None:
         is_api = request.path_info.startswith(_API)

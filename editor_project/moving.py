@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -16,12 +16,11 @@ from typing import Any, Final, NamedTuple
 from django.apps import apps
 from django.core.management.color import no_style
 from django.db import DEFAULT_DB_ALIAS, connection, connections, models, transaction
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import sql
 from editor_client.shared.canonical import comparable
 
 from versioning.models import events
-from versioning.models.text_search.index import SearchDocument, SearchProgress
+from versioning.models.text_search import SearchDocument, SearchProgress
 
 TARGET: Final = "target"
 """The alias of the database to which an installation moves."""
@@ -62,11 +61,14 @@ def move() -> list[Table]:
     with transaction.atomic(using=TARGET):
         with _one_moment():
             position = events.position()
-            _empty(target, moved)
+            refuse_if_in_use()
+            with target.cursor() as cursor:  # removes what `migrate` has made
+                for model in moved:
+                    cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
             for model in moved:
                 _copy(model)
             target.check_constraints([model._meta.db_table for model in moved])
-            tables = [_compared(model) for model in moved]
+            tables = [_compare_tables(model) for model in moved]
         for statement in target.ops.sequence_reset_sql(no_style(), moved):
             with target.cursor() as cursor:
                 cursor.execute(statement)
@@ -93,14 +95,6 @@ def refuse_if_in_use() -> None:
             raise Refused("The other database holds an installation already: name an empty one.")
 
 
-def _empty(target: BaseDatabaseWrapper, moved: Iterable[type[models.Model]]) -> None:
-    """Remove what `migrate` has made; raises `Refused` if there is more."""
-    refuse_if_in_use()
-    with target.cursor() as cursor:
-        for model in moved:
-            cursor.execute(f"DELETE FROM {target.ops.quote_name(model._meta.db_table)}")  # noqa: S608  ours
-
-
 _IN_USE: Final = ("auth.User", "versioning.Event", "versioning.Agent", "versioning.PromptBlock")
 
 
@@ -120,15 +114,15 @@ def _copy(model: type[models.Model]) -> None:
             query.get_compiler(TARGET).execute_sql()
 
 
-def _compared(model: type[models.Model]) -> Table:
-    here, there = (_digest_of(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
+def _compare_tables(model: type[models.Model]) -> Table:
+    here, there = (_digest_table(model, alias) for alias in (DEFAULT_DB_ALIAS, TARGET))
     name = model._meta.db_table
     if here != there:
         raise Refused(f"{name} differs: {here.rows} rows here, {there.rows} there. Nothing was moved.")
     return here
 
 
-def _digest_of(model: type[models.Model], alias: str) -> Table:
+def _digest_table(model: type[models.Model], alias: str) -> Table:
     """Return the number of rows and a digest of them that does not depend on their order.
 
     Databases sort texts differently, so the digests of the rows are added up.

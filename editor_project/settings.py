@@ -10,7 +10,7 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from editor_project import conf
-from editor_project.database.configured import configured
+from editor_project.database.configured import configure_database
 from editor_project.environment import Environment
 from editor_project.log_config import logging_config
 from versioning.conf import SETTINGS
@@ -109,24 +109,24 @@ TEMPLATES = [
 ]
 
 
-def _database() -> dict[str, Any]:
-    if "DATABASE_URL" not in os.environ:
-        with suppress(OSError):  # SQLite reports the error when it opens the file
-            VAR.mkdir(mode=0o700, exist_ok=True)
-    found = env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}")
-    return configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
-
-
 def _replica() -> dict[str, Any]:
     url = env.str("DATABASE_REPLICA_URL", default="")
     if not url:
         return {}
     found = env.replica_of(DATABASES["default"], "DATABASE_REPLICA_URL", url)
-    replica = configured(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
+    replica = configure_database(found, is_pooled=_read["EDITOR_TRANSACTION_POOLING"])
     return {"editor_replica": {**replica, "TEST": {"MIRROR": "default"}}}
 
 
-DATABASES = {"default": _database()}
+if "DATABASE_URL" not in os.environ:
+    with suppress(OSError):  # SQLite reports the error when it opens the file
+        VAR.mkdir(mode=0o700, exist_ok=True)
+DATABASES = {
+    "default": configure_database(
+        env.database("DATABASE_URL", default=f"sqlite:///{VAR / 'editor.sqlite3'}"),
+        is_pooled=_read["EDITOR_TRANSACTION_POOLING"],
+    )
+}
 DATABASES.update(_replica())
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

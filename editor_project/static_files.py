@@ -12,6 +12,5 @@ class MountedStaticFilesStorage(StaticFilesStorage):
 
     @property
     def base_url(self) -> str:
-        """The beginning of the addresses of all static files."""
         url = str(settings.STATIC_URL)
         return f"{get_script_prefix()}{url[1:]}" if url.startswith("/") else url

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from django.core.checks import CheckMessage, Warning  # noqa: A004  Django calls it that
 from django.db.backends.signals import connection_created
 
-from editor_project.metrics import route_of
+from editor_project.metrics import route_template
 from versioning import __version__
 from versioning.domain import telemetry
 from versioning.domain.telemetry import Attributes, Headers
@@ -35,8 +35,6 @@ _described: ContextVar[Attributes] = ContextVar("_described")
 
 
 class _Open:
-    """An open span."""
-
     def __init__(self, span: Span) -> None:
         self._span = span
 
@@ -53,8 +51,6 @@ class _Open:
 
 
 class OpenTelemetryTracer:
-    """Reports the spans of a process."""
-
     def __init__(self, provider: TracerProvider) -> None:
         from opentelemetry import propagate, trace  # noqa: PLC0415  as above
 
@@ -88,8 +84,7 @@ class OpenTelemetryTracer:
                 raise
 
     def answered(self, method: str, path: str, status: int, seconds: float, caller: Headers) -> None:
-        """Report a request that has just been answered from memory."""
-        route, now = route_of(path), time.time_ns()
+        route, now = route_template(path), time.time_ns()
         span = self._tracer.start_span(
             f"{method} {route}",
             context=self._propagate.extract(caller),
@@ -105,8 +100,7 @@ class OpenTelemetryTracer:
         span.end(now)
 
     def route(self, path: str) -> str:
-        """Return the template of an address."""
-        return route_of(path)
+        return route_template(path)
 
     def headers(self) -> dict[str, str]:
         """Return `traceparent` and `tracestate` of the current span."""
@@ -166,13 +160,11 @@ class OpenTelemetryTracer:
             return execute(sql, parameters, many, context)
 
     def watch(self, *, connection: Any, **_signal: Any) -> None:
-        """Report the statements of a connection."""
         if self.statement not in connection.execute_wrappers:
             connection.execute_wrappers.insert(0, self.statement)
 
 
 def is_wanted() -> bool:
-    """Return whether the environment says where traces are sent."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     return os.environ.get("OTEL_TRACES_EXPORTER", "otlp") == "otlp" and any(map(os.environ.get, ENDPOINTS))
@@ -196,7 +188,6 @@ def enable() -> None:
 
 
 def use(processor: Any) -> OpenTelemetryTracer:
-    """Report spans to a processor of OpenTelemetry."""
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415  as above
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider  # noqa: PLC0415
 

@@ -27,8 +27,7 @@ from studio.views import StudioPage, safe_next_url
 from studio.workspaces.names import OfWorkspace, by_workspace, workspace_names
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import EditConflict, Invalid, NotFound
-from versioning.editor.bulk import Choice, Outcome, Result, publish_chosen
-from versioning.editor.bulk_changes import label_chosen, tag_chosen
+from versioning.editor.bulk import Choice, Outcome, Result, label_chosen, publish_chosen, tag_chosen
 from versioning.editor.catalog import Wanted
 
 LATER: Final = "later"

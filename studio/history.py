@@ -44,15 +44,17 @@ from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, Forbidden, Invalid, NotFound
 from versioning.domain.selectors import Selector, State
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.live_periods import LivePeriods, Period, live_periods
 from versioning.editor.timeline import (
     Entry,
+    LivePeriods,
+    Period,
     Timeline,
-    authors_of,
-    entry_of,
-    labels_of,
-    oldest_of,
-    previous_of,
+    find_labels,
+    find_oldest,
+    find_previous,
+    list_authors,
+    live_periods,
+    make_entry,
 )
 from versioning.models import VersionedResource
 from versioning.serving.resolution import find_version
@@ -208,7 +210,7 @@ class HistoryPage(VersionLinksPage):
                 "studio/history/history.html", title=_("History"), edit_address=self.address("change")
             )
         lived = live_periods(self.editor.event, found, by=self.caller, cache=self.editor.cache)
-        authors = authors_of(found)
+        authors = list_authors(found)
         timeline: Any = Timeline(found, history.versions, **self._narrowed(lived, authors))
         page: Page[Entry] = Paginator(timeline, PER_PAGE).get_page(request.GET.get("page"))
         items = self._items(found, list(page.object_list), lived)
@@ -294,7 +296,7 @@ class HistoryPage(VersionLinksPage):
         both_shown = resource.has_draft and {resource.active_id, resource.latest_id} <= shown
         newest = [entry.version.version_id for entry in entries[:2]]
         to, *older = [resource.latest_id, resource.active_id] if both_shown else newest or [""]
-        oldest_id = oldest_of(resource)
+        oldest_id = find_oldest(resource)
         notes = additions.notes(self.caller, self.kind, resource, [entry.version for entry in entries])
         return [
             Item(
@@ -415,9 +417,9 @@ class OneVersionPage(VersionLinksPage):
     def entry(self, version: Snapshot) -> Entry:
         """Return the version as the history shows it."""
         resource = self.found()
-        labels = labels_of(resource, [version]).get(version.version_id, ())
-        previous = previous_of(resource, version) if self.may(Right.READ_DRAFTS) else None
-        return entry_of(resource, version, labels, previous)
+        labels = find_labels(resource, [version]).get(version.version_id, ())
+        previous = find_previous(resource, version) if self.may(Right.READ_DRAFTS) else None
+        return make_entry(resource, version, labels, previous)
 
     def link(self, version: Snapshot) -> SafeString:
         """Return the version's name as a link to its page, for messages."""

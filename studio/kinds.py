@@ -13,13 +13,13 @@ from studio import site
 from studio.kind_words import KindWords, words_of_kind
 from studio.permissions import EditorAdmin
 from versioning.conf import get_editor
-from versioning.domain import agents, kinds, prompt_blocks
+from versioning.domain import agents, kinds
 from versioning.domain.access import Caller
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.models import VersionedResource
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class StudioKind(ResourceKind):
 
     @cached_property
     def model(self) -> type[VersionedResource]:
-        return model_of(self)
+        return find_model(self)
 
     @property
     def admin(self) -> EditorAdmin:
@@ -79,5 +79,5 @@ class StudioKind(ResourceKind):
 
 
 KINDS_BY_SLUG: Final = {kind.slug: StudioKind.of(kind) for kind in kinds.KINDS}
-AGENT, PROMPT_BLOCK = (KINDS_BY_SLUG[kind.slug] for kind in (agents.AGENT, prompt_blocks.PROMPT_BLOCK))
+AGENT, PROMPT_BLOCK = (KINDS_BY_SLUG[kind.slug] for kind in (agents.AGENT, agents.PROMPT_BLOCK))
 KINDS = tuple(KINDS_BY_SLUG.values())

@@ -12,7 +12,7 @@ from typing import Final
 
 from django.utils.translation import ngettext
 
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 
 MAX_NAME: Final = 200
 """The maximum length of a name, a title or a key on a page."""
@@ -47,14 +47,14 @@ class PageBudget:
 
     def take(self, text: str) -> str:
         """Charge a text; return it, or as much of its beginning as the budget allows."""
-        shown = text if len(text) <= self.characters else clipped(text, max(self.characters, 0))
+        shown = text if len(text) <= self.characters else clip(text, max(self.characters, 0))
         self.characters -= len(shown)
         return shown
 
 
 def shortened(text: str, limit: int = MAX_NAME) -> str:
     """Return a text truncated to one line, with an ellipsis if it is too long."""
-    return text if len(text) <= limit else f"{clipped(text, limit)}…"
+    return text if len(text) <= limit else f"{clip(text, limit)}…"
 
 
 def first_of(notes: list[str], limit: int = MAX_NOTES) -> list[str]:

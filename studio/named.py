@@ -26,7 +26,7 @@ from studio.permissions import caller_of
 from versioning.domain.access import Caller, Right
 from versioning.domain.texts import clusters
 from versioning.editor.catalog import Catalog
-from versioning.editor.memberships import workspaces_with
+from versioning.editor.workspaces import workspaces_with
 from versioning.models.accounts import accounts_named
 from versioning.models.text_keys import contains_caseless
 

@@ -11,7 +11,7 @@ from studio.field_words import titles
 from studio.named import Place, people, resource_name, workspace_name
 from versioning.domain import snapshots
 from versioning.domain.errors import Message, Quoted, ResourceId, Usernames, WorkspaceId
-from versioning.domain.snapshots import Snapshot, own_words_of, restored_from, subject_of
+from versioning.domain.snapshots import Snapshot, message_subject, own_message, restored_from
 
 
 def translated(message: str) -> str:
@@ -75,7 +75,7 @@ def title_of(version: Snapshot) -> str:
     """Return the name of a version where it stands alone: `Version 3`, `Git 2f7341a` or `File`."""
     if version.source == "database":
         return _("Version {number}").format(number=version.number)
-    return translated(snapshots.title_of(version))
+    return translated(snapshots.version_title(version))
 
 
 def reference_to(version: Snapshot) -> str:
@@ -87,7 +87,7 @@ def reference_to(version: Snapshot) -> str:
 
 def message_of(version: Snapshot) -> str:
     """Return the first paragraph of the message of a version; empty without one."""
-    return subject_of(own_words_of(version))
+    return message_subject(own_message(version))
 
 
 def changes_of(version: Snapshot) -> str:

@@ -14,8 +14,6 @@ from versioning.conf import SETTINGS, apply_default
 
 
 class VersioningConfig(EditorApp):
-    """Versions of agents and prompt blocks."""
-
     name = "versioning"
     verbose_name = "Editor"
     settings = "versioning.conf.SETTINGS"

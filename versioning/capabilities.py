@@ -31,7 +31,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "keeps_versions": "versioning.editor.pins.register",
     "keeps_workspaces": "versioning.models.workspaces.register_owned",
     "follows": "versioning.models.followers.register",
-    "log_readers": "versioning.models.pruning.register_reader",
+    "log_readers": "versioning.models.events.register_reader",
     "filters": "versioning.editor.catalog.filters.register",
     "personal_data": "versioning.models.personal_data.register",
     "key_limits": "versioning.models.keys.register_owner_limit",
@@ -41,7 +41,7 @@ _RECEIVERS: Final[Mapping[str, str]] = {
     "runs": "versioning.runtime.observing.register",
     "notifications": "versioning.editor.notifications.register",
     "topics": "versioning.editor.notifications.register_topic",
-    "error_members": "versioning.api.schemas.base.register_error_members",
+    "error_members": "versioning.api.schemas.register_error_members",
     "system_checks": "django.core.checks.register",
     "studio": "studio.extensions.register",
 }
@@ -112,7 +112,7 @@ class EditorApp(AppConfig):
     """Functions of Django's request that raise if a person who is signed in, without a key, has to confirm
     something before administering through the API."""
     error_members: Paths = ()
-    """Schemas whose members errors of the API may have: `versioning.api.schemas.base.ResponseSchema`."""
+    """Schemas whose members errors of the API may have: `versioning.api.schemas.ResponseSchema`."""
     verbs: Mapping[str, str] = MappingProxyType({})
     """Classes that are called with the editor and become its attributes, by name."""
     notifications: Paths = ()
@@ -160,11 +160,11 @@ class EditorApp(AppConfig):
             for path in _paths(added):
                 self._hand_over("adds", path, receiver)
         for path in self.verbs.values():
-            if not callable(self._loaded("verbs", path)):
+            if not callable(self._load("verbs", path)):
                 raise self._wrong("verbs", path, "it cannot be called")
 
     def _hand_over(self, attribute: str, path: str, receiver: str) -> None:
-        value = self._loaded(attribute, path)
+        value = self._load(attribute, path)
         take: Any = import_string(receiver)
         for entry in value if type(value) in {list, tuple} else [value]:
             try:
@@ -172,7 +172,7 @@ class EditorApp(AppConfig):
             except (TypeError, ValueError) as error:
                 raise self._wrong(attribute, path, str(error)) from error
 
-    def _loaded(self, attribute: str, path: str) -> Any:
+    def _load(self, attribute: str, path: str) -> Any:
         try:
             return import_string(path)
         except ImportError as error:

@@ -59,7 +59,6 @@ def written_as(pattern: str, wanted: str) -> Check:
 
 
 def positive(name: str, value: float) -> None:
-    """Check that a number is above 0."""
     if value <= 0:
         raise ImproperlyConfigured(f"{name} must be above 0, and is {value}.")
 
@@ -89,7 +88,7 @@ def _name_of_workspace(name: str, value: str) -> None:
         raise ImproperlyConfigured(f"{name} is {value!r}, which cannot be the id of a workspace.")
 
 
-def _of_kind(setting: Setting, value: object) -> None:
+def _check_kind(setting: Setting, value: object) -> None:
     """Raise `ImproperlyConfigured` for a value of another type, which a project may have in its settings."""
     kind = setting.kind or type(setting.default)
     types = (*_TYPES[kind], Mapping) if setting.is_json else _TYPES[kind]
@@ -307,8 +306,7 @@ def declare(setting: Setting) -> None:
     apply_default(setting)
 
 
-def declared() -> Collection[Setting]:
-    """Return the settings of the editor and of all installed applications."""
+def declared_settings() -> Collection[Setting]:
     return _declared.values()
 
 
@@ -328,10 +326,10 @@ def check_values(**_options: Any) -> list[CheckMessage]:
     This is a Django system check, which commands run before they begin.
     """
     found: list[CheckMessage] = []
-    for setting in declared():
+    for setting in declared_settings():
         value = getattr(settings, setting.name)
         try:
-            _of_kind(setting, value)
+            _check_kind(setting, value)
             if isinstance(value, int | float):
                 if math.isnan(value) or math.isinf(value):
                     raise ImproperlyConfigured(f"{setting.name} has to be a finite number, not {value}.")
@@ -401,11 +399,11 @@ def _load() -> tuple[Editor, Framework]:
     from versioning.runtime import Framework  # noqa: PLC0415
 
     editor_path, framework_path = settings.EDITOR_INSTANCE, settings.EDITOR_FRAMEWORK
-    named = _imported("EDITOR_INSTANCE", editor_path, Editor) if editor_path else None
+    named = _import_setting("EDITOR_INSTANCE", editor_path, Editor) if editor_path else None
     if not framework_path:
         editor = named or Editor()
         return editor, Framework(editor=editor)
-    framework = _imported("EDITOR_FRAMEWORK", framework_path, Framework)
+    framework = _import_setting("EDITOR_FRAMEWORK", framework_path, Framework)
     handed = cast("Editor | None", framework.editor)
     if handed is None or named not in {None, handed}:
         problem = "has no editor" if handed is None else f"has another editor than {editor_path}"
@@ -415,7 +413,7 @@ def _load() -> tuple[Editor, Framework]:
     return handed, framework
 
 
-def _imported(setting: str, path: str, wanted: type[_T]) -> _T:
+def _import_setting(setting: str, path: str, wanted: type[_T]) -> _T:
     try:
         found = import_string(path)
     except ImportError as error:

@@ -27,27 +27,28 @@ from capabilities.delivery.verbs import MAX_DESCRIPTION, MAX_EVENT_TYPES, MAX_ID
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.errors import error_body
-from versioning.api.events import AFTER, EPOCH, FILTERS, filter_of, number, position
-from versioning.api.open_streams import capacity
-from versioning.api.paging import Page
-from versioning.api.parameters import query
-from versioning.api.rendering import content_etag
+from versioning.api.events import AFTER, EPOCH, FILTERS, number, position, read_filter
+from versioning.api.limits import capacity
+from versioning.api.parameters import Page, query
 from versioning.api.runs import AnyAccept
-from versioning.api.schemas.base import (
+from versioning.api.schemas import (
+    EventAnswer,
+    Nothing,
+    PageOf,
     RequestSchema,
     ResponseSchema,
     SerializedBy,
     Source,
+    Success,
     Time,
     TimeOrNull,
     Uuid,
+    content_etag,
 )
-from versioning.api.schemas.common import Nothing, PageOf, Success
-from versioning.api.schemas.events import EventAnswer
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED, NotBlank
-from versioning.models import connections
+from versioning.models import storage
 from versioning.models.search import ByteLength, together
 
 DeliveryState = TypeAliasType("DeliveryState", Literal["pending", "delivered", "failed", "cancelled"])
@@ -332,7 +333,7 @@ class EventStreamViewSet(EditorViewSet):
     def stream(self, request: Request) -> Response | StreamingHttpResponse:
         """Send events that the caller may see as they happen."""
         given = request.query_params
-        only = filter_of(given)
+        only = read_filter(given)
         after = position(given.get("after", "now"), "after")
         # A client that has received nothing yet may send an empty header.
         last = number(request.headers.get(LAST_EVENT_ID) or None, LAST_EVENT_ID)
@@ -346,7 +347,7 @@ class EventStreamViewSet(EditorViewSet):
             except TooManyStreams as error:
                 return Response(error_body(error), status=503, headers={"Retry-After": str(RETRY_AFTER)})
         # A stream must not hold a connection of the pool.
-        connections.give_back()
+        storage.give_back()
         content = () if request.method == "HEAD" else stream
         return StreamingHttpResponse(content, content_type=EVENT_STREAM, headers={"X-Accel-Buffering": "no"})
 

@@ -36,11 +36,10 @@ from capabilities.delivery.models import (
     derive_secret,
     sign,
 )
-from versioning.api.schemas.base import CompactJSONRenderer
-from versioning.api.schemas.events import EventAnswer
+from versioning.api.schemas import CompactJSONRenderer, EventAnswer
 from versioning.domain import telemetry
 from versioning.domain.access import Caller
-from versioning.models import Event, connections, events
+from versioning.models import Event, events, storage
 from versioning.models.due_work import LeaseLost
 from versioning.worker.jobs import Periodic, Queue
 
@@ -162,7 +161,7 @@ def deliver(deliveries: Sequence[Delivery]) -> None:
             with suppress(LeaseLost):
                 delivery.postpone(WITHOUT_KEY_AGAIN)
         return
-    connections.give_back()  # it is not needed while the receiver answers
+    storage.give_back()  # it is not needed while the receiver answers
     until, attempts = time.monotonic() + RECORD_AFTER, []
     for delivery in deliveries:
         attempts.append(_send(webhook, root, delivery))

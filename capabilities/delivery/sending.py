@@ -23,7 +23,7 @@ from editor_client.certificates import ssl_context
 
 from capabilities.delivery.models import DeliveryAttempt
 from capabilities.delivery.targets import Address, Refused, resolve
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 
 SECONDS: Final = 15.0
 """The time for a whole request: to resolve the host, connect, send the message and read the answer."""
@@ -185,7 +185,7 @@ def _text(answer: bytes) -> str:
     """Return the beginning of any bytes as text that every database can store, cut between characters."""
     text = answer.decode(errors="replace").replace("\0", "\N{REPLACEMENT CHARACTER}")
     kept = codecs.getincrementaldecoder("utf-8")("replace").decode(answer[:KEPT_BYTES])
-    return clipped(text, len(kept))
+    return clip(text, len(kept))
 
 
 def _sentence(failure: Exception) -> str:

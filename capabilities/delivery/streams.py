@@ -34,8 +34,7 @@ from rest_framework.authentication import get_authorization_header
 from rest_framework.request import Request
 
 from versioning.api.errors import error_body
-from versioning.api.schemas.base import CompactJSONRenderer
-from versioning.api.schemas.events import EventAnswer
+from versioning.api.schemas import CompactJSONRenderer, EventAnswer
 from versioning.capabilities import session_store
 from versioning.conf import get_editor
 from versioning.domain import telemetry
@@ -45,7 +44,7 @@ from versioning.editor.event_log import EventFilter
 from versioning.models import ApiKey, Event, caller_for, events, log_position
 from versioning.models.accounts import accounts
 from versioning.models.followers import Follower
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 from versioning.serving.event_visibility import visible_to
 from versioning.serving.followed_keys import bearer_key
 from versioning.serving.followed_log import RIGHTS, Moment, log
@@ -67,7 +66,7 @@ class KeyListener:
 
     def rights(self) -> Rights | None:
         """Read the rights of the key; None if it is unknown, expired or revoked."""
-        key = ApiKey.objects.of_digest(self.digest)
+        key = ApiKey.objects.find_by_digest(self.digest)
         return None if key is None else Rights(key.caller(), key.usable_until)
 
 
@@ -98,7 +97,7 @@ def make_listener(request: Request) -> Listener:
     """Return the listener for an authenticated request."""
     text = bearer_key(get_authorization_header(request).decode("latin-1"))
     if text is not None:
-        return KeyListener(digest_of(text))
+        return KeyListener(hash_secret(text))
     session = request._request.session  # noqa: SLF001  REST framework hands over no sessions
     return PersonListener(request.user.pk, session.session_key or "")
 

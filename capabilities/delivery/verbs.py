@@ -34,7 +34,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Invalid, Issue, Message, NotFound
 from versioning.domain.events import matching
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Membership, events
@@ -117,7 +117,7 @@ def list_webhooks(*, by: Who, workspace_id: str | None = None) -> QuerySet[Webho
 def find(webhook_id: str, *, by: Who) -> Webhook:
     """Return a webhook."""
     caller = caller_of(by)
-    webhook = Webhook.objects.filter(pk=uuid_of(webhook_id)).first()
+    webhook = Webhook.objects.filter(pk=parse_uuid(webhook_id)).first()
     if (
         webhook is None
         or not caller.may(Right.READ, webhook.workspace_id)
@@ -255,7 +255,7 @@ def replay(webhook_id: str, delivery_id: str, *, by: Who) -> Delivery:
     """Make one more attempt at a delivery in any state; the message keeps its id."""
     caller = caller_of(by)
     with _administering(webhook_id, caller) as webhook:
-        row = webhook.deliveries.filter(pk=uuid_of(delivery_id))
+        row = webhook.deliveries.filter(pk=parse_uuid(delivery_id))
         delivery = row.select_for_update().first()
         if delivery is None:
             raise NotFound

@@ -35,7 +35,7 @@ from studio.models import Preferences
 from versioning.conf import get_editor
 from versioning.domain.access import Via
 from versioning.editor.notifications import concerning
-from versioning.models import Event, Invitation, caller_for, connections, events
+from versioning.models import Event, Invitation, caller_for, events, storage
 from versioning.models.accounts import account
 from versioning.worker.jobs import Periodic, Queue
 
@@ -157,7 +157,7 @@ def send(mail: Mail) -> None:
     mail.join()
     connection = conf.connection()
     messages = letters.write_messages(mail, connection)
-    connections.give_back()  # it is not needed while the mail server answers
+    storage.give_back()  # it is not needed while the mail server answers
     try:
         if messages:
             connection.open()

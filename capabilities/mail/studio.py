@@ -38,8 +38,8 @@ from studio.ways_in import SignInExtension
 from versioning.domain.errors import NotFound
 from versioning.models import Membership, SignInAttempts
 from versioning.models.accounts import account, accounts, is_mail_address
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
 from versioning.models.text_keys import equals_caseless
+from versioning.models.throttle import TooManyAttempts, subject
 
 
 def links() -> list[Link]:

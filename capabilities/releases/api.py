@@ -20,21 +20,24 @@ from capabilities.releases.rules import Problem, ReleaseChanged
 from capabilities.releases.verbs import Releases, release_etag
 from versioning.api import addresses, errors, parameters
 from versioning.api.base import EditorViewSet, expected_etags, with_etag
-from versioning.api.paging import Page
-from versioning.api.rendering import content_etag
-from versioning.api.resources import options_of
-from versioning.api.schemas.base import (
+from versioning.api.parameters import Page
+from versioning.api.resources import PublishOptions, read_options
+from versioning.api.schemas import (
     Json,
+    Nothing,
+    PageOf,
+    ProblemAnswer,
     RequestSchema,
+    ResourceKind,
     ResponseSchema,
     SerializedBy,
     Source,
+    Success,
     Time,
     TimeOrNull,
     Uuid,
+    content_etag,
 )
-from versioning.api.schemas.common import Nothing, PageOf, ProblemAnswer, ResourceKind, Success
-from versioning.api.schemas.records import PublishOptions
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED, NotBlank
@@ -258,7 +261,7 @@ class ReleaseViewSet(EditorViewSet):
 
     def publish(self, request: Request, id: str) -> Response:
         """Publish all of a release, or nothing."""
-        options = options_of(ReleasePublish.read(request))
+        options = read_options(ReleasePublish.read(request))
         published = self._releases.publish(id, by=self.caller, expect=expected_etags(request), **options)
         return self._answer(request, published)
 

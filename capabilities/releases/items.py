@@ -16,7 +16,7 @@ from capabilities.releases.rules import in_order, refuse_twice
 from versioning.domain.access import Caller
 from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.models import AgentVersion, Version, VersionedResource
 from versioning.models.querysets import covered_by
@@ -309,7 +309,7 @@ def _pin(
 def _uuid(text: str | None) -> UUID | None:
     """Return the UUID of a version; None for any other text."""
     with suppress(NotFound):
-        return uuid_of(text or "")
+        return parse_uuid(text or "")
     return None
 
 

@@ -55,18 +55,18 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.access import Action as KeyAction
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Message, NotFound, VersioningError
 from versioning.domain.registering import require_instance
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor, gate
-from versioning.editor.locking import ANY_ETAG, Change, retry_on_conflict
-from versioning.editor.pins import KeptVersions
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     NO_OPTIONS,
     GateRequest,
     Options,
     PublishRequest,
     TakeDownRequest,
 )
+from versioning.editor.locking import ANY_ETAG, Change, retry_on_conflict
+from versioning.editor.pins import KeptVersions
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.models.statements import update
@@ -323,7 +323,7 @@ def store_new(release: Release, items: Sequence[ReleaseItem], by: Caller) -> Non
 
 
 def _find(rows: ReleaseQuerySet, release_id: str, by: Caller, right: Right) -> Release:
-    release = rows.covered_by(by).filter(pk=uuid_of(release_id)).first()
+    release = rows.covered_by(by).filter(pk=parse_uuid(release_id)).first()
     if release is None or not by.may(Right.READ, release.workspace_id):
         raise NotFound
     by.require(Right.READ_DRAFTS, release.workspace_id)
@@ -376,7 +376,7 @@ def revert(releases: Verbs, release_id: str, *, title: str = "", by: Who = APPLI
         ]
         release = Release(
             workspace_id=published.workspace_id,
-            title=clipped(title or f"Revert: {published.title}", MAX_TITLE),
+            title=clip(title or f"Revert: {published.title}", MAX_TITLE),
             created_by_id=caller.user_id,
             reverts=published,
         )

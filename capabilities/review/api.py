@@ -20,17 +20,28 @@ from capabilities.review.policy import ReviewPolicies
 from capabilities.review.reviews import MAX_REVIEWERS, MAX_TEXT, ReviewRecord, Reviews, ReviewState
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.parameters import query
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
-from versioning.api.schemas.common import NotEmpty, Nothing, NoticeAnswer, PageOf, ReferencedResource, Success
-from versioning.api.schemas.events import ResourceReference
+from versioning.api.parameters import Page, query
+from versioning.api.schemas import (
+    NotEmpty,
+    Nothing,
+    NoticeAnswer,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Success,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.conf import get_editor
 from versioning.domain.access import Action
+from versioning.domain.agents import Notice
 from versioning.domain.config import UNCHANGED, NotBlank
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.texts import MAX_QUOTE
 from versioning.editor.configuration_checks import invisible_characters
 from versioning.models.search import ByteLength, together

@@ -30,7 +30,7 @@ from versioning.domain.kinds import kind_named
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE, checked_text
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
@@ -38,7 +38,7 @@ from versioning.models import Membership, VersionedResource, Workspace, events
 from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.verbs import Verbs
 
 
@@ -60,7 +60,7 @@ class Subject:
         collection = editor.collection(kind_named(kind))
         resource = collection.versions(resource_id, by=by).resource
         if resource is not None:
-            target = target_of(resource, editor.code)
+            target = make_target(resource, editor.code)
         else:
             # An agent that only code defines: comments on its overrides remain.
             target = Target(
@@ -75,7 +75,7 @@ class Subject:
     @classmethod
     def of(cls, editor: Editor, comment_id: str, by: Caller) -> tuple[Subject, Comment]:
         """Return the resource of a comment, and the comment; raises as `find` does."""
-        comment = Comment.objects.select_related("parent").filter(pk=uuid_of(comment_id)).first()
+        comment = Comment.objects.select_related("parent").filter(pk=parse_uuid(comment_id)).first()
         if comment is None:
             raise NotFound
         subject = cls.find(editor, comment.kind, comment.resource_id, by)
@@ -91,7 +91,7 @@ class Subject:
     def comment(self, comment_id: str) -> Comment:
         """Return one of its comments; raises `NotFound`."""
         rows = Comment.objects.about(self.target).select_related("parent")
-        found = rows.filter(pk=uuid_of(comment_id)).first()
+        found = rows.filter(pk=parse_uuid(comment_id)).first()
         if found is None:
             raise NotFound
         return found

@@ -19,10 +19,10 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.texts import MAX_QUOTE, clipped
+from versioning.domain.texts import MAX_QUOTE, clip
 from versioning.models import Workspace, events
 from versioning.models.personal_data import names_in, rows_of_person
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 R = TypeVar("R", bound=models.Model)
 
@@ -69,7 +69,7 @@ def about_own_work(caller: Caller, *, kind: str = "kind", identity: str = "ident
         override = Q(Exists(own.filter(pk=OuterRef("resource_id"))), **{identity: IN_CODE})
         return Q(in_row | override, **{kind: slug})
 
-    return reduce(or_, (of_kind(kind.slug, model_of(kind)._default_manager.all()) for kind in KINDS))
+    return reduce(or_, (of_kind(kind.slug, find_model(kind)._default_manager.all()) for kind in KINDS))
 
 
 MAX_REQUIRED: Final = 5
@@ -437,7 +437,7 @@ class Comment(AboutResource):
         ]
 
     def __str__(self) -> str:
-        return f"{self.author_name}: {clipped(self.body, 40)}"
+        return f"{self.author_name}: {clip(self.body, 40)}"
 
 
 class Mention(models.Model):

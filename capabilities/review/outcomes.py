@@ -28,14 +28,20 @@ from versioning.domain.events import Target, VersionName
 from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import ApiKey, Membership, Version, VersionedResource, events
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.guarded import unguarded
 from versioning.models.log import LogPosition
-from versioning.models.statements import columns_of, names_of, prepared_cursor, table_of, values_of
+from versioning.models.statements import (
+    column_names,
+    inserted_columns,
+    prepared_cursor,
+    quoted_table,
+    row_values,
+)
 from versioning.models.versioned import MODELS, MODELS_BY_SLUG
-from versioning.serving.grants import Named, named_by_versions, named_in, names_in, targets_of
+from versioning.serving.grants import Named, find_targets, named_by_versions, named_in, names_in
 
 Key = tuple[Any, ...]
 """A resource by kind, id and identity, or with a digest one of its configurations."""
@@ -95,7 +101,7 @@ def judged_version(
 
 def named_by(resource: VersionedResource, version: Snapshot) -> frozenset[Named]:
     """Return the resources that a version names now; one query for each kind of reference in it."""
-    return named_in(targets_of(names_in(type(resource), version.config)), get_editor().code)
+    return named_in(find_targets(names_in(type(resource), version.config)), get_editor().code)
 
 
 def named_now(asked: Sequence[JudgedVersion]) -> Mapping[Key, frozenset[Named]]:
@@ -334,7 +340,7 @@ def _statement(text: str, **more: str) -> str:
         "published": PublishedConfiguration,
         "review": Review,
     }
-    return text.format(**more, **{name: table_of(model) for name, model in tables.items()})
+    return text.format(**more, **{name: quoted_table(model) for name, model in tables.items()})
 
 
 def named_by_request(request: PublishRequest) -> frozenset[Named]:
@@ -363,7 +369,7 @@ def record_publication(request: PublishRequest, target: Target, requirement: Req
 def record_file(target: Target, version: Snapshot) -> None:
     """Record that a file was live, which passes no gate; it can show only blocks of its workspace."""
     model = MODELS_BY_SLUG[target.kind]
-    named = named_in(targets_of(names_in(model, version.config)), get_editor().code)
+    named = named_in(find_targets(names_in(model, version.config)), get_editor().code)
     own = (resource for resource in named if resource.workspace_id == target.workspace_id)
     events.at_end(partial(_store, target, version.digest, 0, written(own)))
 
@@ -390,14 +396,14 @@ def _store(target: Target, digest: str, number: int, named: str) -> None:
     """Store what was live; resources that it named before cannot be named again, so they are replaced."""
     row = {**columns_about(target), "digest": digest, "number": number, "named": named}
     with prepared_cursor() as cursor:
-        cursor.execute(_insertion(), values_of(columns_of(PublishedConfiguration), [row]))
+        cursor.execute(_insertion(), row_values(inserted_columns(PublishedConfiguration), [row]))
 
 
 @cache
 def _insertion() -> str:
-    names = names_of(PublishedConfiguration)
+    names = column_names(PublishedConfiguration)
     places = ", ".join(["%s"] * len(names))
-    table = table_of(PublishedConfiguration)
+    table = quoted_table(PublishedConfiguration)
     # Only names of the table and its columns are inserted.
     return (
         f"INSERT INTO {table} ({', '.join(names)}) VALUES ({places})"  # noqa: S608

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
-from versioning.domain.texts import MAX_QUOTE, clipped
+from versioning.domain.texts import MAX_QUOTE, clip
 
 MAX_PLACES: Final = 1_000
 """How many places of the same words are told apart."""
@@ -80,7 +80,7 @@ def checked_quote(config: Config, field: str, line: int | None, quote: str) -> s
     lines = value.split("\n") if isinstance(value, str) else []
     if not 1 <= line <= len(lines):
         raise Invalid.field("line", "is not a line of this field: only texts have lines, counted from 1")
-    return quote or clipped(lines[line - 1].strip(), MAX_QUOTE)
+    return quote or clip(lines[line - 1].strip(), MAX_QUOTE)
 
 
 class Content:

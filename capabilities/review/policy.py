@@ -22,18 +22,18 @@ from capabilities.review.outcomes import (
     read_requirements,
     requires_review,
 )
-from versioning.api.schemas.base import RequestSchema
+from versioning.api.schemas import RequestSchema
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Right, RightsChanged
 from versioning.domain.config import NotBlank
 from versioning.domain.errors import Forbidden, Invalid, Issue, Message, Quoted, Usernames
 from versioning.domain.events import Target
 from versioning.editor import gate
+from versioning.editor.gate import PublishRequest
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.verbs import Verbs
 
 CHANGED: Final = "reviewPolicy"
@@ -60,7 +60,7 @@ class ReviewPolicies(Verbs):
         """Replace the policy and return it; it applies from the commit on.
 
         `required` is the number of approvals, 0 to 5; `bypass` is who may publish without them, `admin` or
-        `nobody`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and `Invalid`.
+        `no one`. Raises `NotFound` for strangers, `Forbidden` for members who are not admins, and `Invalid`.
         """
         by = caller_of(by)
         with self.editor.workspace.administering(workspace_id, by) as workspace:
@@ -160,7 +160,7 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
     of versions.
     """
     code = get_editor().code
-    targets = [target_of(request.resource, code) for request in requests]
+    targets = [make_target(request.resource, code) for request in requests]
     digests = [request.version.digest for request in requests]
     requirements = read_requirements(list(zip(targets, digests, strict=True)))
     publications = [_Publication(*facts) for facts in zip(requests, targets, requirements, strict=True)]

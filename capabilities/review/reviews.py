@@ -34,24 +34,23 @@ from capabilities.review.outcomes import (
     written,
 )
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.errors import Conflict, Forbidden, Invalid, Issue, Message, NotFound
 from versioning.domain.events import Reach, Target, VersionName
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind, kind_named
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
-from versioning.domain.uuids import uuid_of
-from versioning.editor.catalog.criteria import Viewer, among
-from versioning.editor.catalog.filters import Filter
+from versioning.domain.uuids import parse_uuid
+from versioning.editor.catalog.filters import Filter, Viewer, among
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Membership, VersionedResource, events
-from versioning.models.accounts import name_of, normalized
+from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import Named, target_of
+from versioning.serving.grants import Named, make_target
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -71,7 +70,7 @@ def readable(reviews: Verbs, review_id: str, by: Caller) -> Review:
     Raises `NotFound` if there is none or the caller may not read its resource, and `Forbidden` if the caller
     may read the resource but not its drafts.
     """
-    review = Review.objects.filter(pk=uuid_of(review_id)).first()
+    review = Review.objects.filter(pk=parse_uuid(review_id)).first()
     if review is None or not by.covers(review.resource_id):
         raise NotFound
     if not by.may(Right.READ_DRAFTS, review.workspace_id):
@@ -91,7 +90,7 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
     by.require(right, unlocked.workspace_id)
     collection = reviews.editor.collection(KINDS_BY_SLUG[unlocked.kind])
     with changing(collection, unlocked.resource_id, right, by, include_deleted=True) as change:
-        target = target_of(change.resource, reviews.editor.code)
+        target = make_target(change.resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=unlocked.pk).first()
         if review is None:
             raise NotFound
@@ -125,9 +124,9 @@ def members_named(workspace_id: str, names: Sequence[str]) -> list[Any]:
         raise Invalid.field(
             "reviewers", Message("must not have more than {limit} items", limit=MAX_REVIEWERS)
         )
-    stored = {name: normalized(name) for name in names}
+    stored = {name: normalize_username(name) for name in names}
     wanted = {name for name in stored.values() if name is not None}
-    members = Membership.objects.filter(workspace=workspace_id, **{f"{name_of('user')}__in": wanted})
+    members = Membership.objects.filter(workspace=workspace_id, **{f"{username_lookup('user')}__in": wanted})
     found = {member.user.get_username(): member for member in members.select_related("user")}
     issues = []
     for number, name in enumerate(names):
@@ -399,7 +398,9 @@ def _reviewers(rows: Sequence[Review]) -> Mapping[Any, list[str]]:
     members = Membership.objects.filter(user=OuterRef("user"), workspace=OuterRef("review__workspace"))
     names = asked.objects.filter(Exists(members), review__in=[row.pk for row in rows])
     found: defaultdict[Any, list[str]] = defaultdict(list)
-    for review_id, name in names.order_by(name_of("user")).values_list("review_id", name_of("user")):
+    for review_id, name in names.order_by(username_lookup("user")).values_list(
+        "review_id", username_lookup("user")
+    ):
         found[review_id].append(name)
     return found
 
@@ -448,7 +449,7 @@ def ask(
     message = checked_text("message", message.strip(), MAX_TEXT)
     with changing(collection, resource_id, Right.SAVE, by) as change:
         resource = change.resource
-        target = target_of(resource, reviews.editor.code)
+        target = make_target(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)
         there = Review.objects.open().about(target).first()
         if there is not None:

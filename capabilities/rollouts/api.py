@@ -14,12 +14,21 @@ from capabilities.rollouts.models import MAX_REASON, Rollout, State
 from capabilities.rollouts.verbs import Rollouts
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.resources import options_of
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time, TimeOrNull, Uuid
-from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
-from versioning.api.schemas.records import PublishOptions
+from versioning.api.parameters import Page
+from versioning.api.resources import PublishOptions, read_options
+from versioning.api.schemas import (
+    Json,
+    NotEmpty,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    Uuid,
+)
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED
 
@@ -193,7 +202,7 @@ class RolloutViewSet(EditorViewSet):
             bucket_by=given["bucketBy"],
             arms=RolloutCreate.arms_of(given),
             by=self.caller,
-            **options_of(given),
+            **read_options(given),
         )
         address = addresses.location(f"rollouts/{made.pk}")
         return with_etag(request, self.dump(made), status=201, headers={"Location": address})
@@ -206,7 +215,7 @@ class RolloutViewSet(EditorViewSet):
         """Change the shares of a rollout."""
         given = RolloutUpdate.read(request)
         weights = [(arm["name"], arm["weight"]) for arm in given["arms"]]
-        changed = self.rollouts.change(id, weights, by=self.caller, **options_of(given))
+        changed = self.rollouts.change(id, weights, by=self.caller, **read_options(given))
         return self._answer(request, changed)
 
     def stop(self, request: Request, id: str) -> Response:
@@ -217,7 +226,7 @@ class RolloutViewSet(EditorViewSet):
     def complete(self, request: Request, id: str) -> Response:
         """Make the version of an arm the active one."""
         given = RolloutComplete.read(request)
-        done = self.rollouts.complete(id, given["arm"], by=self.caller, **options_of(given))
+        done = self.rollouts.complete(id, given["arm"], by=self.caller, **read_options(given))
         return self._answer(request, done)
 
     def _answer(self, request: Request, rollout: Rollout) -> Response:

@@ -20,15 +20,14 @@ from django.utils import timezone
 
 from capabilities.rollouts.models import COSTS, LAST, REMEMBERED, SUMS, ServedRun, Usage
 from versioning.domain.access import Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import KINDS
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.provider_catalog import in_billionths
-from versioning.domain.uuids import uuid_of
-from versioning.models import connections
-from versioning.models.versioned import model_of
-from versioning.runtime.observing import AgentUse, RunUse, prices_of
+from versioning.domain.uuids import parse_uuid
+from versioning.models import storage
+from versioning.models.versioned import find_model
+from versioning.runtime.observing import AgentUse, RunUse, price_list_date
 from versioning.worker.jobs import Periodic
 
 
@@ -60,7 +59,7 @@ class Count:
     cost: int = 0
     """In billionths of a US dollar."""
     unpriced_runs: int = 0
-    prices_of: datetime.date = field(default_factory=prices_of)
+    prices_of: datetime.date = field(default_factory=price_list_date)
 
     @classmethod
     def of(cls, by: Caller, now: datetime.datetime, *, cost: Decimal | None, **sums: int) -> Count:
@@ -129,11 +128,11 @@ def _numbers(counts: Mapping[Counted, Count]) -> dict[Counted, int | None]:
     found: dict[Counted, int | None] = {}
     for kind in KINDS:
         ids: dict[Counted, UUID] = {}
-        rows = model_of(kind).version_model.objects.order_by()
+        rows = find_model(kind).version_model.objects.order_by()
         of_kind = [count for count in counts if count.kind == kind.slug]
         for rollout in of_kind:
             try:
-                ids[rollout] = uuid_of(rollout.version_id)
+                ids[rollout] = parse_uuid(rollout.version_id)
             except NotFound:
                 found[rollout] = None
         named = (
@@ -295,7 +294,7 @@ class Recorder:
             except Exception:
                 logger.exception("some usage could not be written, and is lost")
                 is_written = False
-            connections.give_back()
+            storage.give_back()
             if not is_written:
                 time.sleep(SECONDS_AFTER_FAILURE)
             elif with_counts:

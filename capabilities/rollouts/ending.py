@@ -12,13 +12,13 @@ from capabilities.rollouts.models import Rollout, State
 from versioning.conf import get_editor
 from versioning.domain.errors import Conflict, Message, NotFound
 from versioning.domain.events import Target
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import gate
+from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.editor.pins import KeptVersions
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 
 END_ROLLOUT: Final = "end_rollout"
 
@@ -38,7 +38,7 @@ class RolloutRunning(Conflict):
 
 def target(resource: VersionedResource) -> Target:
     """Return the columns by which a rollout refers to a resource."""
-    return target_of(resource, get_editor().code)
+    return make_target(resource, get_editor().code)
 
 
 def running_of(resource: VersionedResource) -> Rollout | None:
@@ -100,7 +100,7 @@ def _versions_of_arms(resource: VersionedResource) -> Iterable[UUID]:
     running = running_of(resource)
     for arm in running.placed_arms if running else ():
         with suppress(NotFound):
-            yield uuid_of(arm.version_id)
+            yield parse_uuid(arm.version_id)
 
 
 VERSIONS_OF_ARMS: Final = KeptVersions(pinned=_versions_of_arms, refusal=RolloutRunning)

@@ -17,10 +17,10 @@ from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, kind_named
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import gate
+from versioning.editor.gate import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
-from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource, events
 from versioning.serving.resolution import find_version
@@ -92,7 +92,7 @@ def start(
 
 def find(rollouts: Verbs, rollout_id: str, *, by: Who = APPLICATION) -> Rollout:
     """Return a rollout to callers who may read its resource; raises `NotFound`."""
-    found = Rollout.objects.filter(pk=uuid_of(rollout_id)).first()
+    found = Rollout.objects.filter(pk=parse_uuid(rollout_id)).first()
     if found is None:
         raise NotFound
     _resource_of(rollouts, found, caller_of(by))

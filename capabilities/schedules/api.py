@@ -14,10 +14,15 @@ from capabilities.schedules.models import Action, Schedule, State
 from capabilities.schedules.verbs import Schedules, Times
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.schemas.base import (
+from versioning.api.parameters import Page
+from versioning.api.schemas import (
     Json,
+    NotEmpty,
+    Nothing,
+    PageOf,
+    ReferencedResource,
     RequestSchema,
+    ResourceReference,
     ResponseSchema,
     Source,
     Time,
@@ -25,8 +30,6 @@ from versioning.api.schemas.base import (
     Uuid,
     UuidOrNull,
 )
-from versioning.api.schemas.common import NotEmpty, Nothing, PageOf, ReferencedResource
-from versioning.api.schemas.events import ResourceReference
 from versioning.domain.access import Action as KeyAction
 from versioning.domain.config import UNCHANGED
 from versioning.domain.errors import Invalid, Issue

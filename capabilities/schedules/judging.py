@@ -41,11 +41,11 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import KINDS, KINDS_BY_SLUG, ResourceKind
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor, gate
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.models import ApiKey, Membership, VersionedResource, caller_of_author
 from versioning.models.workspaces import caller_with
-from versioning.serving.grants import target_of
-from versioning.serving.reference_checks import UnpublishedBlocks
+from versioning.serving.grants import make_target
+from versioning.serving.references import UnpublishedBlocks
 from versioning.verbs import Verbs
 
 GONE: Final = "gone"
@@ -327,11 +327,11 @@ def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
             resources |= _resources(editor, kind, {schedule.resource_id for schedule in of_kind})
             versions |= _versions(editor, kind, of_kind)
     live = {
-        name: (target_of(resource, editor.code), resource.active_id) for name, resource in resources.items()
+        name: (make_target(resource, editor.code), resource.active_id) for name, resource in resources.items()
     }
     for item in chain.from_iterable(items.values()):
         if item.resource is not None:
-            target = target_of(item.resource, editor.code)
+            target = make_target(item.resource, editor.code)
             live.setdefault(f"{item.kind}/{item.resource_id}", (target, item.resource.active_id))
     return Facts(
         people=people(schedules),

@@ -39,14 +39,14 @@ from versioning.domain.access import APPLICATION, Caller, Right, Via
 from versioning.domain.errors import Invalid, Message, NotFound, VersioningError
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import kind_named
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import Change, changing, retry_on_conflict
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import ApiKey, VersionedResource, events
 from versioning.models.due_work import Turns
 from versioning.models.followers import Follower
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 from versioning.worker.jobs import Periodic
@@ -96,7 +96,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     collection = editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as change:
         resource = change.resource
-        target = target_of(resource, editor.code)
+        target = make_target(resource, editor.code)
         columns = {
             "kind": target.kind,
             "resource_id": target.id,
@@ -116,7 +116,7 @@ def locked_release(editor: Editor, release_id: str, by: Caller) -> Iterator[Subj
     """
     with events.transaction():
         events.acts(by)
-        release = Release.objects.covered_by(by).locked().filter(pk=uuid_of(release_id)).first()
+        release = Release.objects.covered_by(by).locked().filter(pk=parse_uuid(release_id)).first()
         if release is None or not by.may(Right.READ, release.workspace_id):
             raise NotFound
         by.require(Right.PUBLISH, release.workspace_id)
@@ -286,10 +286,10 @@ def _end_with_release(instance: Release, **_signal: Any) -> None:
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
-    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
+    waiting = Schedule.objects.waiting().about(make_target(resource, get_editor().code))
     for version_id in waiting.values_list("version_id", flat=True):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
-            yield uuid_of(version_id)
+            yield parse_uuid(version_id)
 
 
 def _scheduled_ones(releases: Collection[UUID]) -> Iterable[UUID | None]:

@@ -13,7 +13,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from versioning.domain.errors import Invalid, Message
-from versioning.domain.zones import known_zones, zone_of
+from versioning.domain.zones import find_zone, known_zones
 
 LONGEST_AHEAD: Final = datetime.timedelta(days=5 * 366)
 _LOCAL: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?")
@@ -50,7 +50,7 @@ def in_zone(local_time: str, time_zone: str, *, field: str, now: datetime.dateti
 
     `field` is the name of the local time in the problem.
     """
-    zone = zone_of(time_zone)
+    zone = find_zone(time_zone)
     try:
         local = datetime.datetime.fromisoformat(local_time) if _LOCAL.fullmatch(local_time) else None
     except ValueError:

@@ -19,9 +19,8 @@ from capabilities.schedules.times import When, in_utc, in_zone, is_local
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
-from versioning.domain.uuids import is_uuid, uuid_of
-from versioning.editor.catalog.criteria import Viewer, among
-from versioning.editor.catalog.filters import Filter
+from versioning.domain.uuids import is_uuid, parse_uuid
+from versioning.editor.catalog.filters import Filter, Viewer, among
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
@@ -102,7 +101,7 @@ def find(schedules: Verbs, schedule_id: str, *, by: Who = APPLICATION) -> Schedu
     may read that but not its drafts.
     """
     by = caller_of(by)
-    schedule = Schedule.objects.filter(pk=uuid_of(schedule_id)).first()
+    schedule = Schedule.objects.filter(pk=parse_uuid(schedule_id)).first()
     if schedule is None:
         raise NotFound
     refuse_unreadable(schedules, schedule, by)
@@ -322,7 +321,7 @@ def _insert(subject: Subject, when: When, by: Caller, **columns: Any) -> Schedul
 def _changing(schedules: Verbs, schedule_id: str, by: Caller) -> Iterator[Schedule]:
     """Lock a waiting schedule and the other one of its pair for this transaction."""
     with events.transaction():
-        pk = uuid_of(schedule_id)
+        pk = parse_uuid(schedule_id)
         pair = Schedule.objects.filter(Q(pk=pk) | Q(follows=pk) | Q(followed_by=pk)).locked()
         schedule = next((row for row in pair if row.pk == pk), None)
         if schedule is None:

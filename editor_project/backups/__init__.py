@@ -6,14 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
-from django.db import Error, connection, connections
+from django.db import Error, connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
 from editor_project.backups import archive, postgresql, sqlite
 from editor_project.backups.archive import Manifest, Unusable
+from editor_project.server.process import close_connections
 from versioning import __version__
-from versioning.models import log_position
 
 
 def back_up(file: Path) -> Manifest:
@@ -22,7 +22,7 @@ def back_up(file: Path) -> Manifest:
         vendor=connection.vendor,
         version=__version__,
         made_at=timezone.now().isoformat(timespec="seconds"),
-        migrations=_applied(),
+        migrations=_applied_migrations(),
     )
     with archive.folder_beside(file) as folder:
         dumped = folder / "database"
@@ -40,13 +40,18 @@ def restore(file: Path) -> Manifest:
                 f"{file} is of {manifest.vendor}, and DATABASE_URL names {connection.vendor}: restore it "
                 "into a database of the same kind, then use `manage.py move`."
             )
-        unknown = set(manifest.migrations) - _known()
+        loader = MigrationLoader(None, ignore_no_migrations=True)
+        replaced = {
+            replace for migration in loader.disk_migrations.values() for replace in migration.replaces
+        }
+        known = {f"{app}.{name}" for app, name in {*loader.disk_migrations, *replaced}}
+        unknown = set(manifest.migrations) - known
         if unknown:
             raise Unusable(
                 f"{file} was made by release {manifest.version}, with migrations that {__version__} lacks "
                 f"({min(unknown)}): restore it with that release or a later one."
             )
-        _close_connections()
+        close_connections()  # they would count as others
         _programs().load(connection.settings_dict, dumped)
     return manifest
 
@@ -55,7 +60,7 @@ def _programs() -> ModuleType:
     return postgresql if connection.vendor == "postgresql" else sqlite
 
 
-def _applied() -> list[str]:
+def _applied_migrations() -> list[str]:
     try:
         found = MigrationLoader(connection).applied_migrations
     except Error as error:
@@ -63,17 +68,3 @@ def _applied() -> list[str]:
     if not any(app == "versioning" for app, _ in found):
         raise Unusable("The database holds no editor: run manage.py migrate, or see DATABASE_URL.")
     return sorted(f"{app}.{name}" for app, name in found)
-
-
-def _known() -> set[str]:
-    known = MigrationLoader(None, ignore_no_migrations=True)
-    replaced = {replace for migration in known.disk_migrations.values() for replace in migration.replaces}
-    return {f"{app}.{name}" for app, name in {*known.disk_migrations, *replaced}}
-
-
-def _close_connections() -> None:
-    """Close the connections of this process, which would count as others."""
-    log_position.close()
-    connections.close_all()
-    if connection.vendor == "postgresql":
-        connection.close_pool()  # type: ignore[attr-defined]

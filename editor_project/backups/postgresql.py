@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import re
 import subprocess
@@ -11,10 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
+from django.contrib.sessions.models import Session
 from django.db import connection
+from django.utils import timezone
 from psycopg.conninfo import make_conninfo
 
 from editor_project.backups.archive import Unusable
+from versioning.domain.access import COMMAND
+from versioning.models import ApiKey, events
 from versioning.models.log import new_epoch
 from versioning.models.log_position import NOT_OF_LIBPQ
 
@@ -70,7 +75,9 @@ def load(_settings: dict[str, Any], dumped: Path) -> None:
     _check()
     parts = {name: dumped.with_name(name) for name in ("first.sql", "tables.sql", "last.sql")}
     _run("pg_restore", "--no-owner", "--no-privileges", f"--file={parts['tables.sql']}", str(dumped))
-    leave_out_settings(parts["tables.sql"], known=_known_settings())
+    with psycopg.connect(_address(with_password=True)) as database:
+        known = frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
+    leave_out_settings(parts["tables.sql"], known=known)
     parts["first.sql"].write_text(_EMPTY)
     parts["last.sql"].write_text(_NEW_EPOCH.format(epoch=new_epoch()))
     files = [f"--file={file}" for file in parts.values()]
@@ -91,11 +98,6 @@ def leave_out_settings(file: Path, *, known: Collection[str]) -> None:
                 dump.seek(after - len(line))
                 dump.write(b"-- ")  # as long as SET
                 dump.seek(after)
-
-
-def _known_settings() -> frozenset[str]:
-    with psycopg.connect(_address(with_password=True)) as database:
-        return frozenset(name for (name,) in database.execute("SELECT name FROM pg_settings"))
 
 
 def _check() -> None:
@@ -135,3 +137,20 @@ def _run(program: str, *arguments: str) -> None:
         raise Unusable(f"{program} is missing; on Debian: apt-get install postgresql-client.") from None
     if done.returncode:
         raise Unusable(f"{program} failed: {done.stderr.strip()}")
+
+
+def end_all_sessions() -> int:
+    """Sign everyone out, and return how many sessions had not expired."""
+    count = Session.objects.filter(expire_date__gt=timezone.now()).count()
+    Session.objects.all().delete()
+    return count
+
+
+def revoke_keys(created_before: datetime.datetime) -> int:
+    """Revoke the keys that are older, with entries in the log, and return how many there were."""
+    keys = ApiKey.objects.filter(created_at__lt=created_before, revoked_at=None)
+    with events.transaction():
+        found = list(keys.select_related("owner").select_for_update(of=("self",)))
+        for key in found:
+            key.revoke(by=COMMAND)
+    return len(found)

@@ -14,7 +14,7 @@ from versioning.models.log import new_epoch
 
 def dump(settings: dict[str, Any], into: Path) -> None:
     """Copy the database into a file; raises `Unusable` if there is none."""
-    file = _file_of(settings)
+    file = _database_file(settings)
     try:
         with (
             closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as database,
@@ -31,7 +31,7 @@ def load(settings: dict[str, Any], dumped: Path) -> None:
 
     Raises `Unusable` if the copy has faults, and if the database is in use or is not an editor's.
     """
-    file = _file_of(settings)
+    file = _database_file(settings)
     with closing(sqlite3.connect(dumped, isolation_level=None)) as copy:
         _check(copy)
         if any(row[1] == "epoch" for row in copy.execute("PRAGMA table_info(versioning_logposition)")):
@@ -79,7 +79,7 @@ def _alone(file: Path) -> Iterator[sqlite3.Connection]:
         yield database
 
 
-def _file_of(settings: dict[str, Any]) -> Path:
+def _database_file(settings: dict[str, Any]) -> Path:
     name = str(settings["NAME"])
     if name == ":memory:" or name.startswith("file:"):
         raise Unusable("The database is in memory: there is nothing to back up or to restore.")

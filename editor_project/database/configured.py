@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 
-def configured(database: dict[str, Any], *, is_pooled: bool = False) -> dict[str, Any]:
+def configure_database(database: dict[str, Any], *, is_pooled: bool = False) -> dict[str, Any]:
     """Return the settings of a database, as a URL names it, with the project's backend and its options.
 
     `is_pooled` says that PostgreSQL is reached through a pooler in transaction mode: then nothing is kept on

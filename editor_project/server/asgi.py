@@ -11,18 +11,21 @@ from typing import Any
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 
-from versioning.api.middleware import declared_length, has_body
-from versioning.api.request_bodies import (
+from versioning.api.limits import (
+    ADMITTED,
     MAY_STILL_SEND,
     REFUSAL,
     BodyMemory,
     Receive,
     Refusal,
+    RunsFull,
     discard,
-    disconnected,
+    is_run,
     limits_for,
+    runs,
+    wait_for_disconnect,
 )
-from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
+from versioning.api.middleware import declared_length, has_body
 
 Scope = dict[str, Any]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
@@ -41,14 +44,16 @@ def bodies_first(application: Application) -> Application:
         async with ThreadSensitiveContext():
             limits = await sync_to_async(limits_for)(request)
         if limits is None:
-            await application(_with(scope, b""), _given(b"", _never), send)
+            await application(_with(scope, b""), _replay_body(b"", _never), send)
             await discard(receive)
             return
         async with body_memory.received(receive, limits, declared_length(request)) as body:
             if isinstance(body, Refusal):
-                await application({**_with(scope, b""), REFUSAL: body}, _given(b"", _never), send)
+                await application({**_with(scope, b""), REFUSAL: body}, _replay_body(b"", _never), send)
             elif limits.is_for_anonymous or not is_run(scope["method"], request.path_info):
-                await application(_with(scope, body), _given(body, partial(disconnected, receive)), send)
+                await application(
+                    _with(scope, body), _replay_body(body, partial(wait_for_disconnect, receive)), send
+                )
                 return
         if isinstance(body, Refusal):
             if body in MAY_STILL_SEND:
@@ -64,14 +69,14 @@ async def _run(application: Application, scope: Scope, body: bytes, receive: Rec
     try:
         place = runs.join()
     except RunsFull:
-        await application({**scope, REFUSAL: Refusal.RUNS_FULL}, _given(body, _never), send)
+        await application({**scope, REFUSAL: Refusal.RUNS_FULL}, _replay_body(body, _never), send)
         return
-    gone = asyncio.ensure_future(disconnected(receive))
+    gone = asyncio.ensure_future(wait_for_disconnect(receive))
     try:
         first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
         if not gone.done():
-            then = _given(body, partial(asyncio.shield, gone))
+            then = _replay_body(body, partial(asyncio.shield, gone))
             await application({**scope, ADMITTED: True}, then, send)
     finally:
         gone.cancel()
@@ -79,14 +84,13 @@ async def _run(application: Application, scope: Scope, body: bytes, receive: Rec
 
 
 def _with(scope: Scope, body: bytes) -> Scope:
-    """Return the scope of a request with its complete body."""
     headers = [
         header for header in scope["headers"] if header[0] not in {b"content-length", b"transfer-encoding"}
     ]
     return {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
 
 
-def _given(body: bytes, then: Receive) -> Receive:
+def _replay_body(body: bytes, then: Receive) -> Receive:
     """Return a `receive` that returns the body, and then any further messages."""
     messages = iter([{"type": "http.request", "body": body, "more_body": False}])
 

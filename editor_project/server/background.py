@@ -35,7 +35,7 @@ class BackgroundWorker:
 
     def __init__(self) -> None:
         self._stopping = threading.Event()
-        self._process = _started()
+        self._process = _start_process()
         self._watch = threading.Thread(target=self._restart, name="background worker", daemon=True)
 
     def __enter__(self) -> Self:
@@ -63,12 +63,12 @@ class BackgroundWorker:
             pause = 1.0 if time.monotonic() - begun > _STEADY_AFTER else min(2 * pause, LONGEST_PAUSE)
             if self._stopping.wait(pause):
                 return
-            self._process = _started()
+            self._process = _start_process()
             if self._stopping.is_set():
                 self._process.terminate()
 
 
-def _started() -> multiprocessing.process.BaseProcess:
+def _start_process() -> multiprocessing.process.BaseProcess:
     process = multiprocessing.get_context("fork").Process(target=_work, args=[os.getpid()])
     process.start()
     return process

@@ -101,7 +101,7 @@ class CachedReads:
         # A repeated header, or a body, takes the ordinary path.
         if authorization is None or len(headers) != len(scope["headers"]):
             return None
-        key = keys.timed_of(authorization.decode("latin-1"))
+        key = keys.find_timed(authorization.decode("latin-1"))
         if key is None or not _UNUSUAL.isdisjoint(headers):
             return None
         path = scope["raw_path"]
@@ -112,7 +112,7 @@ class CachedReads:
         asked_headers = map(headers.get, self._headers)
         asked = Asked.of(scope["scheme"].encode(), b"", scope["query_string"], asked_headers, path)
         request_id = request_id_for(headers.get(b"x-request-id", b"").decode("latin-1"))
-        trace = _trace_of(headers) if telemetry.is_traced() else {}
+        trace = _trace_headers(headers) if telemetry.is_traced() else {}
         return Read(watcher, scope, asked, key, request_id, begun, trace)
 
     def _answer_all(self) -> None:
@@ -214,7 +214,7 @@ def _log(answers: Sequence[tuple[Read, CachedResponse]]) -> None:
             telemetry.answered("GET", found.path, found.status, now - read.begun, read.trace)
 
 
-def _trace_of(headers: dict[bytes, bytes]) -> dict[str, str]:
+def _trace_headers(headers: dict[bytes, bytes]) -> dict[str, str]:
     found = {name: headers.get(name.encode()) for name in TRACE_HEADERS}
     return {name: value.decode("latin-1") for name, value in found.items() if value is not None}
 

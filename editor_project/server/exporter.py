@@ -28,7 +28,7 @@ _MEMORY: Final = "/dev/shm"  # noqa: S108  a folder of its own is made there
 
 
 @contextmanager
-def exported() -> Iterator[None]:
+def serve_metrics() -> Iterator[None]:
     """Serve the metrics of this process and its children during the block, if `EDITOR_METRICS_BIND` says so.
 
     Raises `CommandError` if the address cannot be used. Children started within the block find the folder.
@@ -68,7 +68,6 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 10
 
     def do_GET(self) -> None:
-        """Answer with the metrics in Prometheus' text form."""
         if self.path.partition("?")[0] != _PATH:
             self.send_error(404)
             return
@@ -109,7 +108,6 @@ class _Database:
     """What the database says, asked at each scrape; nothing while it does not answer."""
 
     def collect(self) -> Iterator[Any]:
-        """Yield the gauges."""
         try:
             yield from list(self._gauges())
         except Error as error:

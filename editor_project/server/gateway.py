@@ -24,20 +24,24 @@ from django.core.handlers.wsgi import WSGIRequest
 from editor_project.server.cached_reads import CachedReads
 from editor_project.server.connections import IDLE_SECONDS
 from versioning.api.cached_answers import UNANSWERED
-from versioning.api.middleware import declared_length
-from versioning.api.open_streams import IN_EVENT_LOOP, OPEN_STREAMS
-from versioning.api.request_bodies import (
+from versioning.api.limits import (
+    ADMITTED,
+    IN_EVENT_LOOP,
     MAY_STILL_SEND,
+    OPEN_STREAMS,
     REFUSAL,
     BodyLimits,
     BodyMemory,
     Refusal,
+    RunsFull,
     discard,
-    disconnected,
+    is_run,
     limits_for,
+    runs,
+    wait_for_disconnect,
 )
+from versioning.api.middleware import declared_length
 from versioning.api.request_log import request_id_for
-from versioning.api.run_queue import ADMITTED, RunsFull, is_run, runs
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +109,7 @@ class Gateway:
             watcher.done()
 
     def _take(self, scope: dict[str, Any], proto: Any) -> None:
-        environ = environ_of(scope)
+        environ = make_environ(scope)
         environ[OPEN_STREAMS] = self._streams
         has_body = environ.get("CONTENT_LENGTH", "0") != "0" or "HTTP_TRANSFER_ENCODING" in environ
         if not has_body and environ["REQUEST_METHOD"] != "POST":
@@ -151,7 +155,7 @@ class Gateway:
             environ[REFUSAL] = Refusal.RUNS_FULL
             await asyncio.wrap_future(self._threads.submit(self._answer, environ, proto))
             return
-        gone = self._loop.create_task(disconnected(proto.receive))
+        gone = self._loop.create_task(wait_for_disconnect(proto.receive))
         try:
             first: set[asyncio.Future[Any]] = {gone, asyncio.wrap_future(place.turn)}
             await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
@@ -199,7 +203,7 @@ class Gateway:
         proto.send({"type": "http.response.body", "body": body})
 
     def _stream(self, proto: Any, parts: Iterable[bytes]) -> None:
-        gone = asyncio.run_coroutine_threadsafe(disconnected(proto.receive), self._loop)
+        gone = asyncio.run_coroutine_threadsafe(wait_for_disconnect(proto.receive), self._loop)
         try:
             self._send_parts(proto, parts, gone)
         finally:
@@ -227,7 +231,7 @@ class Gateway:
 
     async def _push(self, proto: Any, parts: Any) -> None:
         """Send the parts of an asynchronous stream, in the event loop, until the client has disconnected."""
-        gone = self._loop.create_task(disconnected(proto.receive))
+        gone = self._loop.create_task(wait_for_disconnect(proto.receive))
         if task := asyncio.current_task():
             gone.add_done_callback(lambda _: task.cancel())
             self._pushing.add(task)
@@ -256,7 +260,7 @@ class Gateway:
         task.add_done_callback(self._tasks.discard)
 
 
-def environ_of(scope: dict[str, Any]) -> Environ:
+def make_environ(scope: dict[str, Any]) -> Environ:
     """Return the WSGI environment of an ASGI scope, without a body."""
     path = scope["raw_path"]
     environ = {
@@ -285,7 +289,6 @@ def environ_of(scope: dict[str, Any]) -> Environ:
 
 
 def _with(environ: Environ, body: bytes | Refusal) -> Environ:
-    """Add a complete body, or the reason for its refusal."""
     content = body if isinstance(body, bytes) else b""
     environ.pop("HTTP_TRANSFER_ENCODING", None)
     environ |= {"wsgi.input": io.BytesIO(content), "CONTENT_LENGTH": str(len(content))}
@@ -299,11 +302,11 @@ def _variable(header: bytes) -> str:
 
 
 def _as_bytes(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
-    return [(_encoded(name), value.encode("latin-1")) for name, value in headers]
+    return [(_encode_name(name), value.encode("latin-1")) for name, value in headers]
 
 
 @lru_cache(maxsize=512)
-def _encoded(name: str) -> bytes:
+def _encode_name(name: str) -> bytes:
     return name.encode("latin-1")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from versioning.api.openapi import document
+from versioning.api import openapi
 from versioning.conf import get_editor
 from versioning.runtime import preload
 
@@ -15,6 +15,6 @@ def preload_process() -> None:
     """Load what runs need, with the clients of the configured providers, and make the OpenAPI document."""
     try:
         preload(get_editor().providers())
-        document.prepare()
+        openapi.prepare()
     except Exception:
         logger.exception("what runs need could not be loaded")

@@ -42,7 +42,7 @@ def run(
         raise CommandError(str(error)) from error
     with held:
         _check_database()
-        _close_connections()
+        close_connections()
         os.environ.setdefault("PYDANTIC_AI_NO_BANNER", "1")
         # Workers are spawned and read the settings by this name.
         os.environ.setdefault("DJANGO_SETTINGS_MODULE", "editor_project.settings")
@@ -64,11 +64,11 @@ def run(
         # Where a worker looked for garbage, it would write into what it shares with this process.
         gc.collect()
         gc.freeze()
-        with exporter.exported(), background():
+        with exporter.serve_metrics(), background():
             server.serve(spawn_target=partial(work, os.getpid(), workers, served, processors))
 
 
-def _close_connections() -> None:
+def close_connections() -> None:
     """Close open connections, because forked workers must not share them."""
     connections.close_all()
     log_position.close()

@@ -114,7 +114,6 @@ def shares(before: Busy, after: Busy, seconds: float) -> dict[int, float]:
 
 
 def busy() -> Busy:
-    """Return how long each processor of the machine was busy."""
     lines = (line.split() for line in _STAT.read_text().splitlines())
     tick = os.sysconf("SC_CLK_TCK")
     # user, nice, system, idle, iowait, irq, softirq, steal
@@ -126,7 +125,6 @@ def busy() -> Busy:
 
 
 def _has_quota() -> bool:
-    """Return whether the processor time of this process is limited."""
     groups = _GROUPS.read_text() if _GROUPS.exists() else ""
     own = [line.removeprefix("0::/") for line in groups.splitlines() if line.startswith("0::/")]
     files = [_LIMITS / "cpu/cpu.cfs_quota_us", *(_LIMITS / group / "cpu.max" for group in ["", *own])]

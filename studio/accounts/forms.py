@@ -25,7 +25,7 @@ from versioning.domain.errors import NotFound
 from versioning.editor import Invitations
 from versioning.models import SignInAttempts, caller_for
 from versioning.models.accounts import account
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
+from versioning.models.throttle import TooManyAttempts, subject
 
 BROWSER_COOKIE: Final = "editor_browser"
 OPENED_INVITATION: Final = "studio.invitation"

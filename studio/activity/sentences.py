@@ -28,7 +28,7 @@ from studio.resources.rows import VISIBILITIES
 from studio.translation import translated
 from studio.workspaces.names import NAMES as ROLES
 from versioning.domain.access import Via
-from versioning.domain.events import EventSubject, declared, subject_of
+from versioning.domain.events import EventSubject, find_subject, find_type
 from versioning.domain.snapshots import reference_to_id
 from versioning.models import Event
 
@@ -112,14 +112,14 @@ def words_about(subject: str) -> SubjectWords | KindWords | EventSubject | None:
     """Return the words for the subject of a type; None if there are none."""
     if kind := KINDS_BY_SLUG.get(subject):
         return kind.words
-    declared = subject_of(subject)
+    declared = find_subject(subject)
     return NOUNS.get(subject) or (declared if declared and declared.noun else None)
 
 
 def name_of(event_type: str) -> str:
     """Return the name of a type next to its subject: `draft saved`."""
     what = event_type.rpartition(".")[2]
-    own = declared(event_type)
+    own = find_type(event_type)
     return str((own and own.title) or _NAMES.get(event_type) or _NAMES.get(what) or spaced(what))
 
 
@@ -379,7 +379,7 @@ def _sentence_for(event: Event, names: Names) -> Sentence:
         return _OF_RESOURCES[what](event, names)
     if event.type in OF_WORKSPACES:
         return OF_WORKSPACES[event.type](event)
-    own = declared(event.type)
+    own = find_type(event.type)
     if own is not None and own.sentence is not None:
         said: Sentence = own.sentence(event, names)
         return said

@@ -32,7 +32,7 @@ from studio.views import StudioPage
 from studio.workspaces.views import DayField, WorkspacePage, beginning_of, end_of
 from versioning.domain import csv_files
 from versioning.domain.access import Caller, Right
-from versioning.domain.csv_files import escaped
+from versioning.domain.csv_files import escape_cell
 from versioning.domain.errors import Forbidden
 from versioning.domain.events import Audience, matching, types
 from versioning.domain.kinds import KINDS
@@ -40,7 +40,7 @@ from versioning.editor import Editor
 from versioning.editor.event_log import EventPage
 from versioning.models import Event
 from versioning.models.accounts import known_name
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.models.text_keys import contains_caseless
 
 MAX_EVENTS: Final = 100_000
@@ -115,7 +115,7 @@ def _row(line: Line, sentence: str) -> list[str]:
         event.version_id,
         canonical.dump(event.detail) if event.detail else "",
     )
-    return [escaped(str(cell)) for cell in cells]
+    return [escape_cell(str(cell)) for cell in cells]
 
 
 MAX_TEXT: Final = 200

@@ -27,7 +27,7 @@ from versioning.domain.config import Config
 from versioning.domain.errors import NotFound
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.timeline import Timeline, entry_of, labels_of, previous_of
+from versioning.editor.timeline import Timeline, find_labels, find_previous, make_entry
 from versioning.models import VersionedResource
 
 PREVIOUS: Final = "previous"
@@ -202,7 +202,7 @@ class ComparePage(DifferencesPage):
                 return self._side(resource, IN_CODE), after
         if after.version is None:
             raise NotFound
-        previous = previous_of(resource, after.version)
+        previous = find_previous(resource, after.version)
         return self._side_of(resource, previous) if previous else None, after
 
     def _side(self, resource: VersionedResource, version_id: str) -> Side:
@@ -234,9 +234,9 @@ class ComparePage(DifferencesPage):
 
     def _named(self, resource: VersionedResource, versions: list[Snapshot]) -> Iterator[tuple[str, str]]:
         states = {State.PUBLISHED: _("live"), State.DRAFT: _("draft")}
-        labels = labels_of(resource, versions)
+        labels = find_labels(resource, versions)
         for version in versions:
-            entry = entry_of(resource, version, labels.get(version.version_id, ()), None)
+            entry = make_entry(resource, version, labels.get(version.version_id, ()), None)
             is_account = version.author_name and version.commit is None
             about = [
                 title_of(version),

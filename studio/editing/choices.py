@@ -41,7 +41,7 @@ def known_tools(agent_id: str, workspace_id: str, caller: Caller) -> dict[str, s
     code = get_editor().code
     agent = code.get(agent_id)
     described = dict(agent.tool_descriptions) if agent is not None else {}
-    found = {name: described.get(name) or _("in the code") for name in sorted(code.tools_of(agent_id))}
+    found = {name: described.get(name) or _("in the code") for name in sorted(code.tool_names(agent_id))}
     for config in _configs(workspace_id, caller):
         for _place, name in referenced_tools(config):
             found.setdefault(name, _used_in(config))
@@ -178,7 +178,7 @@ def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
     """Return the tools that the agent can use by name, and the names in its context."""
     return {
-        "tools": sorted(get_editor().code.tools_of(resource_id)),
+        "tools": sorted(get_editor().code.tool_names(resource_id)),
         "context": [control.path for control in controls],
     }
 

@@ -36,7 +36,7 @@ from versioning.domain import snapshots
 from versioning.domain.access import Right
 from versioning.domain.errors import EditConflict, IdTaken, Invalid, Issue, NotFound
 from versioning.domain.overrides import code_config
-from versioning.editor.memberships import admins_of
+from versioning.editor.workspaces import list_admins
 from versioning.serving.resolution import Resolved
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class EditPage(EditablePage):
         self._hear_of_others()  # what was saved here is no news to this page
         saves_on = self._saves_on()
         news = {"news": self.news_address, "source": self._news_since(saves_on["base"])}
-        title = snapshots.title_of(self.base) if self.base else ""
+        title = snapshots.version_title(self.base) if self.base else ""
         return answer_saved(
             self.request, redirect, self.address("change"), {**saves_on, "title": title, **news}
         )
@@ -173,7 +173,7 @@ class EditPage(EditablePage):
         """Return the live version as a read-only page, for people who may not change it."""
         read = ReadConfig.of(self.effective(self.base), self.kind.text_field, self.caller)
         text_title, title = words_of(self.kind.text_field, self.kind.words.fields).title, self.summary.name
-        admins = admins_of([self.workspace_id], by=self.caller)
+        admins = list_admins([self.workspace_id], by=self.caller)
         return self.page(
             "studio/editing/view.html",
             title=title,
@@ -328,7 +328,7 @@ class EditPage(EditablePage):
             obstacle=obstacle,
             publish_address=self.address("publish"),
             present=Others.at(self),
-            base_title=snapshots.title_of(self.base) if self.base else "",
+            base_title=snapshots.version_title(self.base) if self.base else "",
             code_agent=self.code_agent,
             empty=empty_rows(),
             operators=OPERATORS,

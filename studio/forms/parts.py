@@ -71,7 +71,7 @@ def _shown(part: Part, value: Any) -> Shown:
         return "\n".join(value)
     if part.control in {"line", "choice"}:
         return str(value)
-    return json_text(value) if part.control == "json" else texts.shown(value)
+    return json_text(value) if part.control == "json" else texts.format_value(value)
 
 
 def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
@@ -90,4 +90,4 @@ def _read(part: Part, control: Input, path: str, reading: Reading) -> Any:
         return [line for line in text.split("\n") if line.strip()]
     if part.control == "yes_no":
         return _WORDS.get(text)
-    return text if part.control in {"line", "choice"} else texts.typed(text)
+    return text if part.control in {"line", "choice"} else texts.parse_value(text)

@@ -14,7 +14,7 @@ from studio.forms.inputs import typed_text
 from studio.limits import PageBudget
 from studio.views import StudioPage
 from versioning.api import parameters
-from versioning.api.run_queue import waits_for_models
+from versioning.api.limits import waits_for_models
 from versioning.api.runs import RunViewSet
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid, Message

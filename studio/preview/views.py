@@ -36,11 +36,11 @@ from versioning.domain.config import Config
 from versioning.domain.errors import Invalid, Issue, NotFound
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.selectors import DRAFT, PUBLISHED, OverlayName, Selector, Status
-from versioning.domain.snapshots import Snapshot, title_of
+from versioning.domain.snapshots import Snapshot, version_title
 from versioning.editor import Explanation
 from versioning.models import VersionedResource
-from versioning.serving.dependents import Dependents
 from versioning.serving.overlays import read_overlay
+from versioning.serving.references import Dependents
 
 MAX_BLOCKS: Final = 300
 """For how many blocks a preview shows the result."""
@@ -227,7 +227,7 @@ class BlockInAgent:
         query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
         return Column(
             title=gettext("Draft") if is_draft else gettext("Live"),
-            version=title_of(shown) if shown else gettext("not live"),
+            version=version_title(shown) if shown else gettext("not live"),
             agent=self.id,
             version_id=self.version.version_id if self.version else "",
             status=status,
@@ -241,7 +241,7 @@ class BlockInAgent:
             selector = Selector(overlay=overlay.name)
             version = AGENT.collection.get(self.id, selector, by=caller).version
         return column_with_overlay(
-            overlay, self.id, version, title_of(block) if block else gettext("not live")
+            overlay, self.id, version, version_title(block) if block else gettext("not live")
         )
 
 
@@ -508,7 +508,7 @@ class TryPage(SavedInstructionsPage):
         ]
 
     def _column_with_overlay(self, overlay: OverlayOnPage) -> Column:
-        called = title_of(self.overlaid) if self.overlaid else gettext("In code")
+        called = version_title(self.overlaid) if self.overlaid else gettext("In code")
         return column_with_overlay(overlay, self.resource_id, self.overlaid, called)
 
     def _column(self, status: Status) -> Column:
@@ -525,7 +525,7 @@ class TryPage(SavedInstructionsPage):
             selector = Selector(version_id=version.version_id)
         return Column(
             title=str(_TITLES[status, with_drafts]),
-            version=title_of(version) if version else gettext("In code"),
+            version=version_title(version) if version else gettext("In code"),
             agent=self.resource_id,
             version_id=version.version_id if version else "",
             status=Status.DRAFT if with_drafts else status,

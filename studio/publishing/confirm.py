@@ -19,7 +19,7 @@ from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.deleting import discardable
-from versioning.editor.publish_requests import TakeDownRequest
+from versioning.editor.gate import TakeDownRequest
 from versioning.models import VersionedResource, Visibility
 
 MAX_NAMED_DRAFTS: Final = 50

@@ -33,7 +33,7 @@ from versioning.domain.config import Config
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
 from versioning.editor.catalog import Entry, Waiting, Waits, Whose, changed_since_live
-from versioning.editor.publish_requests import ALONE, PublishRequest
+from versioning.editor.gate import ALONE, PublishRequest
 from versioning.models import VersionedResource
 from versioning.serving.overlays import OverlaidVersion, Versions
 

@@ -34,9 +34,9 @@ from versioning.domain.errors import Conflict, EditConflict, Forbidden, Invalid,
 from versioning.domain.selectors import Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.publish_requests import NO_OPTIONS, Options, PublishRequest
+from versioning.editor.gate import NO_OPTIONS, Options, PublishRequest
 from versioning.models import VersionedResource
-from versioning.serving.dependents import Dependents
+from versioning.serving.references import Dependents
 from versioning.serving.resolution import find_version, select
 
 MAX_SHOWN: Final = 50

@@ -25,8 +25,8 @@ from studio.workspaces.names import workspace_choices
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import MAX_CHOSEN, Choice
-from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, filters_of
-from versioning.editor.catalog.criteria import NOT_LIVE
+from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, list_filters
+from versioning.editor.catalog.filters import NOT_LIVE
 from versioning.models.accounts import known_name
 from versioning.models.search import MAX_LENGTH
 
@@ -94,7 +94,7 @@ class FilterForm(forms.Form):
         self.caller = caller
         workspaces = [_ANY, *workspace_choices(Right.READ, caller)]
         self.fields["workspace"].choices = workspaces  # type: ignore[attr-defined]
-        self.filters = {filter_.field: filter_ for filter_ in filters_of(kind) if filter_.field}
+        self.filters = {filter_.field: filter_ for filter_ in list_filters(kind) if filter_.field}
         for name in set(self.base_fields) - set(self.filters) - {"order"}:
             del self.fields[name]
         self.fields |= {

@@ -29,7 +29,7 @@ from studio.named import (
 from studio.panels import Panel
 from studio.resources.rows import Star, StateWords
 from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
-from versioning.domain.snapshots import Snapshot, subject_of
+from versioning.domain.snapshots import Snapshot, message_subject
 
 register = template.Library()
 register.filter(shortened)
@@ -37,7 +37,7 @@ register.filter(title_of)
 register.filter(reference_to)
 register.filter(message_of)
 register.filter(changes_of)
-register.filter(subject_of)
+register.filter(message_subject)
 register.filter(translated)
 register.filter(translated_at_field)
 register.filter(place_of)

@@ -38,7 +38,7 @@ from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.invitations import PendingInvitation
 from versioning.editor.workspaces import LastAdmin
 from versioning.models import Invitation, Membership
-from versioning.models.accounts import account, name_fields, name_of
+from versioning.models.accounts import account, name_fields, username_lookup
 from versioning.models.querysets import within
 from versioning.models.text_keys import ByName, contains_words
 
@@ -96,7 +96,7 @@ class PeoplePage(StudioPage):
 def _first(memberships: Any, text: str) -> Iterable[Person]:
     if len(text) > MAX_TEXT:
         return []
-    names = [name_of("user"), *(f"user__{name}" for name in name_fields())]
+    names = [username_lookup("user"), *(f"user__{name}" for name in name_fields())]
     rows = (
         memberships.filter(contains_words(names, text), user__is_active=True)
         .select_related("user")

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from versioning.domain.access import Caller, Right, Role
-from versioning.editor.memberships import workspaces_with
+from versioning.editor.workspaces import workspaces_with
 
 
 def names_of_several(caller: Caller, right: Right = Right.READ) -> Mapping[str, str]:

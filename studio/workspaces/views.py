@@ -29,7 +29,7 @@ from studio.workspaces.names import CHOICES, role_name, workspace_choices
 from versioning.domain.access import Caller, Right, Role
 from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, Usernames
 from versioning.editor import Workspaces
-from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts, workspaces_with
+from versioning.editor.workspaces import list_admins, memberships_beyond, with_member_counts, workspaces_with
 from versioning.models import WorkerHeartbeat, Workspace
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class WorkspacesPage(AdministrationPage):
         """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
-        admins = admins_of((other.workspace_id for other in others), by=self.caller)
+        admins = list_admins((other.workspace_id for other in others), by=self.caller)
         return self.page(
             "studio/workspaces/list.html",
             title=gettext("Workspaces"),
@@ -283,7 +283,7 @@ MAX_ASKED: Final = 3
 def no_drafts(caller: Caller) -> Forbidden:
     """Return the refusal of pages about drafts in all workspaces, which names admins of the caller's own."""
     workspaces = workspaces_with(Right.READ, by=caller).values_list("pk", flat=True)[:MAX_ASKED]
-    found = admins_of(list(workspaces), by=caller)
+    found = list_admins(list(workspaces), by=caller)
     names = list(dict.fromkeys(name for admins in found.values() for name in admins))[:MAX_ASKED]
     if not names:
         return Forbidden("You may not read drafts in any workspace.")

@@ -33,7 +33,7 @@ from tests.support.honest_requests import COMMENT, REVIEW, make_one_of_everythin
 from tests.support.people import command, give_role, person
 from tests.support.unchanged import is_refusal
 from tests.support.window import Window
-from versioning.api.schemas.base import ResponseSchema
+from versioning.api.schemas import ResponseSchema
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Message

@@ -14,7 +14,7 @@ from tests.accounts.conftest import sign_in_with
 from tests.conftest import Cast
 from tests.support.identity_provider import IdentityProvider
 from versioning.models import Membership
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 from versioning.serving.followed_keys import keys
 
 DAY = datetime.timedelta(days=1)
@@ -70,6 +70,6 @@ def test_signing_in_makes_it_usable_again_and_service_accounts_are_exempt(
 def test_a_stream_of_events_is_checked_again_when_its_key_ends(cast: Cast, settings: Settings) -> None:
     settings.EDITOR_KEYS_NEED_SIGN_IN_DAYS = 30.0
     last_signed_in("edgar", 29)
-    rights = KeyListener(digest_of(cast.edgar.key)).rights()
+    rights = KeyListener(hash_secret(cast.edgar.key)).rights()
     since = User.objects.get(username="edgar").last_login
     assert rights is not None and since is not None and rights.expire_at == since + 30 * DAY

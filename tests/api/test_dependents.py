@@ -12,7 +12,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Answer, Api, Kind
 from tests.support.calls import undone
 from tests.support.window import KINDS
 from versioning.models import ApiKey
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 
 NEVER = {"operator": "AND", "conditions": [{"field": "plan", "operator": "equals", "value": "gold"}]}
 
@@ -37,7 +37,7 @@ def dependents(api: Api, kind: Kind, target: str = "target", **query: str) -> tu
     assert set(answer.body) == {"dependents", "hiddenCount"}
     named, hidden = [found["id"] for found in answer.body["dependents"]], answer.body["hiddenCount"]
     if query.get("status") != "draft":
-        caller = ApiKey.objects.get(digest=digest_of(api.key)).owner
+        caller = ApiKey.objects.get(digest=hash_secret(api.key)).owner
         assert KINDS[kind].collection.dependents_count(target, by=caller) == len(named) + hidden
     return named, hidden
 
@@ -195,7 +195,7 @@ def test_a_version_under_a_released_label_counts_as_published(cast: Cast, target
 def test_dependents_have_the_same_names_in_small_and_large_lookups(
     cast: Cast, target: Kind, monkeypatch: pytest.MonkeyPatch, by_id: int
 ) -> None:
-    monkeypatch.setattr("versioning.serving.dependents.MAX_BY_ID", by_id)
+    monkeypatch.setattr("versioning.serving.references.MAX_BY_ID", by_id)
     user_of(target, cast.alice, "lead", name="Live name")
     AGENTS.save(cast.alice, "lead", name="Draft name", **reference(target))
     labelled = user_of(target, cast.alice, "other", published=False, name="Labelled")["latestVersionId"]

@@ -13,7 +13,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Api, Kind
 from tests.support.calls import make_history
 from tests.support.people import command, give_role
 from versioning.domain.access import APPLICATION
-from versioning.models import Event, LogPosition, events, pruning
+from versioning.models import Event, LogPosition, events
 from versioning.models.log import new_epoch
 
 
@@ -180,7 +180,7 @@ def test_a_cursor_older_than_the_pruned_log_has_expired(cast: Cast) -> None:
     old, entries = events.position(), len(events.entries(after=0))
     border = timezone.now()
     AGENTS.save(cast.alice)
-    assert pruning.prune(border) == entries
+    assert events.prune(border) == entries
     expired = cast.alice.get("/events", after=old - 1)
     assert (expired.status, expired.code, expired.body["oldest"]) == (410, "cursor_expired", old)
     assert types(cast.alice) == types(cast.alice, after=expired.body["oldest"]) == ["versionCreated"]
@@ -211,7 +211,7 @@ def test_the_oldest_position_is_known_after_all_entries_were_pruned(cast: Cast) 
     end = events.position()
     tomorrow = timezone.now() + datetime.timedelta(days=1)
     assert "Removed 2 events" in command("prune_events", "--before", tomorrow.isoformat())
-    assert pruning.prune(tomorrow) == 0
+    assert events.prune(tomorrow) == 0
     assert cast.alice.get("/events", after=end - 1).body["oldest"] == end
     assert read(cast.alice) == {"events": [], "next": end, "hasMore": False, "epoch": events.extent().epoch}
     AGENTS.save(cast.alice, text="three")
@@ -219,9 +219,9 @@ def test_the_oldest_position_is_known_after_all_entries_were_pruned(cast: Cast) 
 
 
 def test_pruning_continues_beyond_one_batch(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pruning, "AT_ONCE", 3)
+    monkeypatch.setattr(events, "AT_ONCE", 3)
     with events.transaction():
         for _ in range(10):
             events.record("workspace.updated", by=APPLICATION, workspace_id="acme", fields=["name"])
-    assert pruning.prune(timezone.now() + datetime.timedelta(days=1)) == 10
+    assert events.prune(timezone.now() + datetime.timedelta(days=1)) == 10
     assert not Event.objects.exists()

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.openapi import operations
 from tests.support.service import Service
-from versioning.api.openapi.document import document
+from versioning.api import openapi
 
 FOLDER = Path(__file__).parent / "generated_clients"
 NPM_CLIENT = Path(__file__).parent / "npm_client"
@@ -26,7 +26,7 @@ TIMEOUT_SECONDS = 120
 def described(tmp_path: Path) -> Path:
     """The document as a file."""
     path = tmp_path / "schema.json"
-    path.write_text(json.dumps(document()))
+    path.write_text(json.dumps(openapi()))
     return path
 
 
@@ -96,7 +96,7 @@ def test_the_generated_python_client_is_complete_and_works(
     assert "warning" not in printed.lower(), printed
     package = tmp_path / "editor_generated"
     made = {path.stem for path in package.glob("api/*/*.py")} - {"__init__"}
-    assert made == {operation["operationId"] for operation in operations(document()).values()}
+    assert made == {operation["operationId"] for operation in operations(openapi()).values()}
     shutil.copy(FOLDER / "program.py", tmp_path)
     run([sys.executable, "-W", "error", "program.py"], tmp_path, **asked_of(live_service))
 

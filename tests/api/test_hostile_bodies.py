@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from tests.support.api import Answer, Api, Kind
 from tests.support.unchanged import everything_stored, is_refusal
-from versioning.api.schemas.base import BodyTooLarge, ExactJSONParser
+from versioning.api.schemas import BodyTooLarge, ExactJSONParser
 
 DEEPEST = 64
 HOPELESS = 100_000

@@ -19,7 +19,7 @@ from tests.support.comments import say
 from tests.support.factories import AgentVersionFactory
 from tests.support.reviews import ask
 from tests.support.webhooks import DeliveryFactory, WebhookFactory
-from versioning.api import paging
+from versioning.api import parameters
 
 pytestmark = pytest.mark.database  # the database computes the lengths
 
@@ -100,7 +100,7 @@ def test_a_page_that_would_be_too_long_says_how_many_items_fit(
     path = LISTS[what](cast.alice, kind)
     whole = cast.alice.get(path, perPage=NUMBER)
     assert whole.status == 200
-    monkeypatch.setattr(paging, "MAX_BYTES", LIMIT)
+    monkeypatch.setattr(parameters, "MAX_BYTES", LIMIT)
     refused = cast.alice.get(path, perPage=NUMBER)
     assert (refused.status, refused.code, refused.fields) == (400, "page_too_large", ["perPage"])
     fits = refused.body["perPage"]
@@ -110,14 +110,14 @@ def test_a_page_that_would_be_too_long_says_how_many_items_fit(
     assert [one for page in found for one in page[items]] == whole.body[items]
     assert cast.alice.get(path, perPage=fits + 2).code == "page_too_large"
     # A single item is always read, however long it is.
-    monkeypatch.setattr(paging, "MAX_BYTES", 100)
+    monkeypatch.setattr(parameters, "MAX_BYTES", 100)
     assert cast.alice.get(path, perPage=NUMBER).body["perPage"] == 1
     assert cast.alice.get(path, perPage=1).status == 200
 
 
 def test_a_page_of_events_says_which_limit_fits(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     _records(cast.alice, PROMPT_BLOCKS)
-    monkeypatch.setattr(paging, "MAX_BYTES", 3_000)
+    monkeypatch.setattr(parameters, "MAX_BYTES", 3_000)
     refused = cast.alice.get("/events")
     assert (refused.status, refused.code, refused.fields) == (400, "page_too_large", ["limit"])
     page = cast.alice.get("/events", limit=refused.body["limit"])
@@ -136,7 +136,7 @@ def test_events_of_one_position_stay_on_one_page_even_above_the_limit(
     made = make(cast.alice, *(item(AGENTS, one) for one in ids))
     whole = cast.alice.get("/events", after=start).body["events"]
     assert cast.alice.post(f"/releases/{made['id']}/publish").status == 200
-    monkeypatch.setattr(paging, "MAX_BYTES", 1_500)
+    monkeypatch.setattr(parameters, "MAX_BYTES", 1_500)
     found: list[dict[str, Any]] = []
     limit = 1000
     while True:

@@ -32,8 +32,7 @@ from tests.support.openapi import (
 )
 from tests.support.service import Service
 from versioning.api import errors
-from versioning.api.openapi.components import ShapeExtension
-from versioning.api.openapi.operations import EditorSchema
+from versioning.api.openapi import EditorSchema, ShapeExtension
 from versioning.domain import run_options
 from versioning.domain.selectors import VersionsMap
 from versioning.runtime import calls

@@ -17,8 +17,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.unchanged import is_refusal
-from versioning.api.openapi import document
-from versioning.api.openapi.document import MadeOnce
+from versioning.api import openapi
+from versioning.api.openapi import MadeOnce
 
 THREADS = 20
 SERVED = ("/schema", "/docs")
@@ -35,8 +35,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         return {"openapi": "3.1.0"}
 
     monkeypatch.setattr(SchemaGenerator, "get_schema", noted)
-    monkeypatch.setattr(document, "_described", MadeOnce())
-    monkeypatch.setattr(document, "_texts", MadeOnce())
+    monkeypatch.setattr(openapi, "_documents", MadeOnce())
+    monkeypatch.setattr(openapi, "_texts", MadeOnce())
     return found
 
 
@@ -104,7 +104,7 @@ def test_the_document_is_served_in_the_requested_format() -> None:
         contents["json" if media_type.endswith("json") else "yaml"].add(response.content)
     [as_json], [as_yaml] = contents.values()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    assert json.loads(as_json) == yaml.load(as_yaml, loader) == document.document()
+    assert json.loads(as_json) == yaml.load(as_yaml, loader) == openapi.document()
 
 
 def test_each_format_of_the_document_has_its_own_etag() -> None:

@@ -17,7 +17,7 @@ from tests.support.api import Kind
 from tests.support.api_examples import PATH, Fixer
 from tests.support.honest_requests import existing, honest, make_one_of_everything
 from tests.support.openapi import NEVER_SUCCEEDING, ROUTES, operations
-from versioning.api.openapi.document import document
+from versioning.api import openapi
 
 STREAMS = {"POST /agents/{}/stream", "GET /events/stream"}
 FOR_SUPERUSERS = {"POST /workspaces", "DELETE /workspaces/{}", "POST /people/{}/erase"}
@@ -47,7 +47,7 @@ def versions(
 
 def recorded(cast: Cast, versions: dict[Kind, list[str]]) -> dict[str, Any]:
     """Send an honest request to every route, undo what it did, and return the examples by operation."""
-    described, fixer = operations(document()), Fixer()
+    described, fixer = operations(openapi()), Fixer()
     examples: dict[str, Any] = {}
     for route, changes, query in [*((route, {}, {}) for route in RECORDED), *DRY_RUNS]:
         method, _, path = route.partition(" ")
@@ -84,7 +84,7 @@ def test_every_example_is_what_the_service_answers(
 
 
 def test_examples_are_valid_and_every_operation_with_json_has_them() -> None:
-    whole = document()
+    whole = openapi()
     for route, operation in operations(whole).items():
         answers = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
         for content in (operation.get("requestBody", {}), *answers):

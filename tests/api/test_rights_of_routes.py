@@ -37,7 +37,7 @@ from tests.support.openapi import (
 )
 from tests.support.people import key_of, person
 from tests.support.unchanged import is_refusal
-from versioning.api.openapi.document import document
+from versioning.api import openapi
 from versioning.domain.access import Action
 from versioning.models import Event
 
@@ -145,7 +145,7 @@ class World:
 
     ids: dict[Kind, list[str]]
     requests: dict[str, str] = field(default_factory=dict)
-    described: dict[str, Any] = field(default_factory=lambda: operations(document()))
+    described: dict[str, Any] = field(default_factory=lambda: operations(openapi()))
     """The operations of the OpenAPI document by route."""
 
 

@@ -19,7 +19,7 @@ from tests.support.remote import RemoteApi, opened
 from tests.support.runs import OPENAI, agent, run, run_path
 from tests.support.service import Service
 from tests.support.streams import beside, listening, served_asynchronously
-from versioning.api.run_queue import is_run, runs
+from versioning.api.limits import is_run, runs
 
 KEY = "sk-test-0123456789abcdef"
 RUNS = 2

@@ -1,4 +1,4 @@
-"""How a response schema makes JSON of an object: `versioning.api.schemas.base`."""
+"""How a response schema makes JSON of an object: `versioning.api.schemas`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 
 import pytest
 
-from versioning.api.schemas.base import ResponseSchema, Source, Time
+from versioning.api.schemas import ResponseSchema, Source, Time
 from versioning.domain.config import Shape
 
 

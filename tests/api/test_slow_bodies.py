@@ -14,7 +14,7 @@ from tests.support.remote import RemoteApi, connected, service_connection
 from tests.support.service import Service, running_service
 from tests.support.slow import BY_LENGTH, FORM, FRAMINGS, HOST, JSON, Slow, slow, trickle
 from tests.support.streams import served_asynchronously
-from versioning.api.request_bodies import ANONYMOUS_LIMIT, MEMORY_LIMIT
+from versioning.api.limits import ANONYMOUS_LIMIT, MEMORY_LIMIT
 
 DEADLINE = 3
 CLIENTS_PER_REQUEST = 10

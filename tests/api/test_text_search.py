@@ -15,13 +15,12 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import PROMPT_BLOCK
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import KINDS
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.editor.catalog import Catalog, Hit, TextSearch
-from versioning.models import PromptBlock, SearchProgress, caller_for, events, pruning
+from versioning.models import PromptBlock, SearchProgress, caller_for, events, text_search
 from versioning.models.guarded import unguarded
-from versioning.models.text_search import following
 
 pytestmark = pytest.mark.database
 
@@ -31,8 +30,8 @@ Follow = Callable[[], None]
 @pytest.fixture(params=["indexed", "not yet indexed"])
 def follow(request: Any, db: None) -> Follow:
     """Let a worker update the index, or let it lag behind."""
-    following.follow()
-    return following.follow if request.param == "indexed" else lambda: None
+    text_search.follow()
+    return text_search.follow if request.param == "indexed" else lambda: None
 
 
 def search(text: str, name: str = "edgar") -> TextSearch:
@@ -191,51 +190,51 @@ def indexed() -> set[str]:
 def test_a_worker_indexes_resources_that_existed_before(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "old", "about parrots")
     assert ids("parrots") == ["old"] and indexed() == set()
-    following.follow()
+    text_search.follow()
     assert ids("parrots") == ["old"] and indexed() == {"old"}
-    assert following.missing() == {}
+    assert text_search.missing() == {}
 
 
 def test_with_too_many_unindexed_resources_the_search_uses_the_lists(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "MAX_BEHIND", 2)
+    monkeypatch.setattr(text_search, "MAX_BEHIND", 2)
     for number in range(3):
         kind.make(cast.edgar, f"n{number}", f"parrots {number}")
     kind.make(cast.charlie, "theirs", "parrots", workspaceId="elsewhere", autoPublish=True)
-    assert following.missing() is None
+    assert text_search.missing() is None
     assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
-    monkeypatch.setattr(following, "AT_ONCE", 2)
-    following.follow()
-    assert following.missing() == {}
+    monkeypatch.setattr(text_search, "AT_ONCE", 2)
+    text_search.follow()
+    assert text_search.missing() == {}
     assert sorted(ids("parrots")) == ["n0", "n1", "n2"] and ids("parrots", "vera") == []
 
 
 def test_with_too_long_unindexed_texts_the_search_uses_the_lists(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    following.follow()
+    text_search.follow()
     kind.make(cast.alice, "live", "about parrots " + "é" * 60, autoPublish=True)
     kind.save(cast.edgar, "live", "about parrots")
-    monkeypatch.setattr(following, "MAX_BYTES_BEHIND", 130)  # in UTF-8 each é is two
-    assert following.missing() is None
+    monkeypatch.setattr(text_search, "MAX_BYTES_BEHIND", 130)  # in UTF-8 each é is two
+    assert text_search.missing() is None
     assert ids("parrots") == ["live"] and ids("parrots", "vera") == ["live"]
-    monkeypatch.setattr(following, "MAX_BYTES_BEHIND", 300)
-    assert list((following.missing() or {}).values()) == [{"live"}]
+    monkeypatch.setattr(text_search, "MAX_BYTES_BEHIND", 300)
+    assert list((text_search.missing() or {}).values()) == [{"live"}]
     assert ids("parrots") == ["live"]
-    following.follow()
-    assert following.missing() == {} and ids("parrots") == ["live"]
+    text_search.follow()
+    assert text_search.missing() == {} and ids("parrots") == ["live"]
 
 
 def test_only_latest_and_published_versions_stay_in_the_index(cast: Cast, kind: Kind) -> None:
     kind.make(cast.alice, autoPublish=True)
     for number in range(5):
         kind.save(cast.alice, text=f"text {number}")
-        following.follow()
+        text_search.follow()
     model = get_editor().agent.model if kind is AGENTS else PromptBlock
     assert model.document_model.objects.count() == 2
     assert cast.alice.delete(kind.url("writer")).status == 200
-    following.follow()
+    text_search.follow()
     assert model.document_model.objects.count() == 0
 
 
@@ -251,26 +250,26 @@ def test_changes_without_an_entry_in_the_log_are_found(cast: Cast, follow: Follo
 
 def test_an_index_ahead_of_the_log_is_compared_with_the_resources(cast: Cast) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
-    following.follow()
+    text_search.follow()
     SearchProgress.objects.update(position=events.position() + 10)
     PROMPT_BLOCKS.save(cast.edgar, "new", "about herons")
     assert ids("herons") == ["new"]
-    following.follow()
-    assert SearchProgress.objects.get().position == events.position() and following.missing() == {}
+    text_search.follow()
+    assert SearchProgress.objects.get().position == events.position() and text_search.missing() == {}
 
 
 def test_the_index_copes_with_a_pruned_log(cast: Cast) -> None:
-    following.follow()
+    text_search.follow()
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
-    pruning.prune(timezone.now())
+    events.prune(timezone.now())
     assert ids("parrots") == ["new"]
-    following.follow()
+    text_search.follow()
     assert ids("parrots") == ["new"] and indexed() == {"new"}
 
 
 def test_the_index_can_be_rebuilt(cast: Cast, capsys: pytest.CaptureFixture[str]) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "new", "about parrots")
-    following.follow()
+    text_search.follow()
     with connection.cursor() as cursor:
         cursor.execute(f"DELETE FROM {PromptBlock.document_model._meta.db_table}")
     assert search("parrots").is_inside
@@ -292,25 +291,25 @@ def test_two_workers_that_compare_concurrently_omit_nothing(
 ) -> None:
     for number in range(6):
         PROMPT_BLOCKS.make(cast.edgar, f"n{number}", "parrots")
-    monkeypatch.setattr(following, "AT_ONCE", 2)
-    look = following._not_indexed
+    monkeypatch.setattr(text_search, "AT_ONCE", 2)
+    look = text_search._not_indexed
 
-    def look_after_another_worker_was_faster(limit: int) -> following.Missing:
+    def look_after_another_worker_was_faster(limit: int) -> text_search.Missing:
         found = look(limit)
-        monkeypatch.setattr(following, "_not_indexed", look)
-        following._compare_some()
+        monkeypatch.setattr(text_search, "_not_indexed", look)
+        text_search._compare_some()
         return found
 
-    monkeypatch.setattr(following, "_not_indexed", look_after_another_worker_was_faster)
-    following._compare_some()
+    monkeypatch.setattr(text_search, "_not_indexed", look_after_another_worker_was_faster)
+    text_search._compare_some()
     assert not SearchProgress.objects.get().is_whole
-    following.follow()
-    assert len(indexed()) == 6 and following.missing() == {}
+    text_search.follow()
+    assert len(indexed()) == 6 and text_search.missing() == {}
 
 
 def test_a_worker_ends_where_a_version_is_missing(cast: Cast, monkeypatch: pytest.MonkeyPatch) -> None:
     PROMPT_BLOCKS.make(cast.edgar, "lost", "parrots")
-    monkeypatch.setattr(following, "AT_ONCE", 1)
-    monkeypatch.setattr(following, "_new_documents", lambda _model, _wanted: iter(()))
-    following.follow()
+    monkeypatch.setattr(text_search, "AT_ONCE", 1)
+    monkeypatch.setattr(text_search, "_new_documents", lambda _model, _wanted: iter(()))
+    text_search.follow()
     assert SearchProgress.objects.get().is_whole

@@ -9,8 +9,7 @@ from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api, Kind
 from tests.support.calls import make_history
 from tests.support.configurations import FULL_AGENT, FULL_BLOCK
-from versioning.domain.agents import AGENT
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -22,8 +22,7 @@ from editor_client.result import camel
 import versioning
 from tests.support.service import ROOT, Service
 from tests.support.wheels import installed, wheel_of
-from versioning.domain.agents import AGENT
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 # httpx2 and its dependencies.
 ALLOWED = {"httpx2", "httpcore2", "h11", "anyio", "idna", "truststore", "sniffio", "typing_extensions"}

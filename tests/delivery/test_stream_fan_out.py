@@ -26,8 +26,8 @@ from tests.support.api import AGENTS, Api
 from tests.support.people import give_role, key_of, make_cast
 from versioning.domain.access import APPLICATION
 from versioning.editor.event_log import EventFilter
-from versioning.models import LogPosition, events, pruning
-from versioning.models.keys import digest_of
+from versioning.models import LogPosition, events
+from versioning.models.keys import hash_secret
 from versioning.models.log import new_epoch
 from versioning.serving.followed_log import log
 
@@ -45,7 +45,7 @@ class Listener:
 
     def __init__(self, api: Api, after: int | None = None, **only: Any) -> None:
         start = events.position() if after is None else after
-        key, epoch = KeyListener(digest_of(api.key)), events.extent().epoch
+        key, epoch = KeyListener(hash_secret(api.key)), events.extent().epoch
         self.stream = BlockingSubscription(key, EventFilter(**only), start, epoch, has_role=True)
         self.parts = iter(self.stream)
         next(self.parts)
@@ -181,7 +181,7 @@ def test_a_stream_ends_when_its_next_events_were_pruned(cast: Cast) -> None:
     behind, current = Listener(cast.alice, after=0), Listener(cast.alice)
     fan_out = FanOut()
     fan_out.turn(streams(behind, current))
-    pruning.prune(timezone.now())
+    events.prune(timezone.now())
     fan_out.turn(streams(behind, current))
     record()
     fan_out.turn(streams(behind, current))
@@ -194,7 +194,7 @@ def test_an_idle_stream_gets_comments_and_ends_eventually(
 ) -> None:
     monkeypatch.setattr("capabilities.delivery.streams.LIFETIME", 0.3)
     monkeypatch.setattr(BlockingSubscription, "heartbeat", 0.01)
-    key = KeyListener(digest_of(cast.vera.key))
+    key = KeyListener(hash_secret(cast.vera.key))
     parts = list(BlockingSubscription(key, EventFilter(), 0, "", has_role=True))
     assert len(parts) > 2 and set(parts) == {COMMENT}
 

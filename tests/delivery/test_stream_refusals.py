@@ -16,7 +16,7 @@ from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import one_connection
 from tests.support.people import key_of
 from tests.support.unchanged import is_refusal
-from versioning.models import events, pruning
+from versioning.models import events
 
 STREAM = "/events/stream"
 
@@ -78,7 +78,7 @@ def test_a_position_that_was_pruned_is_gone(cast: Cast) -> None:
     for name in ("one", "two"):
         AGENTS.make(cast.alice, name)
     first = events.position() - 1
-    pruning.prune(timezone.now())
+    events.prune(timezone.now())
     AGENTS.make(cast.alice, "three")
     for refused in (ask(cast.alice, after=first), ask(cast.alice, last_event_id=str(first))):
         assert is_refusal(refused, 410, "cursor_expired")

@@ -25,7 +25,7 @@ from tests.support.remote import RemoteApi, connected
 from tests.support.service import Service, running_service
 from versioning.models import ApiKey
 from versioning.models.events import position
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 
 PUBLIC = {"workspaceId": "team", "visibility": "public"}
 
@@ -183,7 +183,7 @@ def test_a_session_survives_a_rotation_of_the_secret_key(cast: Cast, settings: A
 def test_a_listener_knows_when_its_key_expires(cast: Cast) -> None:
     soon = timezone.now() + timedelta(minutes=1)
     ApiKey.objects.filter(owner__username="vera").update(expires_at=soon)
-    listener = KeyListener(digest_of(cast.vera.key))
+    listener = KeyListener(hash_secret(cast.vera.key))
     rights = listener.rights()
     assert rights is not None and rights.expire_at == soon
     ApiKey.objects.update(expires_at=timezone.now())

@@ -20,7 +20,7 @@ from tests.support.ports import free_port, wait_for
 from tests.support.remote import connected
 from tests.support.service import Service, running_service
 from tests.support.streams import served_asynchronously
-from versioning.api.open_streams import IN_THREADS
+from versioning.api.limits import IN_THREADS
 
 MANY = 300
 FEW = 3

@@ -28,7 +28,7 @@ from tests.support.webhooks import (
     work_later,
 )
 from versioning.models.due_work import LEASE_SECONDS
-from versioning.worker.jobs import registered
+from versioning.worker.jobs import list_jobs
 from versioning.worker.running import Worker
 
 
@@ -156,7 +156,7 @@ def test_old_deliveries_are_deleted_unless_pending(alice: Api, receiver: Receive
         moment = done.get().finished_at
         assert moment is not None
         done.update(finished_at=moment - running.KEPT_FOR)
-    assert Worker([registered()["webhook upkeep"]]).once()
+    assert Worker([list_jobs()["webhook upkeep"]]).once()
     assert [about(one)[1] for one in deliveries(alice, webhook)] == ["new", "pending"]
     assert deliveries(alice, cancelled) == []
 

@@ -28,7 +28,7 @@ from tests.support.webhooks import (
 )
 from versioning.domain.access import APPLICATION
 from versioning.domain.events import Reach, Target
-from versioning.models import Event, events, pruning
+from versioning.models import Event, events
 from versioning.models.log import LogPosition
 
 
@@ -214,9 +214,9 @@ def test_unread_entries_of_the_log_are_not_pruned(alice: Api, receiver: Receiver
     made_at = events.position()
     AGENTS.make(alice)
     later = timezone.now() + datetime.timedelta(days=1)
-    pruning.prune(later)
+    events.prune(later)
     assert events.extent().oldest == made_at - 1  # the webhook begins after the earlier entries
     assert len(deliveries(alice, webhook)) == 1
-    pruning.prune(later)
+    events.prune(later)
     assert events.extent().oldest == events.position()
     assert deliveries(alice, webhook)[0]["event"]["resource"]["id"] == "writer"

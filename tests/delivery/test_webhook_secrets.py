@@ -18,7 +18,7 @@ from tests.support.receiver import Message, Receiver
 from tests.support.webhooks import WEBHOOKS, make_webhook, path, read, seconds_until, verify, work
 from versioning.api.request_log import without_secrets
 from versioning.models import Event, PeriodicJob
-from versioning.worker.jobs import registered
+from versioning.worker.jobs import list_jobs
 from versioning.worker.running import Worker
 
 pytestmark = pytest.mark.django_db
@@ -173,7 +173,7 @@ def test_a_rotation_of_the_secret_key_changes_no_webhook_secret(
 def test_a_worker_encrypts_the_unused_key_again_after_a_rotation(
     alice: Api, receiver: Receiver, settings: Any
 ) -> None:
-    upkeep = [registered()["webhook upkeep"]]
+    upkeep = [list_jobs()["webhook upkeep"]]
     assert Worker(upkeep).once() and not RootKey.objects.exists()
     webhook = make_webhook(alice, receiver.url)
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "new", [settings.SECRET_KEY]

@@ -25,10 +25,9 @@ from tests.support.configurations import (
     json_objects,
     reordered,
 )
-from versioning.domain.agents import AGENT, referenced_tools
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, referenced_tools
 from versioning.domain.config import ConfigSchema
 from versioning.domain.errors import Invalid
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 REQUIRED = {"name", "instructions", "content"}
 MAY_BE_EMPTY = {

@@ -18,8 +18,7 @@ from tests.support.configurations import (
     USAGE_FIELDS,
     problems_of,
 )
-from versioning.domain.agents import AGENT
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 ECHO = {"provider": "echo", "name": "echo"}
 

@@ -12,8 +12,7 @@ from tests.support.configurations import (
     SMALLEST_BLOCK,
     problems_of,
 )
-from versioning.domain.agents import AGENT
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 A_REFERENCE = {"type": "prompt_block_ref", "id": "tone"}
 OPERATORS = [

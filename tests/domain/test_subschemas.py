@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from versioning.domain.closed_paths import closed_paths
-from versioning.domain.context_schema import refusals, schema_problem
-from versioning.domain.subschemas import subschemas
+from versioning.domain.context_schema import refusals, schema_problem, subschemas
 
 DATA: list[dict[str, Any]] = [
     {"properties": {"a": {"type": "object", "default": {"pattern": "*.py"}}}},

@@ -12,7 +12,7 @@ from versioning.domain.text_search import (
     TextQuery,
     beginning,
     excerpt,
-    marked,
+    mark_hits,
     word_line,
 )
 
@@ -51,7 +51,7 @@ def test_matching_texts() -> None:
         ("go to R or C", "r"),
     ):
         assert has(text, typed)
-        assert any(piece.is_hit for piece in marked(text, TextQuery(typed)))
+        assert any(piece.is_hit for piece in mark_hits(text, TextQuery(typed)))
 
 
 def test_texts_that_do_not_match() -> None:
@@ -76,7 +76,7 @@ def test_punctuation_alone_is_not_a_word() -> None:
 @given(st.text(), st.text(max_size=200))
 def test_any_text_can_be_searched_for_and_no_piece_of_a_text_is_lost(text: str, typed: str) -> None:
     query = TextQuery(typed)
-    assert "".join(piece.text for piece in marked(text, query)) == text
+    assert "".join(piece.text for piece in mark_hits(text, query)) == text
     assert all(len(word) <= MAX_WORD for term in query.terms for word in term.words)
     excerpt(text, query)
     excerpt(text, query, inside=True)
@@ -102,4 +102,4 @@ def test_without_a_hit_an_excerpt_is_the_beginning() -> None:
 
 def test_matches_inside_of_words_are_marked_exactly() -> None:
     text = "Die Rückerstattungsrichtlinie"
-    assert shown(marked(text, TextQuery("RICHTLINIE"), inside=True)) == "Die Rückerstattungs[richtlinie]"
+    assert shown(mark_hits(text, TextQuery("RICHTLINIE"), inside=True)) == "Die Rückerstattungs[richtlinie]"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from versioning.domain.texts import shown, typed
+from versioning.domain.texts import format_value, parse_value
 
 TEXTS = [
     *("a", "true", "truth", "null", "nullable", "false", "NaN", "Infinity", "-Infinity"),
@@ -19,9 +19,9 @@ TEXTS = [
 
 @pytest.mark.parametrize("value", [*TEXTS, None, True, 1, 1.5, {"a": [1]}, []], ids=repr)
 def test_what_is_shown_reads_as_the_same_value(value: Any) -> None:
-    assert json.dumps(typed(shown(value))) == json.dumps(value)
+    assert json.dumps(parse_value(format_value(value))) == json.dumps(value)
 
 
 @pytest.mark.parametrize("text", ["1", "1 ", "", "{}"])
 def test_a_text_that_reads_as_json_stands_in_quotation_marks(text: str) -> None:
-    assert (shown(text), shown(f"0{text}x")) == (json.dumps(text), f"0{text}x")
+    assert (format_value(text), format_value(f"0{text}x")) == (json.dumps(text), f"0{text}x")

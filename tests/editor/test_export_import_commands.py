@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 from tests.support.override_files import Folder
 from tests.support.people import command
 from versioning.conf import get_editor
-from versioning.editor.collection import Agents, agents_of
+from versioning.editor.collection import Agents, make_agents
 from versioning.models import AgentVersion
 
 pytestmark = pytest.mark.django_db
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def rows(folder: Folder) -> Agents:
     """The overrides in the database, as the source `database` sees them."""
-    return agents_of(get_editor().code)
+    return make_agents(get_editor().code)
 
 
 @pytest.mark.database

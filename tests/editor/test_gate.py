@@ -22,7 +22,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.domain.errors import Forbidden, Invalid
 from versioning.editor import gate
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     GateRequest,
     PublishRequest,
     TakeDownRequest,

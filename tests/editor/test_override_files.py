@@ -15,7 +15,7 @@ from tests.support.served import published_block, reference, served
 from versioning.conf import get_editor, get_framework
 from versioning.domain.access import Role
 from versioning.domain.agents import AGENT
-from versioning.editor.catalog import filters_of
+from versioning.editor.catalog import list_filters
 from versioning.models import AgentVersion, Event, Workspace
 
 URL = AGENTS.url("answers")
@@ -352,7 +352,7 @@ def test_filters_apply_to_files(admin: Api, by_hand: Folder) -> None:
         assert [agent["id"] for agent in agents] == (["answers"] if kept else []), query
     refused = admin.get(AGENTS.path, search="x" * 201)
     assert (refused.status, refused.fields) == (400, ["search"])
-    known = {one.parameter for one in filters_of(AGENT) if one.parameter}
+    known = {one.parameter for one in list_filters(AGENT) if one.parameter}
     assert {name for query, _ in FILTERS for name in query} == known
 
 

@@ -17,7 +17,7 @@ from versioning.models import KnownOverride
 from versioning.models.log import Event
 from versioning.sources import files
 from versioning.sources.files import OverrideFiles
-from versioning.worker.override_watch import OverrideWatch
+from versioning.worker.housekeeping import OverrideWatch
 
 URL = AGENTS.url("answers")
 

@@ -15,7 +15,7 @@ from versioning import capabilities
 from versioning.api.base import EditorViewSet
 from versioning.api.urls import added_routes, missing
 from versioning.capabilities import EditorApp
-from versioning.conf import Setting, apply_default, declare, declared, get_editor
+from versioning.conf import Setting, apply_default, declare, declared_settings, get_editor
 from versioning.verbs import Verbs
 
 FAULTS: dict[str, Any] = dict.fromkeys(
@@ -105,7 +105,7 @@ def test_a_setting_of_a_kind_that_cannot_be_read_is_refused_at_the_start() -> No
     wrong = Setting("EDITOR_PILOTS", {}, "the pilots by name")
     with pytest.raises(ValueError, match=r"EDITOR_PILOTS has the kind dict; possible are bool, int, float"):
         declare(wrong)
-    assert wrong not in declared()
+    assert wrong not in declared_settings()
 
 
 def test_verbs_are_typed_while_their_application_is_installed() -> None:

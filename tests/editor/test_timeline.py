@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS
-from versioning.domain.snapshots import VersionPointers, title_of
-from versioning.editor.timeline import Timeline, previous_of
+from versioning.domain.snapshots import VersionPointers, version_title
+from versioning.editor.timeline import Timeline, find_previous
 from versioning.models import Agent
 from versioning.models.guarded import unguarded
 
@@ -78,8 +78,8 @@ def test_the_previous_version_is_the_chronologically_previous_one(cast: Cast) ->
     agent = agent_with(cast, 3)
     entries = with_commits(agent, [1, 2])[0:10]
     for entry in entries:
-        found = previous_of(agent, entry.version)
+        found = find_previous(agent, entry.version)
         assert (found and found.version_id) == (entry.previous and entry.previous.version_id)
     titles = ["Version 3", "Git 0000000", "Version 2", "Git 0000000", "Version 1"]
     assert [entry.title for entry in entries] == titles
-    assert title_of(Commit("file-0123456789ab", NOW, source="file")) == "File"
+    assert version_title(Commit("file-0123456789ab", NOW, source="file")) == "File"

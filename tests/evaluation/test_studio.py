@@ -14,7 +14,7 @@ from tests.support.datasets import add_item, make_dataset
 from tests.support.forms import controls
 from tests.support.scorers import make_scorer
 from tests.support.studio import Visitor, words_of
-from versioning.api.run_queue import runs
+from versioning.api.limits import runs
 
 
 def test_a_scorer_is_made_by_its_type_and_edited(cast: Cast, alice: Api) -> None:

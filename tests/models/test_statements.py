@@ -11,12 +11,12 @@ from django.db import connection, models
 from django.utils import timezone
 
 from versioning.models import Event
-from versioning.models.statements import conversion_of, fields_of
+from versioning.models.statements import find_conversion, inserted_fields
 from versioning.models.versioned import MODELS
 
 WRITTEN: list[Any] = [Event, *MODELS, *(model.version_model for model in MODELS)]
 WRITTEN += [references for model in MODELS for references in model.version_model.reference_models]
-FIELDS = [field for model in WRITTEN for field in fields_of(model)]
+FIELDS = [field for model in WRITTEN for field in inserted_fields(model)]
 VALUES: dict[type[models.Field[Any, Any]], list[Any]] = {
     models.UUIDField: [uuid.UUID(int=0), uuid.uuid4()],
     models.DateTimeField: [
@@ -35,7 +35,7 @@ def test_values_are_converted_as_django_converts_them(field: Any) -> None:
     target = field
     while target.remote_field is not None:
         target = target.target_field
-    conversion = conversion_of(field)
+    conversion = find_conversion(field)
     plain = "a text" if isinstance(target, models.CharField | models.TextField) else 1
     for value in VALUES.get(type(target), [plain]):
         ours = value if conversion is None else conversion(value)

@@ -22,7 +22,7 @@ from studio.diff.texts import Op, spans
 from studio.limits import PageBudget, shortened
 from tests.support import unicode
 from versioning.domain import texts as graphemes
-from versioning.domain.text_search import TextQuery, excerpt, marked, words
+from versioning.domain.text_search import TextQuery, excerpt, mark_hits, words
 
 ROOT = Path(__file__).parents[2]
 PRODUCT = ("capabilities", "editor_project", "studio", "versioning")
@@ -151,7 +151,7 @@ def test_texts_are_cut_between_clusters() -> None:
         for limit in range(len(text) + 1):
             end = max(place for place in places if place <= limit)
             assert graphemes.boundary_before(text, limit) == end
-            assert graphemes.clipped(text, limit) == text[: end or limit]
+            assert graphemes.clip(text, limit) == text[: end or limit]
             assert graphemes.boundary_after(text, limit) in places
             assert len(clipping.clipped(text, limit)) in places or len(parts[0]) > limit
 
@@ -181,7 +181,7 @@ def test_comparisons_leave_marks_with_their_letters(before: str, after: str) -> 
 @given(TEXTS, TEXTS, st.booleans())
 def test_hits_leave_marks_with_their_letters(text: str, typed: str, inside: bool) -> None:
     query = TextQuery(typed)
-    pieces = [piece.text for piece in marked(text, query, inside=inside)]
+    pieces = [piece.text for piece in mark_hits(text, query, inside=inside)]
     assert "".join(pieces) == text
     assert set(accumulate(map(len, pieces))) <= boundaries(text)
     assert excerpt(text * 9, query, inside=inside) != []

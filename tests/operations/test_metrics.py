@@ -106,4 +106,4 @@ def test_counters_survive_the_death_of_a_worker(measured_service: Service) -> No
     ],
 )
 def test_routes_are_templates(path: str, route: str) -> None:
-    assert metrics.route_of(path) == route
+    assert metrics.route_template(path) == route

@@ -53,7 +53,7 @@ from django.apps import apps
 print(json.dumps({model._meta.label: model._base_manager.count() for model in apps.get_models()}))
 """
 IS_INDEXED = """
-from versioning.models.text_search.index import SearchProgress
+from versioning.models.text_search import SearchProgress
 print(SearchProgress.objects.filter(is_whole=True).exists())
 """
 IT_IS_TIME = """

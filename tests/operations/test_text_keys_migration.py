@@ -12,8 +12,8 @@ from django.db.migrations.state import StateApps
 from editor_client.shared.text_keys import caseless
 
 from tests.support import migrating
-from versioning.models.text_search import index
-from versioning.models.text_search.index import Lines, text_index
+from versioning.models import text_search
+from versioning.models.text_search import Lines, text_index
 
 pytestmark = pytest.mark.database
 
@@ -33,7 +33,7 @@ def make_words_again(table: str) -> None:
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE {table}_words")
-            cursor.execute(index._ON_SQLITE[0].format(table=table))
+            cursor.execute(text_search._ON_SQLITE[0].format(table=table))
 
 
 def test_stored_texts_come_into_the_form_in_which_they_are_compared(earlier_release: StateApps) -> None:

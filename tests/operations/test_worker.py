@@ -19,7 +19,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION
 from versioning.models import Event, PeriodicJob, SignInAttempts, ThrottleWindow, WorkerHeartbeat, events
 from versioning.models.due_work import LEASE_SECONDS, LeaseLost, Silence, Turns
-from versioning.models.sign_in_attempts import FORGOTTEN_AFTER
+from versioning.models.throttle import FORGOTTEN_AFTER
 from versioning.worker import housekeeping, jobs, running
 from versioning.worker.jobs import Job, Periodic, Queue
 from versioning.worker.running import Worker
@@ -274,7 +274,7 @@ def test_a_job_of_each_worker_has_no_row() -> None:
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unregister the jobs of a test after it."""
-    monkeypatch.setattr(jobs, "_jobs", dict(jobs.registered()))
+    monkeypatch.setattr(jobs, "_jobs", dict(jobs.list_jobs()))
 
 
 @pytest.mark.usefixtures("registry")

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from versioning.conf import declared
+from versioning.conf import declared_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOMAIN = sorted(path.stem for path in (ROOT / "versioning" / "domain").glob("[a-z]*.py"))
@@ -112,7 +112,7 @@ def test_a_project_may_have_its_own_account_model() -> None:
 
 
 def test_every_setting_of_the_project_is_declared_and_has_a_value() -> None:
-    names = {one.name for one in declared()}
+    names = {one.name for one in declared_settings()}
     read = {name for name in vars(import_module("editor_project.settings")) if name.startswith("EDITOR_")}
     assert read - names == {"EDITOR_READ_SETTING"}
     assert [name for name in names if not hasattr(settings, name)] == []

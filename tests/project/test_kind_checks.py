@@ -20,7 +20,7 @@ from studio.forms.inputs import Input
 from studio.kind_words import FieldWords, KindWords
 from versioning.domain.config import ConfigSchema
 from versioning.models import kind_checks
-from versioning.models.text_search.index import WordsOf
+from versioning.models.text_search import WordsOf
 
 MISSING = KindWords.plain(SCORER, {"pass_if": FieldWords(title="Passes")})
 TAKEN = KindWords.plain(SCORER, {"type": FieldWords(title="Type", control="line")})

@@ -13,7 +13,7 @@ from tests.support.override_files import define
 from tests.support.people import key_of, person
 from tests.support.served import reference
 from versioning.conf import get_editor
-from versioning.domain.resolved_agent import Notice
+from versioning.domain.agents import Notice
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.serving.resolution import NO_PUBLISHED_OVERRIDE
 

@@ -13,7 +13,7 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.people import give_role
 from versioning.domain.errors import Forbidden
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import Event
 
 

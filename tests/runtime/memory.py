@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from versioning.domain.access import Caller, Right, Role
+from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.errors import Forbidden, NotFound
 from versioning.domain.overrides import IN_CODE, CodeAgent, merged_config
 from versioning.domain.provider_catalog import BUILT_IN, OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, SelectedBlocks, Selector, Status
 from versioning.runtime.store import as_code
 

@@ -15,7 +15,7 @@ from tests.runtime.memory import MemoryStore
 from tests.runtime.model_server import ModelServer
 from versioning.domain.provider_catalog import own_prices
 from versioning.runtime import Agent, Framework
-from versioning.runtime.observing import PricedModel, Prices, prices_of
+from versioning.runtime.observing import PricedModel, Prices, price_list_date
 
 PRICES = {"echo/echo": {"input": 1, "output": "2.5"}, "openai/a/b": {"input": 0, "output": 0.000001}}
 
@@ -35,7 +35,7 @@ def test_own_prices_take_precedence_over_the_list() -> None:
         assert Prices().of_tokens(priced(provider, "gpt-4o"), 1_000_000, 0) is not None
     for unknown in (priced("openai", "no-such-model"), priced("vllm", "gpt-4o"), priced("echo", "echo")):
         assert Prices().of_tokens(unknown, 1, 1) is None
-    assert datetime.date(2026, 1, 1) < prices_of() <= datetime.datetime.now(datetime.UTC).date()
+    assert datetime.date(2026, 1, 1) < price_list_date() <= datetime.datetime.now(datetime.UTC).date()
 
 
 def test_a_run_costs_what_all_its_models_cost(model_server: ModelServer) -> None:
@@ -52,7 +52,7 @@ def test_a_run_costs_what_all_its_models_cost(model_server: ModelServer) -> None
         "amount": format(cost.normalize(), "f"),
         "currency": "USD",
         "estimate": True,
-        "pricesOf": prices_of().isoformat(),
+        "pricesOf": price_list_date().isoformat(),
     }
     whole = framework.get_agent_by_id("lead").generate("hello").usage
     echoed = Decimal(whole["totalTokens"] - 18) / 1_000_000

@@ -15,7 +15,7 @@ from tests.support.reviews import reference
 from tests.support.window import Window, page_of
 from versioning.domain.errors import Forbidden
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest, TakeDownRequest
+from versioning.editor.gate import PublishRequest, TakeDownRequest
 
 FRIDAY = 4
 DAYS = {day: timezone.now() + datetime.timedelta(days=day) for day in range(1, 8)}

@@ -18,7 +18,7 @@ from editor_project.wsgi import application
 from tests.conftest import Cast
 from tests.support.api import AGENTS, Answer, Api
 from tests.support.door import Exchange, FrontDoor, one_connection
-from versioning.api.request_log import RequestLine, logger, record_of
+from versioning.api.request_log import RequestLine, logger, make_record
 from versioning.serving.followed_log import log
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -107,7 +107,7 @@ def test_a_cached_answer_is_logged_like_any_other() -> None:
     for path in ("/api/agents/writer", '/api/agents/"ü\n'):
         line = RequestLine("an-id", "GET", path, 304, 0.25)
         one, other = (
-            json.loads(text) for text in (lines.format_requests([line]), lines.format(record_of(line)))
+            json.loads(text) for text in (lines.format_requests([line]), lines.format(make_record(line)))
         )
         assert one.pop("timestamp")[:10] == other.pop("timestamp")[:10]
         assert list(one.items()) == list(other.items())

@@ -24,10 +24,9 @@ from tests.support.runs import ECHO, ran, team
 from tests.support.served import ask, encoded, published_agent, published_block, reference, served, text
 from tests.support.toy_choice import ToyChooser, start, stop, users_in
 from versioning.conf import get_editor
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
 from versioning.domain.events import Audience, EventSubject, EventType
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.models import ApiKey
 from versioning.serving import choice
 

@@ -19,7 +19,7 @@ from versioning.domain.errors import Invalid, NotFound
 from versioning.domain.selectors import DRAFT
 from versioning.models import LockKey, PeriodicJob
 from versioning.runtime import Framework
-from versioning.worker.jobs import registered
+from versioning.worker.jobs import list_jobs
 from versioning.worker.running import Worker
 
 
@@ -209,7 +209,7 @@ def test_locks_remain_valid_after_a_rotation_of_the_secret_key(alice: Api, setti
     assert lock(alice, ("agent", "lead")).code == "lock_key_unreadable"
     assert "SECRET_KEY_FALLBACKS" in answer.body["error"]
     settings.SECRET_KEY_FALLBACKS = [old]
-    assert Worker([registered()["keys"]]).once()
+    assert Worker([list_jobs()["keys"]]).once()
     settings.SECRET_KEY_FALLBACKS = []
     by_lock(alice, made)
     assert locked(alice, "lead") == made
@@ -217,4 +217,4 @@ def test_locks_remain_valid_after_a_rotation_of_the_secret_key(alice: Api, setti
 
 def test_no_signing_key_is_made_before_the_first_lock(db: None) -> None:
     PeriodicJob.objects.update(due_at=timezone.now())
-    assert Worker([registered()["keys"]]).once() and not LockKey.objects.exists()
+    assert Worker([list_jobs()["keys"]]).once() and not LockKey.objects.exists()

@@ -23,7 +23,7 @@ from tests.support.git_histories import (
     versions,
 )
 from tests.support.override_files import Repository, define
-from versioning.sources import commits, files
+from versioning.sources import files, histories
 from versioning.sources.overrides import OverrideSource
 
 # Which commits count
@@ -94,7 +94,7 @@ def test_a_commit_without_a_valid_override_is_skipped(repo: Repository) -> None:
 def test_a_too_large_commit_is_skipped_and_not_treated_as_a_removal(
     repo: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commits, "MAX_BYTES", 1000)
+    monkeypatch.setattr(histories, "MAX_BYTES", 1000)
     save(repo, 1, "one")
     save(repo, 2, "x" * 1000)
     save(repo, 3, "one")

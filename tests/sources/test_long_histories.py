@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.override_files import Repository, long_history, repository
 from versioning.runtime import Agent
-from versioning.sources import commits, git
+from versioning.sources import git, histories
 from versioning.sources.overrides import OverrideSource
 
 ANSWERS = Agent(id="answers", name="Answers", instructions="code")
@@ -32,7 +32,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 def in_time(repo: Repository) -> float:
     """Half of the seconds that Git takes here for all commits: it finds the newest, and not the first."""
     began = time.monotonic()
-    found = commits.history(repo.root / "agents" / "answers.json", 50, limit=60)
+    found = histories.history(repo.root / "agents" / "answers.json", 50, limit=60)
     assert len(found.commits) == 2
     return (time.monotonic() - began) / 2
 
@@ -53,12 +53,12 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The threads that have read a history from Git."""
     asked: list[str] = []
 
-    def noting(path: Path, depth: int, *, limit: float) -> commits.History:
+    def noting(path: Path, depth: int, *, limit: float) -> histories.History:
         asked.append(current_thread().name)
         return read(path, depth, limit=limit)
 
-    read = commits.history
-    monkeypatch.setattr(commits, "history", noting)
+    read = histories.history
+    monkeypatch.setattr(histories, "history", noting)
     return asked
 
 

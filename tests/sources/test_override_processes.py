@@ -48,7 +48,7 @@ WATCH = """
 import django
 django.setup()
 from versioning.models import Event
-from versioning.worker.override_watch import OverrideWatch
+from versioning.worker.housekeeping import OverrideWatch
 OverrideWatch().look()
 print(Event.objects.filter(via="file").count(), flush=True)
 """

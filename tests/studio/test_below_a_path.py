@@ -21,7 +21,7 @@ from tests.support.datasets import add_item, make_dataset
 from tests.support.people import key_of
 from tests.support.scorers import make_scorer
 from tests.support.served import reference
-from versioning.api.request_bodies import REFUSAL, Refusal
+from versioning.api.limits import REFUSAL, Refusal
 from versioning.domain.access import Action
 
 MOUNT = "/team"

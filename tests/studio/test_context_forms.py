@@ -14,9 +14,8 @@ from studio.field_words import OPERATORS, REASONS, words_of
 from studio.forms.context import MAX_CONTROLS, ContextControl, context_controls, read_context, shown_context
 from studio.forms.inputs import Input, Reading
 from tests.support.configurations import json_objects, json_values
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 
 def one(field: str, operator: str, *value: Any) -> dict[str, Any]:

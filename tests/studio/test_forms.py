@@ -17,9 +17,8 @@ from tests.support.configurations import (
     block_configs,
     fewer,
 )
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Issue
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 VARIANTS = [{"value": {"search": {}}, "rules": FOR_GOLD}, {"value": {"clock": {}}}]
 NESTED = {

@@ -11,7 +11,7 @@ from tests.serving.test_query_counts import insert_resources
 from tests.studio.test_publishing_many import boxes, tags, value
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
 from tests.support.window import KINDS, Seen, Window
-from versioning.editor import bulk_changes
+from versioning.editor import bulk
 from versioning.editor.bulk import MAX_CHOSEN
 
 LABEL, TAG, PUBLISH = "/studio/label/", "/studio/tag/", "/studio/publish/"
@@ -99,17 +99,17 @@ def test_a_concurrently_added_tag_is_preserved(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = made(cast, kind, "a")
-    read = bulk_changes.tags.tags_of
+    read = bulk.tags.tags_of
 
     def read_before_somebody_else_writes(before: Any) -> list[str]:
         found = read(before)
-        monkeypatch.setattr(bulk_changes.tags, "tags_of", read)
+        monkeypatch.setattr(bulk.tags, "tags_of", read)
         assert cast.alice.patch(kind.url("a"), {"metadata": {"tags": ["theirs"]}}).status == 200
         return found
 
     edgar = Window.of("edgar")
     asked = edgar.post(TAG, chosen=chosen)  # type: ignore[arg-type]
-    monkeypatch.setattr(bulk_changes.tags, "tags_of", read_before_somebody_else_writes)
+    monkeypatch.setattr(bulk.tags, "tags_of", read_before_somebody_else_writes)
     seen = edgar.post(TAG, chosen=chosen, confirmed="yes", add="mine", **tags(asked))  # type: ignore[arg-type]
     assert "1 now has other tags" in seen.text
     assert metadata(cast, kind, "a") == {"tags": ["theirs", "mine"]}

@@ -16,7 +16,7 @@ from tests.conftest import Cast
 from tests.support.calls import undone
 from tests.support.studio import words_of
 from versioning.models import SignInAttempts
-from versioning.models.sign_in_attempts import (
+from versioning.models.throttle import (
     FORGOTTEN_AFTER,
     LONGEST_WAIT,
     TooManyAttempts,

@@ -10,9 +10,9 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from versioning.api.openapi import examples
+from versioning.api import openapi
 
-PATH: Final = Path(examples.__file__).with_name(examples.FILE)
+PATH: Final = Path(openapi.__file__).with_name(openapi.EXAMPLES)
 
 _UUID: Final = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _VARYING: Final = (

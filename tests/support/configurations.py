@@ -12,9 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from versioning.domain import provider_catalog
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.errors import Invalid
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 
 # How fast this machine is at the moment says nothing about the code.
 fewer = settings(max_examples=25)

@@ -22,8 +22,7 @@ from tests.support.openapi import ROUTES
 from tests.support.pages import PAGES, RUN, SHELVES, STUBS, Block, blocks
 from tests.support.service import ROOT
 from versioning.conf import Setting
-from versioning.domain.agents import AGENT
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 
 SPEAKING = (
     "client/editor_client/shared",

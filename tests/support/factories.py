@@ -17,7 +17,7 @@ from editor_client.shared import canonical
 from factory.django import DjangoModelFactory
 
 from versioning import runtime
-from versioning.domain.config import excerpt_of
+from versioning.domain.config import make_excerpt
 from versioning.models import (
     Agent,
     AgentLabel,
@@ -77,7 +77,7 @@ class VersionFactory(GuardedFactory):
     digest = factory.LazyAttribute(lambda made: canonical.digest(made.config))
     name = factory.LazyAttribute(lambda made: made.config["name"])
     search_text = factory.LazyAttribute(lambda made: made.config_json)
-    excerpt = factory.LazyAttribute(lambda made: excerpt_of(made.config))
+    excerpt = factory.LazyAttribute(lambda made: make_excerpt(made.config))
     changed_fields = factory.LazyAttribute(lambda made: list(made.config))
     change_message = "Initial version"
 

@@ -358,7 +358,7 @@ def _read_settings() -> None:
     for name in {settings.SETTINGS_MODULE, "editor_project.settings"}:
         sys.modules.pop(name, None)
     settings._wrapped = empty
-    for setting in (*conf.SETTINGS, *conf.declared()):
+    for setting in (*conf.SETTINGS, *conf.declared_settings()):
         conf.apply_default(setting)
     connections._settings = None
     connections.__dict__.pop("settings", None)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from tests.support.api import Api
 from versioning.domain.access import Role
 from versioning.models import ApiKey, Membership, Workspace
-from versioning.models.keys import PREFIX_LENGTH, digest_of
+from versioning.models.keys import PREFIX_LENGTH, hash_secret
 from versioning.models.log import name_installation
 from versioning.testing import UserFactory
 
@@ -48,7 +48,7 @@ def make_cast(*more: str, password: str | None = None) -> dict[str, str]:
     keys = {name: f"ek_{name}-{token_urlsafe(16)}" for name in names}
     now = timezone.now()
     ApiKey.objects.bulk_create(
-        ApiKey(owner=user, prefix=text[:PREFIX_LENGTH], digest=digest_of(text), last_used_at=now)
+        ApiKey(owner=user, prefix=text[:PREFIX_LENGTH], digest=hash_secret(text), last_used_at=now)
         for user, text in zip(users, keys.values(), strict=True)
     )
     return keys

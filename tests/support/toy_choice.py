@@ -12,11 +12,11 @@ from versioning.domain.access import APPLICATION
 from versioning.domain.agents import AGENT
 from versioning.domain.kinds import ResourceKind
 from versioning.editor import gate
-from versioning.editor.publish_requests import PublishRequest
+from versioning.editor.gate import PublishRequest
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 
 CHANGED: Final = "toy.changed"
 USERS: Final = [f"user{number}" for number in range(60)]
@@ -99,7 +99,7 @@ def record(kind: ResourceKind, resource_id: str, rule: Any, *, checked: bool = T
             CHANGED,
             by=APPLICATION,
             workspace_id=resource.workspace_id,
-            resource=target_of(resource, code),
+            resource=make_target(resource, code),
             rule=rule,
         )
 

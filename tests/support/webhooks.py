@@ -16,7 +16,7 @@ from capabilities.delivery.running import make_delivery, make_ping
 from tests.support.api import Api
 from tests.support.receiver import Message
 from versioning.domain.access import APPLICATION
-from versioning.worker.jobs import registered
+from versioning.worker.jobs import list_jobs
 from versioning.worker.running import Worker
 
 WEBHOOKS = "/webhooks"
@@ -60,7 +60,7 @@ def make_webhook(api: Api, url: str, *types: str, workspace: str = "acme", **mor
 
 def work() -> None:
     """Do the work of a worker for webhooks, until nothing is due."""
-    jobs = [registered()[name] for name in ("webhook outbox", "webhook deliveries")]
+    jobs = [list_jobs()[name] for name in ("webhook outbox", "webhook deliveries")]
     assert Worker(jobs).once()
 
 

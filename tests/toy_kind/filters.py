@@ -7,8 +7,7 @@ from typing import Final
 from django.db.models import Q
 
 from tests.toy_kind.kind import SNIPPET
-from versioning.editor.catalog.criteria import condition
-from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.filters import Filter, condition
 
 PREFIX: Final = Filter(
     criterion=condition(

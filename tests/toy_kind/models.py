@@ -6,9 +6,9 @@ from django.db import models
 
 from tests.toy_kind.kind import SNIPPET
 from versioning.models import Tag, Version, VersionedResource, VersionLabel
-from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.text_search.index import SearchDocument
+from versioning.models.text_search import SearchDocument
+from versioning.models.versions import OwnVersion
 
 
 class SnippetVersion(Version):

@@ -1,11 +1,16 @@
-"""The addresses of the API in its own answers."""
+"""The addresses of the API, in its own answers, and the methods that each of them allows."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import wraps
+
 from django.conf import settings
 from django.core.handlers.asgi import ASGIRequest
-from django.http import HttpRequest
-from django.urls import get_script_prefix
+from django.http import Http404, HttpRequest, HttpResponse
+from django.urls import get_script_prefix, resolve
+
+from versioning.api import errors
 
 
 def root() -> str:
@@ -29,3 +34,34 @@ def has_encoded_end(request: HttpRequest, word: str) -> bool:
     else:
         sent = str(request.META.get("REQUEST_URI") or request.META.get("RAW_URI") or "")
     return sent.partition("?")[0].lower().endswith(f"%2f{word}")
+
+
+SAFE = ("GET", "HEAD")
+_OF_A_PAGE = ("GET", "HEAD", "POST")
+
+
+def require_safe(view: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Allow GET and HEAD only, like Django's decorator of this name, but with the API's own 405."""
+
+    @wraps(view)
+    def wrapper(request: HttpRequest) -> HttpResponse:
+        if request.method not in SAFE:
+            return errors.method_not_allowed(request, SAFE)
+        return view(request)
+
+    wrapper.allowed_methods = SAFE  # type: ignore[attr-defined]
+    return wrapper
+
+
+def allowed_methods(path: str) -> Iterable[str]:
+    """Return the methods of an address; none if it does not exist."""
+    try:
+        view = resolve(path).func
+    except Http404:
+        return ()
+    if hasattr(view, "actions"):  # of a viewset, by method
+        return sorted(
+            method.upper() for method in {*view.actions, *(["head"] if "get" in view.actions else [])}
+        )
+    found: Iterable[str] = getattr(view, "allowed_methods", _OF_A_PAGE)
+    return found

@@ -2,35 +2,162 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from editor_client.shared.instructions import BlockReport
 from editor_client.shared.request_contexts import PARAMETER
+from pydantic import Field, RootModel
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import parameters
 from versioning.api.addresses import has_encoded_end
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.schemas.agents import (
-    AgentPartsAnswer,
-    AgentsById,
-    Preview,
-    PreviewAnswer,
-    ResolvedAgentAnswer,
-)
-from versioning.api.schemas.base import Json
+from versioning.api.schemas import Json, NoticeAnswer, RecordStatus, RequestSchema, ResponseSchema, Source
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, InstructionBlock, Notice, ResolvedAgent
+from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.errors import Invalid, PartsUnavailable
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Selector
-from versioning.serving.answer_cache import dependencies_of
+from versioning.serving.answer_cache import list_dependencies
+
+
+class Preview(RequestSchema):
+    """The body of the preview of instructions."""
+
+    blocks: list[InstructionBlock]
+    context: JsonObject = UNCHANGED
+
+
+class BlockShown(ResponseSchema):
+    """The result for one block of a preview."""
+
+    type: str
+    shown: bool
+    id: str = UNCHANGED
+    reason: str = UNCHANGED
+
+
+class PreviewAnswer(ResponseSchema):
+    """Assembled instructions."""
+
+    result: str
+    blocks: list[BlockShown]
+    warnings: Annotated[
+        list[NoticeAnswer],
+        Field(description="What the `requestContextSchema` of a block has against the context."),
+    ] = []
+
+
+OutcomeOrNull = Annotated[
+    JsonObject | None, Field(description="The arm of a rollout: null without one, and for a selector.")
+]
+
+
+class BlockUsed(ResponseSchema):
+    """A prompt block that an agent's instructions refer to."""
+
+    id: str
+    version_id: str | None
+    shown: bool
+    reason: Annotated[str | None, Field(description="missing, unpublished, rules or blank")]
+    rollout: OutcomeOrNull
+
+
+def _model_member(name: str) -> Source:
+    def of(agent: ResolvedAgent) -> Any:
+        return agent.model.get(name) if agent.model else None
+
+    return Source(of)
+
+
+class _StoredBlock(NamedTuple):
+    id: str
+    version_id: str | None
+    shown: bool
+    reason: str | None
+    rollout: Mapping[str, Any] | None
+
+
+def _stored_blocks(agent: ResolvedAgent) -> list[_StoredBlock]:
+    return [
+        _StoredBlock(
+            block.id, block.version_id, block.shown, block.reason, agent.block_outcomes.get(block.id)
+        )
+        for block in agent.blocks
+        if block.id is not None
+    ]
+
+
+class ResolvedAgentAnswer(ResponseSchema):
+    """An agent as applications use it."""
+
+    id: str
+    name: str
+    description: str | None
+    instructions: str
+    tools: dict[str, JsonObject]
+    agents: dict[str, JsonObject]
+    model: JsonObject | None
+    provider: Annotated[str | None, _model_member("provider")]
+    model_id: Annotated[str | None, _model_member("name")]
+    default_options: JsonObject
+    source: Literal["code", "stored"]
+    status: Annotated[RecordStatus, Source("status.value")]
+    metadata: JsonObject
+    resolved_version_id: str | None
+    active_version_id: str | None
+    rollout: Annotated[OutcomeOrNull, Source("outcome")]
+    selector: Annotated[JsonObject, Source(lambda agent: agent.selector.as_dict())]
+    fallback: NoticeAnswer | None
+    warnings: list[NoticeAnswer]
+    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)]
+
+
+class BlockPart(ResponseSchema):
+    """A prompt block before evaluation."""
+
+    version_id: str
+    content: Annotated[str, Source(lambda block: block.config["content"])]
+    rules: Annotated[JsonObject | None, Source(lambda block: block.config.get("rules"))]
+
+
+class AgentPartsAnswer(ResponseSchema):
+    """An agent in parts: what clients evaluate themselves in a request context."""
+
+    id: Annotated[str, Source("candidate.id")]
+    resolved_version_id: Annotated[str | None, Source("candidate.version_id")]
+    selector: Annotated[JsonObject, Source(lambda parts: parts.candidate.selector.as_dict())]
+    source: Annotated[Literal["code", "stored"], Source("candidate.source")]
+    config: Annotated[JsonObject, Field(description="The fields that are evaluated, as they are stored.")]
+    prompt_blocks: Annotated[dict[str, BlockPart | None], Source("shown")]
+    rollout: Annotated[JsonObject | None, Source("rule")]
+    block_rollouts: Annotated[dict[str, JsonObject], Source("block_rules")]
+    request_context_schema: JsonObject | None
+    status: Annotated[RecordStatus, Source("candidate.status.value")]
+    metadata: Annotated[JsonObject, Source("candidate.metadata")]
+    active_version_id: Annotated[str | None, Source("candidate.active_version_id")]
+    fallback: Annotated[NoticeAnswer | None, Source("candidate.fallback")]
+    omitted_blocks: Annotated[
+        dict[str, Literal["missing", "unpublished"]],
+        Field(description="Why a prompt block is null: the reason in the evaluated answer."),
+        Source("omitted"),
+    ]
+
+
+class ListedAgentAnswer(ResolvedAgentAnswer):
+    """An agent as applications use it; `partial=true` leaves out the instructions and the blocks."""
+
+    instructions: str = UNCHANGED
+    blocks: Annotated[list[BlockUsed], Source(_stored_blocks)] = []
+
+
+class AgentsById(RootModel[dict[str, ListedAgentAnswer]]):
+    """Agents, by id."""
 
 
 class ServedAgentViewSet(EditorViewSet):
@@ -72,7 +199,7 @@ class ServedAgentViewSet(EditorViewSet):
         if "form" in request.query_params:
             return self.about(id, partial(_in_parts, selector))
         if PARAMETER not in request.query_params:
-            return self.about(id, partial(_resolved, selector))
+            return self.about(id, partial(_resolve, selector))
         with suppress(PartsUnavailable, Invalid):
             answer = self.in_context(id, partial(_in_parts, selector))
             if answer is not None:
@@ -88,10 +215,10 @@ class ServedAgentViewSet(EditorViewSet):
         return with_etag(request, _in_parts(selector, id, self.caller, self.depends_on))
 
 
-def _resolved(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
+def _resolve(selector: Selector, agent_id: str, caller: Caller, depends_on: Callable[..., None]) -> Json:
     depends_on((AGENT.slug, agent_id))
     agent = get_editor().agent.serve(agent_id, selector, by=caller)
-    depends_on(*dependencies_of(agent))
+    depends_on(*list_dependencies(agent))
     return ResolvedAgentAnswer.dump(agent)
 
 

@@ -55,7 +55,6 @@ class ApiKeyAuthentication(BaseAuthentication):
         return KeyOwner(key.caller.username), key.caller
 
     def authenticate_header(self, request: Request) -> str:
-        """Return the challenge for a 401."""
         return 'Bearer realm="editor"'
 
 

@@ -24,7 +24,7 @@ from rest_framework.response import Response
 from rest_framework.schemas.inspectors import ViewInspector
 from rest_framework.viewsets import ViewSet
 
-from versioning.api import addresses, errors, idempotency, paging, parameters
+from versioning.api import addresses, errors, idempotency, parameters
 from versioning.api.authentication import (
     RATE_LIMIT,
     ApiKeyAuthentication,
@@ -40,16 +40,18 @@ from versioning.api.cached_answers import (
     leave_template,
 )
 from versioning.api.middleware import set_private
-from versioning.api.openapi.operations import EditorSchema, PathParameter
-from versioning.api.paging import Page, PageTooLarge, View, fitting
-from versioning.api.rendering import content_etag, etags_in, is_known
-from versioning.api.schemas.base import (
+from versioning.api.openapi import EditorSchema, PathParameter
+from versioning.api.parameters import Page, PageTooLarge, View, fitting
+from versioning.api.schemas import (
     CompactJSONRenderer,
     ExactJSONParser,
     HeaderNegotiation,
     Json,
     RequestSchema,
     ResponseSchema,
+    content_etag,
+    etags_in,
+    is_known,
 )
 from versioning.domain.access import Action, Caller, Via
 from versioning.domain.errors import Invalid, Issue, NotFound
@@ -61,7 +63,7 @@ from versioning.serving.followed_log import Dependency
 Parameters = tuple[OpenApiParameter, ...]
 
 
-def finished(request: Request, answer: Response) -> Response:
+def finish_response(request: Request, answer: Response) -> Response:
     """Return an answer with what all have: only the caller may cache it, and it says what limits requests.
 
     Answers to reads name the rights of the key, by which clients hold them.
@@ -137,8 +139,10 @@ class EditorViewSet(ViewSet):
             self.caller.require_action(needed)
         if needed is Action.ADMIN and isinstance(request.successful_authenticator, PersonAuthentication):
             confirm(request._request)  # noqa: SLF001  what Django's sessions know
-        if needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None:
-            self._read_from_replica()
+        is_read = needed is Action.READ and request.method == "GET" and self.caller.key_prefix is not None
+        if is_read and replica.is_configured():  # the rights of the caller have been read by now
+            handler = self.get  # type: ignore[has-type]
+            self.get = lambda *args, **kwargs: replica_reads.read(partial(handler, *args, **kwargs))
         raw = request.META.get("QUERY_STRING", "")
         check_query(request.query_params, self.query_parameters(self.action), raw=raw)
         if parameters.CONTEXT not in self.query.get(self.action, ()):
@@ -151,12 +155,6 @@ class EditorViewSet(ViewSet):
         super().perform_authentication(request)
         if request.auth is None and isinstance(request.user, get_user_model()):
             request.auth = caller_for(request.user, Via.API)
-
-    def _read_from_replica(self) -> None:
-        """Let the handler of a read use the replica; the rights of the caller have been read by now."""
-        if replica.is_configured():
-            handler = self.get  # type: ignore[has-type]
-            self.get = lambda *args, **kwargs: replica_reads.read(partial(handler, *args, **kwargs))
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Answer a request; a POST with an `Idempotency-Key` as the first time."""
@@ -185,7 +183,7 @@ class EditorViewSet(ViewSet):
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Return the answer with its content negotiated; only the caller may cache it."""
-        return finished(request, super().finalize_response(request, response, *args, **kwargs))
+        return finish_response(request, super().finalize_response(request, response, *args, **kwargs))
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> Response:
         """Return 405 for the method, or 404 if the id in the address is impossible."""
@@ -207,7 +205,6 @@ class EditorViewSet(ViewSet):
 
     @property
     def caller(self) -> Caller:
-        """The authenticated caller, with current rights."""
         caller: Caller = self.request.auth  # type: ignore[assignment]
         return caller
 
@@ -241,9 +238,9 @@ class EditorViewSet(ViewSet):
     def page_of(self, page: Page, rows: QuerySet[Any], view: View = list, **more: Any) -> Response:
         """Return the answer with a page of a list, built as in `Page.of`; raises `PageTooLarge`."""
         found = page.of(rows, view, **more)
-        return self.bounded(Response(self.dump(found)), is_cut=found.is_cut)
+        return self.limit_page(Response(self.dump(found)), is_cut=found.is_cut)
 
-    def bounded(
+    def limit_page(
         self,
         answer: Response,
         parameter: str = "perPage",
@@ -264,7 +261,7 @@ class EditorViewSet(ViewSet):
         answer.renderer_context = self.get_renderer_context()  # type: ignore[attr-defined]
         answer.render()
         [items] = [member for member in answer.data.values() if isinstance(member, list)]
-        if is_cut or len(answer.content) > paging.MAX_BYTES:
+        if is_cut or len(answer.content) > parameters.MAX_BYTES:
             parts = [list(part) for _, part in groupby(items, together)]
             sizes = [sum(len(renderer.render(item)) + len(",") for item in part) for part in parts]
             fits = fitting(sizes, len(answer.content) - sum(sizes))

@@ -35,8 +35,8 @@ from editor_client.shared.request_contexts import PARAMETER, read_context
 
 from versioning.api.addresses import has_encoded_end
 from versioning.api.middleware import GetResponse
-from versioning.api.rendering import is_known, rendered
-from versioning.api.request_log import log_request, request_id_for, trace_of
+from versioning.api.request_log import log_request, request_id_for, trace_headers
+from versioning.api.schemas import is_known, render_json
 from versioning.conf import get_editor
 from versioning.domain import telemetry
 from versioning.domain.access import Caller
@@ -111,7 +111,6 @@ class CachedResponse(NamedTuple):
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
-        """All of its headers."""
         return [*_usual_headers[self.usual], *self.own]
 
 
@@ -139,13 +138,13 @@ class Parts(NamedTuple):
         None if the evaluation is refused: the ordinary path says why.
         """
         try:
-            content, etag = rendered(answer_in(self.parts, asked.context or {}), self.media_type)
+            content, etag = render_json(answer_in(self.parts, asked.context or {}), self.media_type)
         except Invalid:
             return None
         if is_known(asked.known_etags, etag):
             own = [("ETag", f'"{etag}"'), (RIGHTS_HEADER, self.rights)]
             return HTTPStatus.NOT_MODIFIED.value, self.path, self.usual, _as_bytes(own), b""
-        own = [("Content-Type", self.media_type), *_headers_of(content, etag, self.rights)]
+        own = [("Content-Type", self.media_type), *_answer_headers(content, etag, self.rights)]
         return HTTPStatus.OK.value, self.path, self.usual, _as_bytes(own), content
 
 
@@ -185,7 +184,6 @@ class Asked(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """A digest of the request."""
         return _digest(self.others, self.path)
 
     @property
@@ -246,14 +244,14 @@ class CacheMiss:
             return  # its key lacks the caller's entity tag, on which a 304 depends
         headers = [header for header in response.items() if header[0] != REQUEST_ID]
         of_one = _OF_ONE_ANSWER if self.parts is None else _OF_CONTENT
-        usual = _number_of(_as_bytes(header for header in headers if header[0] not in of_one))
+        usual = _number_headers(_as_bytes(header for header in headers if header[0] not in of_one))
         own = _as_bytes(header for header in headers if header[0] in of_one)
         if usual is None:
             return
         answer: tuple[Any, ...] = (response.status_code, path, usual, own, response.content)
         if self.parts is not None and self.template is not None:
             rights = response.headers[RIGHTS_HEADER]
-            is_quick = _is_quick(self.parts, _size_of(self.parts))
+            is_quick = _is_quick(self.parts, _weigh_parts(self.parts))
             answer = Parts(path, usual, self.template.media_type, rights, is_quick, self.parts)
         self.pending.finish(self.asked.digest + self.asker, tuple(answer))
         about = self.asked.about if self.template else None
@@ -267,12 +265,12 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
     def middleware(request: HttpRequest) -> HttpResponse:
         started = time.perf_counter()
         unanswered: tuple[Asked, Moment] | None = request.META.get(UNANSWERED)
-        asked, now = unanswered or (_asked(request), None)
+        asked, now = unanswered or (_identify_request(request), None)
         now = now or (log.follow() if asked else None)
         if asked is None or now is None:
             return get_response(request)
         cache = get_editor().cache
-        if unanswered is None and (key := keys.timed_of(request.META["HTTP_AUTHORIZATION"])):
+        if unanswered is None and (key := keys.find_timed(request.META["HTTP_AUTHORIZATION"])):
             entry = cache_entry(cache, asked, key)
             answer, result = entry and entry.response(cache, now), "hit"
             if answer is None and not telemetry.is_traced():  # its spans are those of the ordinary path
@@ -290,14 +288,13 @@ def cached_answers(get_response: GetResponse) -> GetResponse:
 
 
 def is_caching() -> bool:
-    """Return whether any answers are cached."""
     return bool(settings.EDITOR_CACHE_BYTES) and not settings.EDITOR_THROTTLE
 
 
 def asked_headers() -> tuple[bytes, ...]:
     """Return the headers that an answer can depend on, in lower case."""
     proxy = settings.SECURE_PROXY_SSL_HEADER
-    return (*_ASKED, _name_of(proxy[0])) if proxy else _ASKED
+    return (*_ASKED, _header_name(proxy[0])) if proxy else _ASKED
 
 
 def cache_entry(cache: AnswerCache, asked: Asked, timed: TimedKey) -> CacheEntry | None:
@@ -337,11 +334,11 @@ def render(cache: AnswerCache, asked: Asked, timed: TimedKey, now: Moment) -> Ca
             made = replica_reads.read(partial(template.make, resource_id, key.caller, depends_on))
             path = asked.path.decode()
             if not template.is_in_parts:
-                content, etag = rendered(made, template.media_type)
-                own = _as_bytes(_headers_of(content, etag, key.rights_name))
+                content, etag = render_json(made, template.media_type)
+                own = _as_bytes(_answer_headers(content, etag, key.rights_name))
                 answer: tuple[Any, ...] | None = (HTTPStatus.OK.value, path, usual, own, content)
                 pending.finish(asked.digest + asker, answer)
-            elif (size := _size_of(made)) <= _MAX_PARTS:
+            elif (size := _weigh_parts(made)) <= _MAX_PARTS:
                 is_quick = _is_quick(made, size)
                 parts = Parts(path, usual, template.media_type, key.rights_name, is_quick, made)
                 answer = parts.response(asked)
@@ -390,7 +387,7 @@ def evaluate_in_context(
     if miss is None or miss.asked.context is None:
         return None
     parts = make()
-    if _size_of(parts) > _MAX_PARTS:
+    if _weigh_parts(parts) > _MAX_PARTS:
         return None
     answer = answer_in(parts, miss.asked.context)
     miss.parts = parts
@@ -398,7 +395,7 @@ def evaluate_in_context(
     return answer
 
 
-def _size_of(parts: Mapping[str, Any]) -> int:
+def _weigh_parts(parts: Mapping[str, Any]) -> int:
     return len(canonical.dump(parts))
 
 
@@ -409,7 +406,7 @@ def _is_quick(parts: Mapping[str, Any], size: int) -> bool:
     return size <= _QUICK_PARTS and not any(schema is not None for schema in schemas)
 
 
-def _asked(request: HttpRequest) -> Asked | None:
+def _identify_request(request: HttpRequest) -> Asked | None:
     """Return the identity of a request, None if its answer must not be cached."""
     # Django has already changed a path that is not UTF-8.
     exact = isinstance(request, WSGIRequest) and getattr(request, "path_is_exact", True)
@@ -433,7 +430,7 @@ def _asked(request: HttpRequest) -> Asked | None:
 
 
 @cache
-def _name_of(variable: str) -> bytes:
+def _header_name(variable: str) -> bytes:
     return variable.removeprefix("HTTP_").replace("_", "-").lower().encode()
 
 
@@ -447,7 +444,7 @@ def _digest(others: bytes, path: bytes) -> bytes:
     return blake2b(b"%b\0%b" % (others, path), digest_size=_DIGEST_BYTES).digest()
 
 
-def _number_of(usual: Headers) -> int | None:
+def _number_headers(usual: Headers) -> int | None:
     """Return the number of this set of headers, stored once for all answers; None if there are too many."""
     with _numbering:
         if usual in _usual_headers:
@@ -458,7 +455,7 @@ def _number_of(usual: Headers) -> int | None:
         return len(_usual_headers) - 1
 
 
-def _headers_of(content: bytes, etag: str, rights: str) -> list[tuple[str, str]]:
+def _answer_headers(content: bytes, etag: str, rights: str) -> list[tuple[str, str]]:
     """Return those of `_OF_ONE_ANSWER`."""
     return [("ETag", f'"{etag}"'), ("Content-Length", str(len(content))), (RIGHTS_HEADER, rights)]
 
@@ -471,7 +468,7 @@ def _response(request: HttpRequest, cached: CachedResponse, started: float) -> H
     request_id = request_id_for(request.headers.get(REQUEST_ID, ""))
     if telemetry.is_traced():
         seconds = time.perf_counter() - started
-        telemetry.answered("GET", cached.path, cached.status, seconds, trace_of(request))
+        telemetry.answered("GET", cached.path, cached.status, seconds, trace_headers(request))
     log_request("GET", cached.path, cached.status, started, requestId=request_id)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in cached.headers}
     response = HttpResponse(cached.content, status=cached.status, headers={**headers, REQUEST_ID: request_id})

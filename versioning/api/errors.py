@@ -20,8 +20,8 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from versioning.api.idempotency import IdempotencyInProgress, IdempotencyMismatch
-from versioning.api.run_queue import RETRY_AFTER, RunsFull
-from versioning.api.schemas.base import utc
+from versioning.api.limits import RETRY_AFTER, RunsFull
+from versioning.api.schemas import utc
 from versioning.domain import errors
 from versioning.domain.locks import LockBroken
 from versioning.models import storage
@@ -183,7 +183,6 @@ def is_storage_full(error: Exception, method: str | None) -> bool:
 
 
 def storage_full(**members: str) -> HttpResponse:
-    """Answer that the disk is full, with further members of the body."""
     body = {"error": _FULL, "code": STORAGE_FULL, **members}
     return JsonResponse(body, status=_UNAVAILABLE, headers=RETRY_LATER)
 
@@ -192,7 +191,6 @@ _FULL: Final = "The disk is full; nothing was saved."
 
 
 def _database_error(error: Exception, method: str | None) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the body and the headers of the answer."""
     if is_storage_full(error, method):
         return {"error": _FULL, "code": STORAGE_FULL}, RETRY_LATER
     text, code = "The database does not answer; nothing was saved.", "database_unavailable"
@@ -207,5 +205,4 @@ def error_response(status: int, code: str, message: str) -> JsonResponse:
 
 
 def too_large(limit: int) -> JsonResponse:
-    """Return the answer to a body that is larger than the limit."""
     return error_response(413, "payload_too_large", f"The body must not be larger than {limit} bytes.")

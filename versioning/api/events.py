@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet, with_etag
 from versioning.api.parameters import KIND, RESOURCE_ID, WORKSPACE, query
-from versioning.api.schemas.events import EventPage
+from versioning.api.schemas import EventPage
 from versioning.conf import get_editor
 from versioning.domain.errors import Invalid
 from versioning.domain.events import matching
@@ -76,14 +76,14 @@ class EventViewSet(EditorViewSet):
             epoch=given.get("epoch"),
             limit=_limit(given),
             by=self.caller,
-            **filter_of(given)._asdict(),
+            **read_filter(given)._asdict(),
         )
-        return self.bounded(
+        return self.limit_page(
             with_etag(request, EventPage.dump(page)), "limit", together=itemgetter("position")
         )
 
 
-def filter_of(given: QueryDict) -> EventFilter:
+def read_filter(given: QueryDict) -> EventFilter:
     """Return the filter that the query parameters describe; raises `Invalid` for types that do not exist."""
     types = given.get("type")
     return EventFilter(

@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from versioning import __version__
 from versioning.api import errors
-from versioning.api.methods import require_safe
+from versioning.api.addresses import require_safe
 from versioning.models import replica, storage
 
 

@@ -92,7 +92,7 @@ def begin(request: Request, caller: Caller, action: Action | None) -> None:
     digest = hashlib.sha256(content).hexdigest()
     earlier = _earlier(name, key, digest, is_run=action is Action.RUN)
     if earlier is None:
-        request.META[_BEGUN] = name, key, digest, _rights_of(caller)
+        request.META[_BEGUN] = name, key, digest, _describe_rights(caller)
     elif earlier.digest != digest:
         raise IdempotencyMismatch
     elif earlier.answer is None:
@@ -103,7 +103,7 @@ def begin(request: Request, caller: Caller, action: Action | None) -> None:
         raise Repeated(earlier.answer)
 
 
-def _rights_of(caller: Caller) -> Json:
+def _describe_rights(caller: Caller) -> Json:
     return {
         "everywhere": caller.everywhere,
         "roles": dict(caller.roles),

@@ -9,15 +9,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet
-from versioning.api.schemas.base import RequestSchema, ResponseSchema
-from versioning.api.schemas.common import NotEmpty
-from versioning.api.schemas.runs import Described, PinnedVersion, VersionSelector
+from versioning.api.runs import Described, PinnedVersion, VersionSelector
+from versioning.api.schemas import NotEmpty, RequestSchema, ResponseSchema
 from versioning.conf import get_editor
 from versioning.domain.access import Action
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.config import UNCHANGED, JsonObject
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 
 MAX_RESOURCES = 1000

@@ -15,9 +15,8 @@ from django.shortcuts import resolve_url
 from editor_client.shared.canonical import is_utf8
 
 from versioning.api import errors
-from versioning.api.methods import allowed_methods
-from versioning.api.request_bodies import ANONYMOUS_LIMIT, REFUSAL, Refusal
-from versioning.api.run_queue import RunsFull
+from versioning.api.addresses import allowed_methods
+from versioning.api.limits import ANONYMOUS_LIMIT, REFUSAL, Refusal, RunsFull
 from versioning.domain.errors import Invalid
 
 _HEALTH: Final = frozenset({"/healthz", "/readyz"})
@@ -59,7 +58,6 @@ class Utf8PathMiddleware(Middleware):
     """Answers 404 for a path that is not UTF-8."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request if its path is UTF-8."""
         if getattr(request, "path_is_exact", True):
             return self.get_response(request)
         return errors.not_found(request)
@@ -73,7 +71,6 @@ class Utf8FormMiddleware(Middleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, ignoring its charset."""
         if request.encoding is not None:
             request.encoding = "utf-8"
         return self.get_response(request)
@@ -96,7 +93,6 @@ class CacheControlMiddleware(Middleware):
         self.api = f"/{settings.EDITOR_API_PREFIX}/"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request and add the header."""
         response = self.get_response(request)
         path = request.path_info
         if path.startswith(self.api) or path in _HEALTH:
@@ -105,7 +101,6 @@ class CacheControlMiddleware(Middleware):
 
 
 def has_body(request: HttpRequest) -> bool:
-    """Return whether the head of a request announces a body."""
     return request.META.get("CONTENT_LENGTH", "") not in {"", "0"} or "HTTP_TRANSFER_ENCODING" in request.META
 
 
@@ -115,7 +110,7 @@ def declared_length(request: HttpRequest) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def refusal_of(request: HttpRequest) -> Refusal | None:
+def find_refusal(request: HttpRequest) -> Refusal | None:
     """Return why the body of a request was refused; None if it was not."""
     scope = getattr(request, "scope", request.META)
     refusal: Refusal | None = scope.get(REFUSAL)
@@ -135,8 +130,7 @@ class BodyLimitMiddleware(Middleware):
         self.api = f"/{settings.EDITOR_API_PREFIX}/"
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Answer the request, or refuse its body."""
-        refusal = refusal_of(request)
+        refusal = find_refusal(request)
         if (
             refusal is None
             and request.META.get("CONTENT_LENGTH", "") == ""
@@ -147,10 +141,10 @@ class BodyLimitMiddleware(Middleware):
             refusal = Refusal.TOO_LARGE
         elif refusal is Refusal.RUNS_FULL and not request.path_info.startswith(self.api):
             refusal = None  # a page of the studio says so itself
-        return self.get_response(request) if refusal is None else _refused(request, refusal)
+        return self.get_response(request) if refusal is None else _refuse(request, refusal)
 
 
-def _refused(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+def _refuse(request: HttpRequest, refusal: Refusal) -> HttpResponse:
     match refusal:
         case Refusal.TOO_LARGE:
             return errors.too_large(settings.EDITOR_MAX_BODY)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Final, Literal, TypeVar, cast
 
+import django_filters
+from django.db.models import Expression, QuerySet
 from django.http import QueryDict
 from drf_spectacular.utils import OpenApiParameter
 from editor_client.shared.request_contexts import PARAMETER, read_context
+from rest_framework.request import Request
 
-from versioning.domain.kinds import KINDS
+from versioning.conf import get_editor
+from versioning.domain.errors import Invalid, Issue
+from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
+from versioning.editor.catalog.filters import Filter, Unstored, Viewer, list_filters
+from versioning.models import VersionedResource
+from versioning.models.merging import merged_slice
 from versioning.serving import overlays
 
 MAX_PER_PAGE = 1000
@@ -69,7 +81,7 @@ SELECTOR = (
     ),
     query("versionId", "Exactly this version."),
     query("label", "The version that carries this label."),
-    *(query(one.name, one.description) for one in overlays.registered()),
+    *(query(one.name, one.description) for one in overlays.list_selectors()),
 )
 SELECTOR_NAMES = tuple(parameter.name for parameter in SELECTOR)
 PARTIAL = query("partial", "`true` leaves `instructions` and `blocks` out.", enum=["true", "false"])
@@ -144,3 +156,234 @@ def given_options(given: Mapping[str, str]) -> dict[str, Any]:
         for name, option in gate.options(for_take_down=True).items()
         if option.member in given
     }
+
+
+Rows = QuerySet[Any, Any]
+
+
+class TextFilter(django_filters.CharFilter):
+    """The parameter of a declared filter."""
+
+    def __init__(self, declared: Filter, **more: Any) -> None:
+        super().__init__(**more)
+        self.declared = declared
+
+    def filter(self, rows: Rows, value: Any) -> Rows:
+        """Filter the rows; an empty value does not filter."""
+        parsed = self.declared.value(value)
+        return rows if parsed is None else self.declared.criterion.narrow(rows, parsed, self.viewer)
+
+    def holds(self, found: Unstored, value: Any) -> bool:
+        """Apply the same filter to an unstored agent."""
+        parsed = self.declared.value(value)
+        return parsed is None or self.declared.criterion.holds(found, parsed, self.viewer)
+
+    @property
+    def viewer(self) -> Viewer:
+        """The caller: every filter of a set knows its set."""
+        filters: ResourceFilter = self.parent  # type: ignore[attr-defined]
+        return filters.viewer
+
+
+class WordFilter(TextFilter):
+    """A filter with a few allowed words, each with its value."""
+
+    field_class = django_filters.ChoiceFilter.field_class
+
+    def __init__(self, declared: Filter) -> None:
+        choices = [(word, word) for word in declared.words or ()]
+        super().__init__(declared, choices=choices, empty_label=None)
+
+
+class ResourceFilter(django_filters.FilterSet):
+    """The filters of a kind; `filters_for` creates a subclass from the declarations."""
+
+    default_status = "all"
+
+    @classmethod
+    def parameters(cls) -> tuple[OpenApiParameter, ...]:
+        return tuple(
+            query(
+                name,
+                base_filter.declared.description.replace("{default_status}", cls.default_status),
+                type=dict(base_filter.declared.schema or TEXT),
+                enum=None if base_filter.declared.words is None else list(base_filter.declared.words),
+            )
+            for name, base_filter in cast("Mapping[str, TextFilter]", cls.base_filters).items()
+        )
+
+    @property
+    def chosen(self) -> Rows:
+        """The filtered rows; raises `Invalid` for an invalid value."""
+        rows = cast("Rows", self.queryset)
+        for declared, value in self._given:
+            rows = declared.filter(rows, value)
+        return rows
+
+    def holds(self, resource: VersionedResource) -> bool:
+        """Return whether an override without a row passes the filters; raises as `chosen` does."""
+        found = Unstored.override_of(resource, self.viewer)
+        return all(declared.holds(found, value) for declared, value in self._given)
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """The caller, and the agents that code defines."""
+        return Viewer(cast("Any", cast("Request", self.request).auth), get_editor().code)
+
+    @cached_property
+    def _given(self) -> Sequence[tuple[TextFilter, Any]]:
+        if not self.is_valid():
+            found = self.form.errors.items()
+            raise Invalid([Issue(name, str(message)) for name, messages in found for message in messages])
+        given = {**self.form.cleaned_data}
+        if not given["status"]:
+            given["status"] = self.default_status
+        return [(cast("TextFilter", self.filters[name]), value) for name, value in given.items()]
+
+
+def filters_for(kind: ResourceKind) -> type[ResourceFilter]:
+    """Return the filters of a kind; a kind that can be public lists published resources by default."""
+    members: dict[str, Any] = {
+        filter_.parameter: TextFilter(filter_) if filter_.words is None else WordFilter(filter_)
+        for filter_ in list_filters(kind)
+        if filter_.parameter
+    }
+    members["default_status"] = "published" if kind.has_visibility else "all"
+    return type(f"{kind.schema_name}Filter", (ResourceFilter,), members)
+
+
+MAX_BYTES: Final = 16 * 2**20
+"""The maximum size of a page in bytes, unless it holds a single item."""
+Default = TypeVar("Default", int, None)
+View = Callable[[list[Any]], Sequence[Any]]
+"""Prepares the rows of a page."""
+_FEW: Final = 4
+"""Up to so many rows are read without measuring them first; the answer is measured anyway."""
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+class PageTooLarge(Invalid):
+    """A page would be longer than `MAX_BYTES`; the error contains how many items fit."""
+
+    def __init__(self, parameter: str, fits: int) -> None:
+        message = f"is too much here: a page has up to {MAX_BYTES // 2**20} MiB, into which {fits} fit"
+        super().__init__([Issue(parameter, message)], code="page_too_large")
+        self.parameter, self.fits = parameter, fits
+
+    def details(self) -> dict[str, Any]:
+        return {**super().details(), self.parameter: self.fits}
+
+
+def fitting(sizes: Iterable[int], around: int = 0) -> int:
+    """Return how many items of these sizes, from the first, fit next to the envelope; at least one."""
+    return max(sum(together + around <= MAX_BYTES for together in accumulate(sizes)), 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOfItems:
+    """A page of a list, with the members of the schema `PageOf`."""
+
+    items: Sequence[Any]
+    total: int
+    page: int
+    per_page: int
+    has_more: bool
+    is_cut: bool = False
+    """Whether it was cut to the items that fit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """The requested part of a list, and its order."""
+
+    number: int
+    size: int
+    order: tuple[str, ...]
+
+    @classmethod
+    def read(
+        cls,
+        given: QueryDict,
+        *,
+        size: int,
+        fields: Mapping[str, str],
+        then: str,
+        direction: Direction = "DESC",
+    ) -> Page:
+        """Return the requested page; `fields` maps the values of `orderBy` to columns.
+
+        The first field is the default, in this direction. `then` is the column that orders equal rows.
+        """
+        field = given.get("orderBy[field]", next(iter(fields)))
+        sign = "" if given.get("orderBy[direction]", direction) == "ASC" else "-"
+        number = number_in(given, "page", 0)
+        size = number_in(given, "perPage", size)
+        if size > MAX_PER_PAGE:
+            raise Invalid.field("perPage", f"must not be larger than {MAX_PER_PAGE}")
+        return cls(number=number, size=size, order=(f"{sign}{fields[field]}", then))
+
+    @property
+    def slice(self) -> slice:
+        return slice(self.number * self.size, (self.number + 1) * self.size)
+
+    def ordered_by(self, *fields: str) -> Page:
+        """Return the same page of a list in another order, in the requested direction."""
+        sign = "-" if self.order[0].startswith("-") else ""
+        return replace(self, order=tuple(f"{sign}{field}" for field in fields))
+
+    def of(
+        self,
+        rows: QuerySet[Any],
+        view: View = list,
+        *,
+        select: Callable[[QuerySet[Any]], QuerySet[Any]] = QuerySet.all,
+        unstored: Sequence[Any] = (),
+        weight: Expression | None = None,
+    ) -> PageOfItems:
+        """Return the page of a list, in its order.
+
+        Takes two queries and those of `view`, which prepares the items.
+
+        `select` adds the columns that only rows of the page need: joined tables would make counting slow.
+        `unstored` are the few items that are not rows; they are merged into the order. `weight` is the
+        approximate size of a row in bytes: with it a third query measures the rows, so that only those that
+        fit are read.
+        """
+        total = rows.count() + len(unstored)
+        start, stop = self.slice.start, min(self.slice.stop, total)
+        fits = self._fits(rows, len(unstored), start, stop, weight) if stop - start > _FEW else self.size
+        is_cut = fits < stop - start
+        stop = start + fits if is_cut else stop
+        items = merged_slice(select(rows), unstored, self.order, start, stop) if start < stop else []
+        return PageOfItems(
+            items=view(items),
+            total=total,
+            page=self.number,
+            per_page=self.size,
+            has_more=bool(items) and start + len(items) < total,
+            is_cut=is_cut,
+        )
+
+    def _fits(
+        self, rows: QuerySet[Any], unstored: int, start: int, stop: int, weight: Expression | None
+    ) -> int:
+        """Return how many items of the page fit, considering only rows."""
+        if weight is None:
+            return self.size
+        first = max(0, start - unstored)
+        measured = rows.order_by(*self.order).annotate(bytes_of_row=weight)
+        sizes = measured.values_list("bytes_of_row", flat=True)[first:stop]
+        together = [size or 0 for size in sizes]
+        if sum(together) <= MAX_BYTES:
+            return self.size
+        return max(fitting(together) - (start - first), 1)
+
+
+def number_in(given: QueryDict, name: str, default: Default) -> int | Default:
+    """Return the whole number in a query parameter, of up to nine digits; raises `Invalid`."""
+    text = given.get(name)
+    if text is None:
+        return default
+    if not _NUMBER.fullmatch(text):
+        raise Invalid.field(name, "must be a whole number from 0 on")
+    return int(text)

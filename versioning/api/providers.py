@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api.base import EditorViewSet
-from versioning.api.schemas.base import ResponseSchema, SerializedBy, Source
+from versioning.api.schemas import ResponseSchema, SerializedBy, Source
 from versioning.conf import get_editor
 from versioning.domain.provider_catalog import ListedProvider
 

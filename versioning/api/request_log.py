@@ -49,8 +49,6 @@ class RequestRecord(logging.LogRecord):
 
 
 class RequestLine(NamedTuple):
-    """The data of a request's log line."""
-
     request_id: str
     method: str
     path: str
@@ -62,9 +60,8 @@ class RequestLinesHandler(logging.Handler):
     """A handler that can write the lines of several requests at once."""
 
     def handle_requests(self, lines: Sequence[RequestLine]) -> None:
-        """Write the lines."""
         for line in lines:
-            self.handle(record_of(line))
+            self.handle(make_record(line))
 
 
 class RequestLogMiddleware:
@@ -79,7 +76,12 @@ class RequestLogMiddleware:
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(requestId=request_id)
         started = time.perf_counter()
-        response = self._traced(request) if telemetry.is_traced() else self.get_response(request)
+        if telemetry.is_traced():
+            with telemetry.request_span(str(request.method), request.path, trace_headers(request)) as span:
+                response = self.get_response(request)
+                span.set({"http.response.status_code": response.status_code})
+        else:
+            response = self.get_response(request)
         log_request(str(request.method), request.path, response.status_code, started)
         response["X-Request-ID"] = request_id
         is_json = response.get("Content-Type", "").startswith("application/json")
@@ -89,14 +91,8 @@ class RequestLogMiddleware:
                 response["Content-Length"] = str(len(response.content))
         return response
 
-    def _traced(self, request: HttpRequest) -> HttpResponse:
-        with telemetry.request_span(str(request.method), request.path, trace_of(request)) as span:
-            response = self.get_response(request)
-            span.set({"http.response.status_code": response.status_code})
-        return response
 
-
-def trace_of(request: HttpRequest) -> dict[str, str]:
+def trace_headers(request: HttpRequest) -> dict[str, str]:
     """Return the headers by which a caller says what the request is a part of."""
     return {name: request.headers[name] for name in TRACE_HEADERS if name in request.headers}
 
@@ -132,18 +128,17 @@ def log_requests(lines: Sequence[RequestLine]) -> None:
         return
     if logger.filters:
         for line in lines:
-            logger.handle(record_of(line))
+            logger.handle(make_record(line))
         return
     for handler in _handlers():
         if isinstance(handler, RequestLinesHandler):
             handler.handle_requests(lines)
         else:
             for line in lines:
-                handler.handle(record_of(line))
+                handler.handle(make_record(line))
 
 
-def record_of(line: RequestLine) -> RequestRecord:
-    """Return the log record of a request."""
+def make_record(line: RequestLine) -> RequestRecord:
     extra = line._asdict()
     request_id = extra.pop("request_id")
     return RequestRecord(

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from editor_client.shared import ids
-from pydantic import BaseModel
+from editor_client.shared.configurations import MAX_MESSAGE
+from pydantic import BaseModel, Field, create_model
+from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, Parameters, expected_etags, with_etag
-from versioning.api.filters import ResourceFilter
-from versioning.api.paging import Page
-from versioning.api.schemas.base import Json, RequestSchema, body_of
-from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.records import Clone, NotCreated, TakeDownOptions
+from versioning.api.parameters import Page, ResourceFilter
+from versioning.api.schemas import (
+    ChangeMessage,
+    Json,
+    Named,
+    Nothing,
+    NoticeAnswer,
+    RecordStatus,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    read_body,
+)
 from versioning.conf import get_editor
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
+from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, ResourceId, Visibility
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.selectors import Status
 from versioning.editor import Collection, gate
@@ -27,8 +41,8 @@ from versioning.editor.records import (
     SHOWN_TEXT,
     ConfigFile,
     RecordView,
-    record_of,
-    records_of,
+    make_record,
+    make_records,
     with_shown_text,
 )
 from versioning.models import Favorited, VersionedResource
@@ -38,6 +52,121 @@ from versioning.serving.resolution import Resolved
 
 RECORD_ORDERS = {"createdAt": "created_at", "updatedAt": "seen_at"}
 LIST_PARAMETERS = parameters.paging(100, RECORD_ORDERS)
+
+
+if TYPE_CHECKING:
+
+    class PublishOptions(RequestSchema):
+        """The body of a request that can make a version live."""
+
+    class TakeDownOptions(RequestSchema):
+        """The body of a request that can leave a resource without a live version."""
+
+else:
+    if not apps.ready:
+        raise ImproperlyConfigured("The bodies of requests are known when every application is ready.")
+
+    def _body(name: str, doc: str, options: Iterable[gate.Option]) -> type[RequestSchema]:
+        members: dict[str, Any] = {to_snake(option.member): (option.schema, UNCHANGED) for option in options}
+        return create_model(name, __base__=RequestSchema, __doc__=doc, **members)
+
+    PublishOptions = _body(
+        "PublishOptions", "The body of what can make a version live.", gate.options().values()
+    )
+    TakeDownOptions = _body(
+        "TakeDownOptions",
+        "The body of what can make nothing live any more.",
+        gate.options(for_take_down=True).values(),
+    )
+
+
+class Saved(PublishOptions):
+    """What every save can contain in addition to the snapshot fields."""
+
+    change_message: Annotated[
+        ChangeMessage | None, Field(description=f"Why; trimmed, up to {MAX_MESSAGE} characters.")
+    ] = None
+    auto_publish: bool = UNCHANGED
+    metadata: Annotated[
+        JsonObject | None, Field(description="Merged member by member; null removes one.")
+    ] = None
+
+
+class Created(Saved):
+    """What creating can contain in addition to the snapshot fields."""
+
+    id: ResourceId = UNCHANGED
+    workspace_id: NotBlank = UNCHANGED
+
+
+class HasVisibility(RequestSchema):
+    """Agents can be public."""
+
+    visibility: Visibility = UNCHANGED
+
+
+class Clone(RequestSchema):
+    """The body of clone."""
+
+    new_id: ResourceId
+    new_name: NotBlank = UNCHANGED
+    workspace_id: NotBlank = UNCHANGED
+
+
+class NotCreated(ResponseSchema):
+    """With `dryRun`: the id and the workspace that the resource would have."""
+
+    id: str
+    workspace_id: str
+
+
+class Record(ResponseSchema):
+    """A resource: its record, flat, with the fields of the resolved version."""
+
+    snapshot_source: ClassVar[str | None] = "version.config"
+
+    id: Annotated[str, Source("resource.pk")]
+    workspace_id: Annotated[str, Source("resource.workspace_id")]
+    status: RecordStatus
+    active_version_id: Annotated[str | None, Source("resource.active_id")]
+    latest_version_id: Annotated[str | None, Field(description="Null for who may not read drafts.")]
+    resolved_version_id: Annotated[str | None, Source("version.version_id")]
+    has_draft: Annotated[bool | None, Field(description="Null for who may not read drafts.")]
+    author_id: str | None
+    metadata: Annotated[JsonObject, Source("resource.metadata")]
+    is_favorited: Annotated[
+        bool, Source("favorited.by_caller"), Field(description="Whether it is a favorite of the caller's.")
+    ]
+    favorite_count: Annotated[
+        int, Source("favorited.count"), Field(ge=0, description="How many people have marked it.")
+    ]
+    created_at: Annotated[Time, Source("resource.created_at")]
+    updated_at: Annotated[
+        Time, Field(description="For who may not read drafts, when something last changed that they may see.")
+    ]
+    warnings: Annotated[list[NoticeAnswer], Field(description="In the answer to a save only.")] = []
+
+
+class FavoriteAnswer(ResponseSchema):
+    """Whether a resource is a favorite of the caller, and how many people have marked it."""
+
+    favorited: Annotated[bool, Source("by_caller")]
+    favorite_count: Annotated[int, Source("count"), Field(ge=0)]
+
+
+class DependentsAnswer(ResponseSchema):
+    """The agents that refer to a resource."""
+
+    dependents: Annotated[list[Named], Source("readable")]
+    hidden_count: int
+
+
+class Export(ResponseSchema):
+    """A configuration as a file."""
+
+    file_name: str
+    content: str
+    config: JsonObject
 
 
 class RecordViewSet(EditorViewSet):
@@ -76,7 +205,6 @@ class RecordViewSet(EditorViewSet):
 
     @property
     def collection(self) -> Collection[Any]:
-        """The editor's verbs for this kind."""
         return get_editor().collection(self.kind)
 
     # Records
@@ -135,7 +263,7 @@ class RecordViewSet(EditorViewSet):
     def export(self, request: Request, id: str) -> Response:
         """Return the given fields, or a stored version, as deterministic JSON; nothing is stored."""
         selector = parameters.selector(request.query_params)
-        config = self.collection.export(id, body_of(request), selector, by=self.caller)
+        config = self.collection.export(id, read_body(request), selector, by=self.caller)
         return Response(self.dump(ConfigFile(resource_id=id, folder=self.kind.path, config=config)))
 
     def clone(self, request: Request, id: str) -> Response:
@@ -147,7 +275,7 @@ class RecordViewSet(EditorViewSet):
 
     def unpublish(self, request: Request, id: str) -> Response:
         """Stop serving any version."""
-        options = options_of(TakeDownOptions.read(request))
+        options = read_options(TakeDownOptions.read(request))
         return self._record(self.collection.unpublish(id, by=self.caller, expect=self._expected, **options))
 
     # Favorites
@@ -155,18 +283,18 @@ class RecordViewSet(EditorViewSet):
     def favorite(self, request: Request, id: str) -> Response:
         """Mark it as a favorite of the caller; a key acts as its owner."""
         Nothing.read(request)
-        return self._favorited(*self.collection.favorite(id, by=self.caller))
+        return self._favorite_response(*self.collection.favorite(id, by=self.caller))
 
     def unfavorite(self, request: Request, id: str) -> Response:
         """Remove the caller's mark."""
         Nothing.read(request)
-        return self._favorited(*self.collection.unfavorite(id, by=self.caller))
+        return self._favorite_response(*self.collection.unfavorite(id, by=self.caller))
 
     # Requests and responses
 
     def create_schema(self, request: Request) -> type[RequestSchema]:
         """Return the schema of the body that creates this resource: for a code-defined agent, an override."""
-        agent_id = str(body_of(request).get("id"))
+        agent_id = str(read_body(request).get("id"))
         return self.requests["override_create" if self._overrides(agent_id) else "create"]
 
     def update_schema(self, resource_id: str) -> type[RequestSchema]:
@@ -187,10 +315,10 @@ class RecordViewSet(EditorViewSet):
         return expected_etags(self.request)
 
     def _record(self, found: Resolved[Any]) -> Response:
-        record = record_of(self.collection, found, self.caller)
+        record = make_record(self.collection, found, self.caller)
         return with_etag(self.request, self.dump(record), etag=record.etag)
 
-    def _favorited(self, resource: VersionedResource, favorited: Favorited) -> Response:
+    def _favorite_response(self, resource: VersionedResource, favorited: Favorited) -> Response:
         record = RecordView(
             resource=resource,
             version=resource.active or resource.latest,
@@ -201,10 +329,10 @@ class RecordViewSet(EditorViewSet):
         return with_etag(self.request, self.dump(favorited), etag=record.etag)
 
     def _records(self, rows: Any) -> Any:
-        return records_of(self.collection, rows, self.caller)
+        return make_records(self.collection, rows, self.caller)
 
     def _saved(self, saved: Resolved[Any], *, is_new: bool = False, **response: Any) -> Response:
-        record = record_of(self.collection, saved, self.caller, is_new=is_new)
+        record = make_record(self.collection, saved, self.caller, is_new=is_new)
         record.warnings = saved.warnings
         return with_etag(self.request, self.dump(record), etag=record.etag, **response)
 
@@ -216,7 +344,7 @@ class RecordViewSet(EditorViewSet):
         return addresses.location(f"stored/{self.kind.path}/{ids.encode(resource.pk)}")
 
 
-def options_of(body: Json) -> dict[str, Any]:
+def read_options(body: Json) -> dict[str, Any]:
     """Return the options in a valid body, by their argument names in Python."""
     return {
         name: option.from_body(body[option.member])
@@ -238,7 +366,7 @@ _VERB_ARGUMENTS = {
 
 def split(body: Json) -> tuple[Json, Json]:
     """Return the snapshot fields of a request, and its other members as arguments of the verbs."""
-    fields, arguments, options = dict(body), dict[str, Any](), options_of(body)
+    fields, arguments, options = dict(body), dict[str, Any](), read_options(body)
     for member, name in _VERB_ARGUMENTS.items():
         if member in fields:
             arguments[name] = fields.pop(member)

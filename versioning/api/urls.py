@@ -17,20 +17,18 @@ from django.utils.module_loading import import_string
 from django.views.decorators.csrf import csrf_exempt
 
 from versioning import capabilities
-from versioning.api import errors, health
+from versioning.api import errors, health, openapi
 from versioning.api.agents import PreviewViewSet, ServedAgentViewSet
 from versioning.api.base import EditorViewSet
 from versioning.api.events import EventViewSet
-from versioning.api.filters import filters_for
 from versioning.api.locks import LockViewSet
-from versioning.api.openapi import document
-from versioning.api.openapi.operations import path_parameter
+from versioning.api.openapi import path_parameter
+from versioning.api.parameters import filters_for
 from versioning.api.providers import ProviderViewSet
 from versioning.api.runs import RunViewSet
-from versioning.api.schemas.stored import requests_of, responses_of
-from versioning.api.versions import OverridableViewSet, ResourceViewSet
+from versioning.api.versions import OverridableViewSet, ResourceViewSet, request_schemas, response_schemas
 from versioning.domain.kinds import KINDS, ResourceKind
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 # Any character, even a line feed: an invalid id is answered as missing, not as another id.
 ID = "(?P<id>(?s:.+))"
@@ -38,8 +36,7 @@ VERSION = "(?P<version>[^/]+)"
 LABEL = "(?P<name>(?s:.+))"
 
 
-def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
-    """Return the view of a kind, derived from its description."""
+def make_view(kind: ResourceKind) -> type[ResourceViewSet]:
     one, several = kind.stored
     default = OverridableViewSet if kind.in_code else ResourceViewSet
     base: type[ResourceViewSet] = import_string(kind.views) if kind.views else default
@@ -49,14 +46,13 @@ def view_of(kind: ResourceKind) -> type[ResourceViewSet]:
         "subject": one,
         "kind": kind,
         "filters": filters_for(kind),
-        "requests": {**requests_of(kind), **base.own_requests},
-        "responses": {**responses_of(kind), **base.own_responses},
+        "requests": {**request_schemas(kind), **base.own_requests},
+        "responses": {**response_schemas(kind), **base.own_responses},
     }
     return type(f"{kind.schema_name}ViewSet", (base,), members)
 
 
 def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
-    """Return the routes of one kind of resource, according to its features."""
     kind = views.kind
     table: list[tuple[str, Any]] = [
         ("", {"get": "list", "post": "create"}),
@@ -67,7 +63,7 @@ def routes(views: type[ResourceViewSet]) -> list[URLPattern]:
         (f"/{ID}/versions", {"get": "versions", "post": "add_version"}),
         (f"/{ID}/labels/{LABEL}", {"put": "set_label", "delete": "remove_label"}),
         (f"/{ID}/labels", {"get": "labels"}),
-        *([(f"/{ID}/dependents", {"get": "dependents"})] if model_of(kind).referred_by else ()),
+        *([(f"/{ID}/dependents", {"get": "dependents"})] if find_model(kind).referred_by else ()),
         (f"/{ID}/export", {"post": "export"}),
         (f"/{ID}/clone", {"post": "clone"}),
         (f"/{ID}/unpublish", {"post": "unpublish"}),
@@ -123,7 +119,7 @@ app_name = "versioning"
 
 urlpatterns = [
     re_path(r"^stored/agents/preview-instructions\Z", PreviewViewSet.as_view({"post": "preview"})),
-    *(route for views in map(view_of, KINDS) for route in routes(views)),
+    *(route for views in map(make_view, KINDS) for route in routes(views)),
     re_path(r"^agents\Z", ServedAgentViewSet.as_view({"get": "list"})),
     re_path(rf"^agents/{ID}/generate\Z", RunViewSet.as_view({"post": "generate"})),
     re_path(rf"^agents/{ID}/stream\Z", RunViewSet.as_view({"post": "stream"})),
@@ -133,8 +129,8 @@ urlpatterns = [
     re_path(r"^locks\Z", LockViewSet.as_view({"post": "create"})),
     re_path(r"^providers\Z", ProviderViewSet.as_view({"get": "list"})),
     *added_routes(),
-    path("schema", document.schema, name="schema"),
-    path("docs", document.docs, name="docs"),
+    path("schema", openapi.schema, name="schema"),
+    path("docs", openapi.docs, name="docs"),
     path("healthz", health.alive),
     path("readyz", health.ready),
     # Without this, a project's own page would answer for missing addresses here.

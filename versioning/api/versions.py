@@ -3,38 +3,264 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from rest_framework.request import Request
 from rest_framework.response import Response
+from typing_extensions import TypeAliasType
 
-from versioning.api import parameters
+from versioning.api import parameters, resources, schemas
 from versioning.api.base import Parameters, with_etag
-from versioning.api.paging import Page
-from versioning.api.resources import RecordViewSet, options_of
-from versioning.api.schemas.base import RequestSchema, body_of
-from versioning.api.schemas.common import Nothing
-from versioning.api.schemas.stored import ChangeRequestAnswer, Proposal
-from versioning.api.schemas.versions import Activate, SetLabel, VersionCreate
+from versioning.api.parameters import Page
+from versioning.api.resources import PublishOptions, RecordViewSet, TakeDownOptions, read_options
+from versioning.api.schemas import (
+    ChangeMessage,
+    NotEmpty,
+    Nothing,
+    NoticeAnswer,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Success,
+    Time,
+    read_body,
+)
 from versioning.conf import get_editor
 from versioning.domain.access import Action
-from versioning.domain.config import raise_for_issues
+from versioning.domain.config import UNCHANGED, ConfigSchema, Shape, Visibility, raise_for_issues
+from versioning.domain.kinds import ResourceKind
+from versioning.domain.snapshots import version_title
 from versioning.editor.reading import Difference
-from versioning.editor.records import (
-    VersionView,
-    record_of,
-    versions_of,
-)
+from versioning.editor.records import VersionView, make_record, make_version_views
 from versioning.models.search import ByteLength
 from versioning.serving.resolution import Resolved
+
+VersionState = TypeAliasType("VersionState", Literal["published", "draft", "historical"])
+VersionSource = TypeAliasType("VersionSource", Literal["database", "git", "file"])
+
+
+class VersionCreate(RequestSchema):
+    """The body of a request that creates a version."""
+
+    change_message: ChangeMessage | None = None
+
+
+class Activate(PublishOptions):
+    """The body of publishing a version."""
+
+
+class SetLabel(PublishOptions):
+    """The body of setting a label."""
+
+    version_id: NotEmpty
+    released: Annotated[
+        bool,
+        Field(
+            description="Whether the version is served under this name to all who may read what is "
+            "published. As it is when absent; false for a new label."
+        ),
+    ] = UNCHANGED
+
+
+class VersionRecord(ResponseSchema):
+    """A version, with its configuration at top level."""
+
+    snapshot_source: ClassVar[str | None] = "version.config"
+
+    id: Annotated[str, Source("version.version_id")]
+    version_number: Annotated[
+        int,
+        Source("version.number"),
+        Field(ge=0, description="0 for an override file that is not committed."),
+    ]
+    changed_fields: Annotated[list[str], Source("version.changed_fields")]
+    change_message: Annotated[str, Source("version.change_message")]
+    author_id: str | None
+    created_at: Annotated[Time, Source("version.created_at")]
+    source: Annotated[VersionSource, Source("version.source")]
+    author_name: Annotated[str, Field(description="Of versions that Git holds.")] = ""
+    commit: Annotated[str, Source("version.commit"), Field(description="Of versions that Git holds.")] = ""
+    read_only: Annotated[bool, Source("version.read_only")]
+    bypassed_by: Annotated[
+        str | None,
+        Source(lambda shown: shown.version.bypassed_by or None),
+        Field(description="The admin who let it go live without the approvals that it needed."),
+    ]
+    state: VersionState
+    labels: list[str]
+
+
+class Diff(ResponseSchema):
+    """A field in which two versions differ; null if it is not set."""
+
+    field: str
+    previous_value: Annotated[Any, Source("previous")]
+    current_value: Annotated[Any, Source("current")]
+
+
+class Comparison(ResponseSchema):
+    """The fields in which two versions differ."""
+
+    diffs: list[Diff]
+
+
+class Activated(Success):
+    """A version is published."""
+
+    message: Annotated[str, Source(lambda published: f"{version_title(published.version)} is published.")]
+    active_version_id: Annotated[str, Source("version.version_id")]
+    warnings: list[NoticeAnswer]
+
+
+class LabelAnswer(ResponseSchema):
+    """A name for a version."""
+
+    name: str
+    version_id: str
+    version_number: int
+    kind: Annotated[
+        Literal["computed", "custom"], Source(lambda label: "computed" if label.computed else "custom")
+    ]
+    released: Annotated[
+        bool,
+        Field(description="Whether all who may read what is published may read the version by this name."),
+    ]
+    updated_at: Time
+    updated_by: str | None
+
+
+class LabelList(ResponseSchema):
+    """The labels of a resource."""
+
+    labels: Annotated[list[LabelAnswer], Source(list)]
+
+
+class ToExport(RequestSchema):
+    """The fields to write to a file; others are omitted."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Proposal(RequestSchema):
+    """The members of a change request besides the proposed fields."""
+
+    change_message: str | None = None
+    inspect_only: bool = UNCHANGED
+
+
+class ChangeRequestAnswer(ResponseSchema):
+    """A change proposed to a repository."""
+
+    url: str
+    ref: str
+    id: str | None
+
+
+def request_schemas(kind: ResourceKind) -> Mapping[str, type[RequestSchema]]:
+    """Return the request bodies of a kind, by action.
+
+    `override_create` and `override_update` are the bodies for code-defined resources, if code can define the
+    kind.
+    """
+    name, a_kind = kind.schema_name, kind.with_article
+    schema, visibility = kind.schema, (resources.HasVisibility,) if kind.has_visibility else ()
+    exported = f"The fields of {a_kind} to be written into a file; anything else is left out of it."
+    found = {
+        "create": _schema(
+            f"{name}Create", f"A new {kind.singular}.", schema.whole, resources.Created, *visibility
+        ),
+        "update": _schema(
+            f"{name}Update", f"An edit of {a_kind}.", schema.edit, resources.Saved, *visibility
+        ),
+        "export": _schema(f"{name}ToExport", exported, _nothing_required(schema), ToExport),
+        "clone": resources.Clone,
+        "add_version": VersionCreate,
+        "activate": Activate,
+        "restore": VersionCreate,
+        "set_label": SetLabel,
+        "unpublish": TakeDownOptions,
+    }
+    if kind.override_schema is not None:
+        fields = _nothing_required(schema)
+        proposed = "The body of a change request: the fields to propose, and why."
+        created, saved = f"A new override of {a_kind} that code defines.", "An edit of an override."
+        found |= {
+            "override_create": _schema("OverrideCreate", created, fields, resources.Created, *visibility),
+            "override_update": _schema("OverrideUpdate", saved, fields, resources.Saved, *visibility),
+            "change_request": _schema("ChangeRequest", proposed, Proposal, schema.edit),
+        }
+    return found
+
+
+def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
+    """Return the answers of a kind, by action."""
+    name, a_kind, (stored, several) = kind.schema_name, kind.with_article, kind.stored
+    fields = (kind.override_schema or kind.schema).whole
+    record = _schema(
+        f"{name}Record",
+        f"A {stored}.",
+        resources.Record,
+        fields,
+        **{"visibility": (Visibility, ...)} if kind.has_visibility else {},
+    )
+    version = _schema(
+        f"{name}VersionRecord",
+        f"A version of {a_kind}.",
+        VersionRecord,
+        fields,
+        **{_python(kind.id_member): (Annotated[str, Source("resource.pk")], ...)},
+    )
+    compared = {"from_version": (version, ...), "to_version": (version, ...)}
+    return {
+        **dict.fromkeys(("create", "retrieve", "update", "clone", "unpublish"), record),
+        **dict.fromkeys(("add_version", "version", "restore"), version),
+        **dict.fromkeys(("destroy", "destroy_version", "remove_label"), schemas.Success),
+        "list": _page(f"{name}Page", f"A page of {several}.", kind.wire_plural, record),
+        "versions": _page(f"{name}VersionPage", f"A page of versions of {a_kind}.", "versions", version),
+        "compare": _schema(f"{name}Comparison", f"Two versions of {a_kind}.", Comparison, **compared),
+        "export": _schema(
+            f"{name}Export",
+            f"{a_kind[0].upper()}{a_kind[1:]}'s configuration as a file.",
+            resources.Export,
+            **{_python(kind.id_member): (Annotated[str, Source("resource_id")], ...)},
+        ),
+        "dependents": resources.DependentsAnswer,
+        "activate": Activated,
+        "favorite": resources.FavoriteAnswer,
+        "unfavorite": resources.FavoriteAnswer,
+        "labels": LabelList,
+        "set_label": LabelAnswer,
+    }
+
+
+def _schema(name: str, doc: str, /, *bases: type[Shape], **fields: Any) -> Any:
+    return create_model(name, __base__=bases, __doc__=doc, **fields)
+
+
+def _page(name: str, doc: str, member: str, item: type[ResponseSchema]) -> Any:
+    fields = {_python(member): (Annotated[list[item], Source("items")], ...)}  # type: ignore[valid-type]
+    return _schema(name, doc, schemas.PageOf, **fields)
+
+
+def _nothing_required(schema: ConfigSchema) -> type[Shape]:
+    """Return the fields of an edit, none of which is required: null clears each of them."""
+    types = get_type_hints(schema.whole, include_extras=True)
+    required = (name for name, field in schema.whole.model_fields.items() if field.is_required())
+    optional: Any = {name: (types[name] | None, None) for name in required}
+    made: type[Shape] = _schema("Optional", "The fields; none is required.", schema.edit, **optional)
+    return made
+
+
+def _python(member: str) -> str:
+    """Return the Python name of a member in camelCase."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in member)
+
 
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}
 
 
 class Compared(NamedTuple):
-    """Two versions and the fields in which they differ."""
-
     diffs: list[Difference]
     from_version: VersionView
     to_version: VersionView
@@ -79,7 +305,7 @@ class ResourceViewSet(RecordViewSet):
         return self.page_of(
             page,
             rows.defer("search_text", "excerpt"),
-            lambda items: versions_of(history.resource, items),
+            lambda items: make_version_views(history.resource, items),
             unstored=commits,
             weight=ByteLength("config_json"),
         )
@@ -95,20 +321,20 @@ class ResourceViewSet(RecordViewSet):
         """Read one version."""
         self._depends_on(id)
         found = self.collection.version(id, version, by=self.caller)
-        return with_etag(request, self.dump(*versions_of(found.resource, [found.version])))
+        return with_etag(request, self.dump(*make_version_views(found.resource, [found.version])))
 
     def compare(self, request: Request, id: str) -> Response:
         """Show the fields in which two versions differ."""
         given = request.query_params
         before, after, diffs = self.collection.compare(id, given["from"], given["to"], by=self.caller)
-        versions = versions_of(before.resource, [before.version, after.version])
+        versions = make_version_views(before.resource, [before.version, after.version])
         return Response(self.dump(Compared(diffs, *versions)))
 
     def activate(self, request: Request, id: str, version: str) -> Response:
         """Publish exactly this version."""
-        options = options_of(Activate.read(request))
+        options = read_options(Activate.read(request))
         published = self.collection.publish(id, version, by=self.caller, expect=self._expected, **options)
-        etag = record_of(self.collection, published, self.caller).etag
+        etag = make_record(self.collection, published, self.caller).etag
         return Response(self.dump(published), headers={"ETag": f'"{etag}"'})
 
     def restore(self, request: Request, id: str, version: str) -> Response:
@@ -141,7 +367,7 @@ class ResourceViewSet(RecordViewSet):
             released=body.get("released"),
             by=self.caller,
             expect=self._expected,
-            **options_of(body),
+            **read_options(body),
         )
         [record] = self._records([resource])
         return with_etag(request, self.dump(label), etag=record.etag)
@@ -154,7 +380,7 @@ class ResourceViewSet(RecordViewSet):
 
     def _made_version(self, made: Resolved[Any]) -> Response:
         headers = {"Location": f"{self._address(made.resource)}/versions/{made.version.version_id}"}
-        [version] = versions_of(made.resource, [made.version])
+        [version] = make_version_views(made.resource, [made.version])
         return with_etag(self.request, self.dump(version), status=201, headers=headers)
 
 
@@ -169,7 +395,7 @@ class OverridableViewSet(ResourceViewSet):
         agents = get_editor().agent
         agents.require_saving(id, by=self.caller)
         # As for an export, unknown fields are ignored.
-        fields = body_of(request)
+        fields = read_body(request)
         about = {name: fields[name] for name in ("changeMessage", "inspectOnly") if name in fields}
         raise_for_issues(Proposal, about)
         agents.request_change(id, fields, message=about.get("changeMessage"), by=self.caller)

@@ -26,7 +26,6 @@ class Role(StrEnum):
         self.rank = len(type(self).__members__)
 
     def at_most(self, limit: Role | None) -> Role:
-        """Return the lower of this role and the limit."""
         return self if limit is None or self.rank <= limit.rank else limit
 
 
@@ -40,7 +39,6 @@ class Right(Enum):
     ADMINISTER = "administer"
 
     def refused(self, workspace_id: str) -> str:
-        """Return the sentence for a refusal."""
         if self is Right.ADMINISTER:
             return Message(
                 "You may not administer the workspace {workspace!r}.", workspace=WorkspaceId(workspace_id)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Protocol
+from uuid import UUID
 
 from editor_client.shared.configurations import keys
+from editor_client.shared.instructions import BlockReport
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 from typing_extensions import TypeAliasType
@@ -31,6 +33,7 @@ from versioning.domain.config import (
 from versioning.domain.errors import Message
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.overrides import CodeAgent
+from versioning.domain.selectors import Selector, Status
 
 # Tags of union branches, as in `versioning.domain.config`.
 _TEXT, _BLOCKS, _OBJECT, _LIST = "\0text", "\0blocks", "\0object", "\0list"
@@ -232,7 +235,6 @@ class Registry:
         self.providers = providers
 
     def get(self, agent_id: str) -> CodeAgent | None:
-        """Return the agent that code defines under this id, or None."""
         return self.agents.get(agent_id)
 
     def overridden_by(self, resource_id: str, workspace_id: str) -> CodeAgent | None:
@@ -244,18 +246,115 @@ class Registry:
         return self.agents.get(resource_id) if workspace_id == self.workspace_id else None
 
     def readable_by(self, caller: Caller) -> dict[str, CodeAgent]:
-        """Return the code-defined agents that the caller may read and run, by id."""
         return {agent_id: agent for agent_id, agent in self.agents.items() if self.readable(agent_id, caller)}
 
     def readable(self, agent_id: str, caller: Caller) -> CodeAgent | None:
-        """Return the agent that code defines under this id if the caller may read and run it, or None."""
         agent = self.agents.get(agent_id)
         if agent is None or not caller.covers(agent_id):
             return None
         is_public = agent.visibility == "public"
         return agent if is_public or caller.may(Right.READ, self.workspace_id) else None
 
-    def tools_of(self, agent_id: str) -> frozenset[str]:
-        """Return the tools that this agent can use by name."""
+    def tool_names(self, agent_id: str) -> frozenset[str]:
         agent = self.agents.get(agent_id)
         return self.tools.union(agent.tool_descriptions) if agent else self.tools
+
+
+class PromptBlockFields(SharedFields):
+    """The fields of a prompt block in an edit; an absent field is unchanged."""
+
+    content: str = UNCHANGED
+    rules: RuleGroup | None = None
+
+
+class PromptBlockConfig(PromptBlockFields):
+    """The complete configuration of a prompt block."""
+
+    name: NotBlank
+    content: str
+
+
+PROMPT_BLOCK: Final = ResourceKind(
+    slug="promptBlock",
+    id_member="blockId",
+    namespace="prompt",
+    singular="prompt block",
+    plural="prompt blocks",
+    path="prompt-blocks",
+    icon="article",
+    text_field="content",
+    schema=ConfigSchema(edit=PromptBlockFields, whole=PromptBlockConfig),
+    studio_words="studio.kind_words.PROMPT_BLOCK",
+    is_shown=True,
+)
+
+
+CONTEXT_INVALID: Final = "request_context_invalid"
+"""The code of the notice, and of the error, for a context that `requestContextSchema` refuses."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Information for the caller although the request succeeded."""
+
+    code: str
+    message: str
+    field: str | None = None
+    placeholders: tuple[str, ...] = ()
+    """The paths of placeholders that it is about."""
+    position: int | None = None
+    """How many characters precede the place in the text that it is about."""
+    code_point: str | None = None
+    """The character at that place, such as `U+200B`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAgent:
+    """An agent as applications use it: one text of instructions, plain values, no conditions."""
+
+    id: str
+    uuid: UUID
+    """The identity; a later agent with the same id has a different one."""
+    name: str
+    description: str | None
+    instructions: str
+    tools: Mapping[str, Any]
+    agents: Mapping[str, Any]
+    model: Mapping[str, Any] | None
+    default_options: Mapping[str, Any]
+    source: str
+    """`code` if the agent is defined in code, overridden or not; otherwise `stored`."""
+    status: Status
+    metadata: Mapping[str, Any]
+    resolved_version_id: str | None
+    """None if no stored version is involved: the agent is as defined in code."""
+    active_version_id: str | None
+    is_live: bool
+    """Whether this is what published requests get: the active version, the version of a released label
+    that was asked for, or the agent as defined in code."""
+    selector: Selector
+    fallback: Notice | None = None
+    warnings: tuple[Notice, ...] = ()
+    blocks: tuple[BlockReport, ...] = ()
+    """The result for each block of the instructions, inline ones included; empty for a plain text."""
+    unresolved_blocks: tuple[str, ...] = ()
+    """The prompt blocks whose selected version is missing, or not readable for the selecting caller."""
+    outcome: Mapping[str, Any] | None = None
+    """The outcome of the choice of its version (`versioning.serving.choice`); None without a chooser."""
+    block_outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """The same for the prompt blocks that it refers to, by id."""
+    resolved_version_number: int | None = None
+    depends_on: tuple[tuple[str, str | None], ...] = ()
+    """Its dependencies besides the agent and its blocks, because an application chooses their versions."""
+
+
+class Involving(Protocol):
+    """A result made from several agents."""
+
+    @property
+    def looked_up(self) -> Collection[str]:
+        """The ids of all agents that were requested, existing or not."""
+
+    @property
+    def agents(self) -> Mapping[str, ResolvedAgent]:
+        """The agents that were found, by id."""

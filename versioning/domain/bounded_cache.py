@@ -49,12 +49,10 @@ class BoundedCache(Generic[K, V]):
                 self._used -= freed
 
     def pop(self, key: K) -> None:
-        """Remove the value, if there is one."""
         with self._lock:
             self._remove(key)
 
     def clear(self) -> None:
-        """Remove everything."""
         with self._lock:
             self._values.clear()
             self._used = 0

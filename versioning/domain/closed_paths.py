@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
-from versioning.domain.bounded_validation import matches_within
-from versioning.domain.subschemas import subschemas
+from versioning.domain.context_schema import matches_within, subschemas
 
 MAX_STEPS: Final = 100_000
 """How many schemas are looked at for one configuration; the paths after that count as open."""

@@ -32,7 +32,7 @@ from typing_extensions import TypeAliasType
 
 from versioning.domain.context_schema import SCHEMA_FIELD, schema_problem
 from versioning.domain.errors import MAX_ISSUES, Invalid, Issue, Message
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 
 # Tags of union branches, which pydantic adds to the path of a problem; they are removed again. No key of a
 # caller can equal them because of the NUL.
@@ -196,9 +196,9 @@ class ConfigSchema:
 
     def edited(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration after an edit, as `edit_of` does."""
-        return self.edit_of(current, changes)[0]
+        return self.edit_fields(current, changes)[0]
 
-    def edit_of(self, current: Config, changes: Mapping[str, Any]) -> tuple[Config, list[str]]:
+    def edit_fields(self, current: Config, changes: Mapping[str, Any]) -> tuple[Config, list[str]]:
         """Return the configuration after an edit, and the names of the fields that the edit changes.
 
         An absent field is unchanged, a null one is cleared. Raises `Invalid` with every problem of the
@@ -233,7 +233,6 @@ class ConfigSchema:
         return merged(current, changes, self._clearable)
 
     def changed(self, before: Config, after: Config) -> list[str]:
-        """Return the names of the fields in which two configurations differ."""
         return changed_fields(self.names, before, after)
 
 
@@ -249,7 +248,7 @@ def raise_for_issues(shape: type[BaseModel], value: Any) -> None:
         raise Invalid(issues, more=error.error_count() - len(issues)) from None
 
 
-def excerpt_of(config: Config, text_field: str | None = None) -> str:
+def make_excerpt(config: Config, text_field: str | None = None) -> str:
     """Return the beginning of a configuration's text, in one line of at most `EXCERPT_LENGTH` characters.
 
     References to prompt blocks appear as their ids in square brackets. Only migration 0013 does not name the
@@ -265,7 +264,7 @@ def excerpt_of(config: Config, text_field: str | None = None) -> str:
         line = f"{line} {' '.join(part[: 8 * EXCERPT_LENGTH].split())}".strip()
         if len(line) >= EXCERPT_LENGTH:
             break
-    return clipped(line, EXCERPT_LENGTH).rstrip()
+    return clip(line, EXCERPT_LENGTH).rstrip()
 
 
 def _issue(error: ErrorDetails) -> Issue:

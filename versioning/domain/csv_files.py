@@ -14,7 +14,7 @@ ESCAPED: Final = ("=", "+", "-", "@", "'", "\t", "\r", "\n")
 """What a cell begins with that is written with an apostrophe before it."""
 
 
-def escaped(text: str) -> str:
+def escape_cell(text: str) -> str:
     """Return the text of a cell, with an apostrophe before what a spreadsheet would run."""
     return f"'{text}" if text.startswith(ESCAPED) else text
 

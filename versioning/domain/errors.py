@@ -45,7 +45,6 @@ class Usernames(str):
     names: tuple[str, ...]
 
     def __new__(cls, names: Iterable[str]) -> Self:
-        """Return the user names as one text, separated by commas."""
         given = tuple(names)
         made = super().__new__(cls, ", ".join(given))
         made.names = given
@@ -60,7 +59,6 @@ class Quoted(str):
     names: tuple[str, ...]
 
     def __new__(cls, names: Iterable[str]) -> Self:
-        """Return the names as one text, separated by commas."""
         given = tuple(names)
         made = super().__new__(cls, ", ".join(map(repr, given)))
         made.names = given
@@ -168,7 +166,6 @@ class KeyScope(Forbidden):
         self.action = action
 
     def details(self) -> dict[str, Any]:
-        """Return the action that the request needs."""
         return {"action": self.action}
 
 
@@ -215,7 +212,6 @@ class InUse(Conflict):
         self.hidden_count = hidden_count
 
     def details(self) -> dict[str, Any]:
-        """Return the dependents that the caller may read, and the number of others."""
         return {"dependents": self.dependents, "hiddenCount": self.hidden_count}
 
 
@@ -246,7 +242,6 @@ class CursorExpired(VersioningError):
         self.oldest = oldest
 
     def details(self) -> dict[str, Any]:
-        """Return the oldest position after which the log is complete."""
         return {"oldest": self.oldest}
 
 
@@ -267,7 +262,6 @@ class CursorAhead(VersioningError):
         self.epoch = epoch
 
     def details(self) -> dict[str, Any]:
-        """Return the newest position of the log, and its epoch."""
         return {"newest": self.newest, "epoch": self.epoch}
 
 
@@ -281,5 +275,4 @@ class EditConflict(VersioningError):
         self.current = dict(current)
 
     def details(self) -> dict[str, Any]:
-        """Return the current state of the resource, and who saved it last."""
         return {"current": self.current}

@@ -145,12 +145,12 @@ def declare(subject: EventSubject) -> None:
     _DECLARED.update(declared)
 
 
-def declared(event_type: str) -> EventType | None:
+def find_type(event_type: str) -> EventType | None:
     """Return the declaration of a type; None for types of the kinds, and for unknown ones."""
     return _DECLARED.get(event_type)
 
 
-def subject_of(event_type: str) -> EventSubject | None:
+def find_subject(event_type: str) -> EventSubject | None:
     """Return the declaration of the type's subject; None for the kinds, and for unknown ones."""
     return _SUBJECTS.get(event_type.partition(".")[0])
 
@@ -167,7 +167,7 @@ def types() -> Mapping[str, Audience]:
 
 
 @cache
-def audience_of(event_type: str) -> Audience:
+def find_audience(event_type: str) -> Audience:
     """Return the audience of a type; raises `KeyError` if the type is not declared."""
     subject, _, name = event_type.partition(".")
     if subject in KINDS_BY_SLUG:
@@ -184,15 +184,12 @@ def matching(patterns: Iterable[str]) -> set[str]:
     """
     found: set[str] = set()
     for pattern in patterns:
-        named = {known for known in types() if known == pattern or _is_about(known, pattern)}
+        group = pattern.removesuffix(ALL_OF) if pattern.endswith(ALL_OF) else None
+        named = {known for known in types() if known == pattern or known.rpartition(".")[0] == group}
         if not named:
             raise Invalid.field("type", Message("{type!r} is not a type of event", type=pattern))
         found |= named
     return found
-
-
-def _is_about(event_type: str, pattern: str) -> bool:
-    return pattern.endswith(ALL_OF) and event_type.rpartition(".")[0] == pattern.removesuffix(ALL_OF)
 
 
 for _subject, _audience, _names in (

@@ -16,7 +16,6 @@ from versioning.domain.errors import Invalid, Message
 
 
 def no_configuration(_config: Config) -> bool:
-    """Return False."""
     return False
 
 

@@ -83,7 +83,6 @@ class Pin:
     """The digest of the evaluated configuration: for an agent in code, the code's with the override."""
 
     def as_dict(self) -> Json:
-        """Return the JSON form."""
         return {"versionId": self.version_id, "digest": self.digest}
 
 
@@ -120,9 +119,9 @@ class Terms:
         members: Json = {
             "draftAgents": sorted(self.draft_agents),
             "draftBlocks": sorted(self.draft_blocks),
-            "ownAgents": _listed(self.own_agents),
-            "withoutAgents": _listed(self.without_agents),
-            "withoutBlocks": _listed(self.without_blocks),
+            "ownAgents": _list_references(self.own_agents),
+            "withoutAgents": _list_references(self.without_agents),
+            "withoutBlocks": _list_references(self.without_blocks),
         }
         return {name: value for name, value in members.items() if value}
 
@@ -154,7 +153,8 @@ class Lock:
         """Return the lock as its holder keeps it; equal locks give equal JSON."""
         content = _content(self.agents, self.prompt_blocks)
         digest = canonical.digest(content)
-        terms = _encoded(self.terms.as_dict())
+        text = canonical.dump(self.terms.as_dict())
+        terms = base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
         return {**content, "digest": digest, "signature": f"{terms}.{_mac(key, digest, terms)}"}
 
     def sub_agents(self, agent_id: str, named: Collection[str]) -> list[str]:
@@ -238,11 +238,7 @@ def _pin(value: Any, place: str) -> Pin:
     return Pin(version_id=version_id, digest=digest)
 
 
-def _encoded(value: Json) -> str:
-    return base64.urlsafe_b64encode(canonical.dump(value).encode()).decode().rstrip("=")
-
-
-def _listed(references: References) -> dict[str, list[str]]:
+def _list_references(references: References) -> dict[str, list[str]]:
     return {kind: sorted(targets) for kind, targets in references.items() if targets}
 
 

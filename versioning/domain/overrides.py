@@ -117,17 +117,17 @@ def code_config(agent: CodeAgent) -> Config:
     return {field: value for field, value in config.items() if value is not None}
 
 
-def applied(agent: CodeAgent, override: Config) -> Config:
+def apply_override(agent: CodeAgent, override: Config) -> Config:
     """Return the fields of an override that apply, limited to what the code allows."""
     named = (field for field in APPLIED_FIELDS if field in override)
-    allowed = {field: _allowed(agent, field, override[field]) for field in named}
+    allowed = {field: _limit_value(agent, field, override[field]) for field in named}
     return {field: value for field, value in allowed.items() if value is not None}
 
 
 def merged_config(agent: CodeAgent, override: Config) -> Config:
     """Return the complete configuration with the override applied; stored tools replace the code's."""
     base = code_config(agent)
-    counted = applied(agent, override)
+    counted = apply_override(agent, override)
     if "tools" in counted:
         counted["tools"] = _tools_over(base.get("tools", {}), counted["tools"])
     return {**base, **counted}
@@ -155,11 +155,11 @@ def withheld(agent: CodeAgent, override: Config) -> list[str]:
     return [
         field
         for field, value in override.items()
-        if field not in APPLIED_FIELDS or _allowed(agent, field, value) is None
+        if field not in APPLIED_FIELDS or _limit_value(agent, field, value) is None
     ]
 
 
-def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
+def find_refused_changes(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
     """Return an issue for each changed field that the code does not allow to change.
 
     Clearing a field, or setting it to the code's own value, is not a change.
@@ -171,11 +171,11 @@ def refused(agent: CodeAgent, changes: Mapping[str, Any]) -> list[Issue]:
         if field in APPLIED_FIELDS
         and value is not None
         and not canonical.same(value, base.get(field))
-        and not canonical.same(value, _allowed(agent, field, value))
+        and not canonical.same(value, _limit_value(agent, field, value))
     ]
 
 
-def _allowed(agent: CodeAgent, field: str, value: Any) -> Any:
+def _limit_value(agent: CodeAgent, field: str, value: Any) -> Any:
     """Return the part of the field that the code allows an override to set, or None."""
     if field not in changeable(agent):
         return None
@@ -198,12 +198,12 @@ def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
 def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
     """Return the code's tools with the stored ones applied, as variants if the stored ones are variants."""
     if isinstance(tools, list):
-        stored = ({**variant, "value": _described(base, variant["value"])} for variant in tools)
+        stored = ({**variant, "value": _add_descriptions(base, variant["value"])} for variant in tools)
         return [{"value": dict(base)}, *stored]
-    return {**base, **_described(base, tools)}
+    return {**base, **_add_descriptions(base, tools)}
 
 
-def _described(base: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
+def _add_descriptions(base: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stored tools; those without a description get the code's."""
     return {
         name: {

@@ -58,7 +58,7 @@ class TooLong(Exception):
 _compiled: BoundedCache[str, Any] = BoundedCache(_CACHE_BYTES)
 
 
-def reason_of(error: re2.error) -> str:
+def explain_error(error: re2.error) -> str:
     """Return why RE2 refuses a pattern; its errors hold bytes."""
     reason = error.args[0] if error.args else ""
     return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
@@ -77,7 +77,7 @@ def compile_pattern(pattern: str) -> Any:
         try:
             found = re2.compile(translated, options)
         except re2.error as error:
-            reason = reason_of(error)
+            reason = explain_error(error)
             if "too large" in reason and memory != MEMORY[-1]:
                 continue
             message = Message("is not a regular expression that takes linear time: {reason}", reason=reason)

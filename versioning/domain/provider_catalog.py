@@ -24,7 +24,7 @@ from versioning.domain.config import UNCHANGED, Shape, raise_for_issues
 from versioning.domain.errors import Invalid, Message
 
 
-def object_of(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
+def read_object(value: str | Mapping[str, Any], *, example: str) -> Mapping[str, Any]:
     """Return the members of a setting, from JSON or its value; empty means none. Numbers are exact.
 
     Raises `ValueError` with a sentence, which has an example, about what cannot be read: also for a member
@@ -80,7 +80,6 @@ class KnownProvider:
 
     @property
     def is_installed(self) -> bool:
-        """Whether the package for the provider is installed."""
         return is_installed(self.extra)
 
     @property
@@ -119,7 +118,6 @@ class KnownProvider:
 
     @property
     def takes_url(self) -> bool:
-        """Whether the library accepts another address."""
         return self.extra not in {"cohere", "xai"}
 
     @property
@@ -130,7 +128,6 @@ class KnownProvider:
 
 @cache
 def is_installed(extra: str) -> bool:
-    """Return whether the package of an extra of the agent library is installed."""
     try:
         return find_spec(_PACKAGES[extra]) is not None
     except ModuleNotFoundError:  # the parent package is missing
@@ -211,7 +208,6 @@ class ConfiguredProvider:
 
     @property
     def extra(self) -> str:
-        """The extra of the agent library that it needs."""
         return KNOWN_PROVIDERS[self.kind].extra
 
     @property
@@ -234,7 +230,6 @@ class ListedProvider:
 
     @property
     def is_ready(self) -> bool:
-        """Whether agents can run with it."""
         return self.missing_extra is None and self.missing_variable is None
 
     @property
@@ -265,7 +260,6 @@ class ProviderCatalog:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all providers, sorted."""
         return tuple(sorted({ECHO, *KNOWN_PROVIDERS, *self.configured, *self.own}))
 
     def find(self, name: str) -> KnownProvider | ConfiguredProvider | None:
@@ -292,7 +286,6 @@ class ProviderCatalog:
         return configured.kind if configured is not None else None if name in self.own else name
 
     def all(self) -> list[ListedProvider]:
-        """Return every provider, by name."""
         return [found for name in self.names if (found := self.listed(name)) is not None]
 
     def problem(self, name: str) -> Message | None:
@@ -339,7 +332,7 @@ def configured_providers(value: str | Mapping[str, Any]) -> Mapping[str, Configu
     Raises `ValueError` with a sentence about what cannot be read.
     """
     example = '{"vllm-a": {"kind": "openai", "baseUrl": "http://127.0.0.1:8001/v1"}}'
-    return {name: _configured(name, given) for name, given in object_of(value, example=example).items()}
+    return {name: _read_provider(name, given) for name, given in read_object(value, example=example).items()}
 
 
 def _name_problem(name: object) -> str | None:
@@ -358,7 +351,7 @@ class _Given(Shape):
     key_variable: str = UNCHANGED
 
 
-def _configured(name: str, given: Any) -> ConfiguredProvider:
+def _read_provider(name: str, given: Any) -> ConfiguredProvider:
     problem = _name_problem(name)
     if problem is not None:
         raise ValueError(f"has the provider {name!r}, whose name {problem}")
@@ -434,7 +427,6 @@ class OwnPrice:
     output: Decimal
 
     def of(self, input_tokens: int, output_tokens: int) -> Decimal:
-        """Return what so many tokens cost."""
         return (self.input * input_tokens + self.output * output_tokens) / _MILLION
 
 
@@ -443,7 +435,7 @@ def own_prices(value: str | Mapping[str, Any]) -> Mapping[str, OwnPrice]:
 
     Raises `ValueError` with a sentence about what cannot be read.
     """
-    prices = object_of(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
+    prices = read_object(value, example='{"vllm-a/qwen3-8b": {"input": 0.1, "output": 0.4}}')
     return {name: _price(name, given) for name, given in prices.items()}
 
 
@@ -479,7 +471,6 @@ def in_billionths(cost: Decimal | None) -> int:
 
 
 def from_billionths(stored: int) -> Decimal:
-    """Return a stored cost in dollars."""
     return Decimal(stored) / BILLION
 
 

@@ -53,7 +53,6 @@ def setting_problem(
 
 
 def is_count(value: Any) -> bool:
-    """Return whether the value is a whole number from 1."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
 

@@ -79,7 +79,6 @@ class Selector:
 
     @property
     def asks_for_draft(self) -> bool:
-        """Whether it asks for the latest version."""
         return self.status is Status.DRAFT or self.label == "latest"
 
     def as_dict(self) -> dict[str, str]:
@@ -162,16 +161,15 @@ class VersionsMap:
             return cls(lock=SentLock.parse(value, field))
         unknown = [name for name in value if name not in cls.MEMBERS]
         issues = [Issue(f"{field}.{name}", "is not a known member") for name in unknown]
-        strict = value.get("strict")
-        if "strict" in value and not isinstance(strict, bool):
-            issues.append(Issue(f"{field}.strict", "must be true or false"))
         parsed = cls(
             agents=_read_selectors(value, "agents", field, issues),
             prompt_blocks=_read_selectors(value, "promptBlocks", field, issues),
             self_=_read_selector(value["self"], f"{field}.self", issues) if "self" in value else None,
             default_status=_read_status(value, field, issues),
-            strict=strict,
+            strict=value.get("strict"),
         )
+        if "strict" in value and not isinstance(parsed.strict, bool):
+            issues.append(Issue(f"{field}.strict", "must be true or false"))
         if issues:
             raise Invalid(issues)
         return parsed
@@ -189,8 +187,8 @@ class VersionsMap:
                 raise Invalid.field(locked.lock.place, message)
             return locked
         return cls(
-            agents=_united(versions.agents for versions in weakest_first),
-            prompt_blocks=_united(versions.prompt_blocks for versions in weakest_first),
+            agents=_merge_selectors(versions.agents for versions in weakest_first),
+            prompt_blocks=_merge_selectors(versions.prompt_blocks for versions in weakest_first),
             self_=_last(versions.self_ for versions in weakest_first),
             default_status=_last(versions.default_status for versions in weakest_first),
             strict=_last(versions.strict for versions in weakest_first),
@@ -204,7 +202,7 @@ def _last(values: Iterable[_Value | None]) -> _Value | None:
     return next((value for value in reversed(list(values)) if value is not None), None)
 
 
-def _united(weakest_first: Iterable[Mapping[str, Selector]]) -> Mapping[str, Selector]:
+def _merge_selectors(weakest_first: Iterable[Mapping[str, Selector]]) -> Mapping[str, Selector]:
     return MappingProxyType({one_id: value for named in weakest_first for one_id, value in named.items()})
 
 

@@ -101,7 +101,7 @@ class VersionPointers:
         return next((commit for commit in self.from_git if commit.version_id == version_id), None)
 
 
-def title_of(version: Snapshot) -> str:
+def version_title(version: Snapshot) -> str:
     """Return the name of a version for people: `Version 3`, `Git 2f7341a` or `File`.
 
     Commits are never numbered, because the versions in the database are numbered from 1 as well.
@@ -125,13 +125,13 @@ def reference_to_id(version_id: str) -> str:
     return _title_of_unstored(version_id) if version_id.startswith(_IN_GIT) else version_id[:SHORT_ID]
 
 
-def subject_of(message: str) -> str:
+def message_subject(message: str) -> str:
     """Return the first paragraph of a message as one line, which Git calls the subject."""
     first = message.strip().partition("\n\n")[0]
     return " ".join(first.split("\n"))
 
 
-def own_words_of(version: Snapshot) -> str:
+def own_message(version: Snapshot) -> str:
     """Return the message that a person wrote; empty for one that the editor generated."""
     message = version.change_message
     if version.source != "database":

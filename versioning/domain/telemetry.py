@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from versioning.domain.resolved_agent import ResolvedAgent
+    from versioning.domain.agents import ResolvedAgent
 
 PARENT: Final = "traceparent"
 MAX_LENGTH: Final = 55
@@ -76,7 +76,6 @@ def use_tracers(*tracers: Tracer) -> None:
 
 
 def is_traced() -> bool:
-    """Return whether anything is reported."""
     return bool(_tracers)
 
 
@@ -129,11 +128,11 @@ def running(agent: ResolvedAgent) -> Iterator[None]:
         return
     [tracer] = _tracers
     tracer.load_runs()
-    with tracer.describing(attributes_of(agent)):
+    with tracer.describing(span_attributes(agent)):
         yield
 
 
-def attributes_of(agent: ResolvedAgent) -> Attributes:
+def span_attributes(agent: ResolvedAgent) -> Attributes:
     """Return what spans say about an agent: nothing that anyone has written into it."""
     number, outcome = agent.resolved_version_number, agent.outcome or {}
     return {
@@ -171,12 +170,10 @@ def use_meter(meter: Meter) -> None:
 
 
 def is_measured() -> bool:
-    """Return whether anything is counted."""
     return bool(_meters)
 
 
 def count_request(method: str, path: str, status: int, seconds: float) -> None:
-    """Count a request and its duration."""
     for meter in _meters:
         meter.request(method, path, status, seconds)
 
@@ -188,12 +185,10 @@ def count(name: str, amount: float = 1, **labels: str) -> None:
 
 
 def level(name: str, value: float, **labels: str) -> None:
-    """Set what there is of something in this process."""
     for meter in _meters:
         meter.level(name, value, **labels)
 
 
 def took(name: str, seconds: float, **labels: str) -> None:
-    """Add a duration."""
     for meter in _meters:
         meter.took(name, seconds, **labels)

@@ -53,7 +53,7 @@ class _Folds(dict[int, str]):
 FOLDS: Final = _Folds()
 
 
-def folded(text: str) -> str:
+def fold(text: str) -> str:
     """Return a text without case and accents, composed; its length can change."""
     if text.isascii():
         return text.lower()
@@ -65,7 +65,7 @@ def folded(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of a text in order, folded, each truncated to `MAX_WORD` characters."""
     pattern = _PLAIN_WORDS if text.isascii() else _WORDS
-    return [word[:MAX_WORD] for word in pattern.findall(folded(text))]
+    return [word[:MAX_WORD] for word in pattern.findall(fold(text))]
 
 
 def word_line(text: str) -> str:
@@ -163,7 +163,7 @@ class _Hit:
     term: int
 
 
-def marked(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]:
+def mark_hits(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]:
     """Return a short text as pieces, with the hits marked."""
     return _pieces(text, _apart(list(_all_hits(text, _patterns(query, inside=inside)))))
 
@@ -182,7 +182,7 @@ def excerpt(text: str, query: TextQuery, *, inside: bool = False) -> list[Piece]
 
 def beginning(text: str) -> list[Piece]:
     """Return the beginning of a text as an excerpt without hits."""
-    return _shown(text, 0, LENGTH, [])
+    return _cut_pieces(text, 0, LENGTH, [])
 
 
 def _around(text: str, hits: list[_Hit]) -> list[Piece]:
@@ -190,7 +190,7 @@ def _around(text: str, hits: list[_Hit]) -> list[Piece]:
     start = max(0, best.start - _BEFORE)
     end = max(start + LENGTH, best.end)
     shown = [hit for hit in hits if start <= hit.start and hit.end <= end]
-    return _shown(text, start, end, _apart(shown))
+    return _cut_pieces(text, start, end, _apart(shown))
 
 
 def _richest(hits: list[_Hit]) -> _Hit:
@@ -213,7 +213,7 @@ def _richest(hits: list[_Hit]) -> _Hit:
     return best
 
 
-def _shown(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
+def _cut_pieces(text: str, start: int, end: int, hits: list[_Hit]) -> list[Piece]:
     """Return a part of a text in pieces, cut between words if there is a blank nearby."""
     first = hits[0].start if hits else start
     blank = text.find(" ", start, min(first, start + 20)) if start else -1
@@ -246,13 +246,13 @@ def _apart(hits: list[_Hit]) -> list[_Hit]:
 
 def _patterns(query: TextQuery, *, inside: bool) -> list[regex.Pattern[str]]:
     if inside:
-        return [regex.compile(regex.escape(letters)) for piece in query.pieces if (letters := folded(piece))]
+        return [regex.compile(regex.escape(letters)) for piece in query.pieces if (letters := fold(piece))]
     return [_pattern(term) for term in query.terms]
 
 
 def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
     """Yield the hits of each pattern: whole characters, as people see them."""
-    searched, ends, starts = _searched(text)
+    searched, ends, starts = _fold_with_positions(text)
     for number, pattern in enumerate(patterns):
         for found in pattern.finditer(searched):
             start, end = found.span()
@@ -261,13 +261,13 @@ def _all_hits(text: str, patterns: list[regex.Pattern[str]]) -> Iterator[_Hit]:
             yield _Hit(start, end, number)
 
 
-def _searched(text: str) -> tuple[str, list[int], list[int]]:
+def _fold_with_positions(text: str) -> tuple[str, list[int], list[int]]:
     """Return the folded text; where each of its characters ends in it, and where they begin in the text.
 
     Both lists are empty if the positions are the same.
     """
     if text.isascii():
-        return folded(text), [], []
+        return fold(text), [], []
     clusters = texts.clusters(text)
     parts = list(map(_folded_cluster, clusters))
     return "".join(parts), list(accumulate(map(len, parts))), [0, *accumulate(map(len, clusters))]
@@ -275,7 +275,7 @@ def _searched(text: str) -> tuple[str, list[int], list[int]]:
 
 @lru_cache(maxsize=2048)
 def _folded_cluster(cluster: str) -> str:
-    return folded(cluster)
+    return fold(cluster)
 
 
 @lru_cache(maxsize=256)

@@ -146,7 +146,6 @@ def script_pattern() -> str:
 
 
 def invisible_runs(text: str) -> Iterator[InvisibleRun]:
-    """Yield the runs of invisible characters in a text."""
     if _CANDIDATE.search(text) is None:
         return
     for match in _RUN.finditer(text):
@@ -178,7 +177,6 @@ _LOOK_BACK: Final = 1_000
 
 
 def clusters(text: str) -> list[str]:
-    """Return the clusters of a text in order."""
     return list(text) if text.isascii() and "\r\n" not in text else _CLUSTER.findall(text)
 
 
@@ -206,7 +204,7 @@ def boundary_after(text: str, position: int) -> int:
     return next(_CLUSTER.finditer(text, before)).end()
 
 
-def clipped(text: str, limit: int) -> str:
+def clip(text: str, limit: int) -> str:
     """Return the beginning of a text of at most this many code points, cut between clusters.
 
     A cluster that is longer than the limit is cut.
@@ -233,14 +231,14 @@ _MAY_BE_JSON: Final = re.compile(
 """How JSON begins; a number is all there is of it. Of most texts that says already that they are none."""
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return the text of a value; one that reads as JSON, or is empty, stands in quotation marks."""
     is_itself = isinstance(value, str) and value and not _reads_as_json(value)
     text: str = value if is_itself else canonical.dump(value)
     return text
 
 
-def typed(text: str) -> Any:
+def parse_value(text: str) -> Any:
     """Return the value that a person has written: JSON, or else the text itself."""
     try:
         return canonical.parse(text)
@@ -253,7 +251,7 @@ def typed_cell(text: str) -> Any:
 
     A number that JSON writes otherwise, such as `3.10` or `1e5`, may be a version or a code: it stays a text.
     """
-    value = typed(text)
+    value = parse_value(text)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return text if is_number and canonical.dump(value) != text.strip() else value
 

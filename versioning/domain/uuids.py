@@ -11,7 +11,7 @@ _MAX_DIGITS: Final = 18
 """Any number of so many digits fits into the key of a row."""
 
 
-def uuid_of(text: str) -> UUID:
+def parse_uuid(text: str) -> UUID:
     """Return the UUID written in lower case with hyphens; raises `NotFound` for any other text.
 
     Any other text cannot identify a stored object.
@@ -28,12 +28,11 @@ def uuid_of(text: str) -> UUID:
 def is_uuid(text: str) -> bool:
     """Say whether a text is a UUID as `uuid_of` reads it."""
     try:
-        uuid_of(text)
+        parse_uuid(text)
     except NotFound:
         return False
     return True
 
 
 def is_key(text: str) -> bool:
-    """Say whether a text can be the number of a row, in ASCII's digits."""
     return text.isascii() and text.isdecimal() and len(text) <= _MAX_DIGITS

@@ -28,7 +28,7 @@ def offered_zones() -> tuple[str, ...]:
     return UTC, *sorted(places)
 
 
-def zone_of(name: str, *, field: str = "timeZone") -> ZoneInfo:
+def find_zone(name: str, *, field: str = "timeZone") -> ZoneInfo:
     """Return a time zone; raises `Invalid` for an unknown name, with the name of its field."""
     if name not in known_zones():
         raise Invalid.field(field, Message("{zone!r} is not a time zone; one is Europe/Berlin", zone=name))

@@ -25,16 +25,21 @@ from editor_client.shared.evaluation import Evaluation
 
 from versioning import capabilities
 from versioning.domain.access import APPLICATION
-from versioning.domain.agents import AGENT, Registry
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, Involving, Registry, ResolvedAgent
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.locks import Lock, SentLock
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Involving, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector
 from versioning.editor.blocks import Explanation, UsedBlock
-from versioning.editor.collection import Agents, Collection, Prompts, agents_of, collection_of, prompts_of
+from versioning.editor.collection import (
+    Agents,
+    Collection,
+    Prompts,
+    make_agents,
+    make_collection,
+    make_prompts,
+)
 from versioning.editor.configuration_checks import configured_prices, provider_catalog
 from versioning.editor.event_log import EventLog
 from versioning.editor.invitations import Invitations
@@ -44,9 +49,9 @@ from versioning.editor.people import People
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.workspaces import Workspaces
 from versioning.models import LockKey
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.serving import grants
-from versioning.serving.answer_cache import AnswerCache, dependencies_of
+from versioning.serving.answer_cache import AnswerCache, list_dependencies
 from versioning.serving.followed_log import Dependency, consistently
 from versioning.serving.parts import AgentParts
 from versioning.sources.overrides import OverrideSource
@@ -85,8 +90,8 @@ class Editor:
         self.source = source
         self.code = Registry(workspace_id=settings.EDITOR_CODE_WORKSPACE)
         self.files = OverrideSource(Path(settings.EDITOR_CODE_PATH), settings.EDITOR_GIT_HISTORY_DEPTH)
-        self.agent = agents_of(self.code, None if source == "database" else self.files)
-        self.prompt = prompts_of(self.code, self.agent)
+        self.agent = make_agents(self.code, None if source == "database" else self.files)
+        self.prompt = make_prompts(self.code, self.agent)
         self.workspace = Workspaces()
         self.invitation = Invitations(self.workspace)
         self.key = Keys(self.workspace)
@@ -106,7 +111,7 @@ class Editor:
             return added
         for kind in KINDS:
             if kind.namespace == name:
-                made = collection_of(kind, self.code, self.agent)
+                made = make_collection(kind, self.code, self.agent)
                 setattr(self, name, made)
                 return made
         app = capabilities.left_out(name)
@@ -228,7 +233,7 @@ class Editor:
             for agent_id in planned.looked_up:
                 yield AGENT.slug, agent_id
             for agent in planned.agents.values():
-                yield from dependencies_of(agent)
+                yield from list_dependencies(agent)
 
         return consistently(read, about)
 

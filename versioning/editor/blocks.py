@@ -18,10 +18,10 @@ from editor_client.shared.instructions import (
 )
 
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Message, NotFound, ResourceId
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.reading import list_readable
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import PromptBlock
@@ -92,7 +92,7 @@ def preview(
     too long or takes too much to evaluate; `field` names the blocks in the error.
     """
     evaluation = Evaluation(context or {})
-    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    texts = _collect_texts(blocks, evaluation, drafts=drafts, by=by, field=field)
     return assemble(blocks, evaluation, texts, field=field)
 
 
@@ -107,11 +107,11 @@ def explain(
 ) -> Explanation:
     """Return the text of `preview` as pieces that know their origin; raises the same errors."""
     evaluation = Evaluation(context or {})
-    texts = _texts_of(blocks, evaluation, drafts=drafts, by=by, field=field)
+    texts = _collect_texts(blocks, evaluation, drafts=drafts, by=by, field=field)
     return Explanation.of(blocks, evaluation, texts, field=field)
 
 
-def _texts_of(
+def _collect_texts(
     blocks: Sequence[Mapping[str, Any]], evaluation: Evaluation, *, drafts: bool, by: Who, field: str
 ) -> Texts:
     evaluation.field = field
@@ -177,10 +177,10 @@ def used_in(resources: Resources[PromptBlock], config: Config, *, by: Who = APPL
     wanted = list(dict.fromkeys(target for _, target in referenced_blocks(config)))
     rows = list_readable(resources, by=by).filter(pk__in=wanted).defer(*_TEXTS) if wanted else ()
     found = {block.pk: block for block in rows}
-    return [_used(found[block_id], by) for block_id in wanted if block_id in found]
+    return [_describe_use(found[block_id], by) for block_id in wanted if block_id in found]
 
 
-def _used(block: PromptBlock, by: Caller) -> UsedBlock:
+def _describe_use(block: PromptBlock, by: Caller) -> UsedBlock:
     is_draft = block.has_draft and not block.is_taken_back
     shows_draft = is_draft and by.may(Right.READ_DRAFTS, block.workspace_id)
     live, draft = block.active_version, block.latest_version if shows_draft else None

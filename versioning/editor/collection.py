@@ -6,23 +6,13 @@ from typing import Any, TypeVar
 
 from versioning.domain.agents import Registry
 from versioning.domain.kinds import ResourceKind
-from versioning.editor import (
-    blocks,
-    deleting,
-    favorites,
-    impact,
-    labelling,
-    locked,
-    reading,
-    saving,
-    serving,
-)
+from versioning.editor import blocks, deleting, favorites, labelling, reading, saving, serving
 from versioning.editor.backends import Backend
 from versioning.editor.backends.override_files import OverrideFiles
 from versioning.editor.backends.rows import Rows
 from versioning.editor.resources import Resources
 from versioning.models import Agent, PromptBlock, VersionedResource
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.sources.overrides import OverrideSource
 
 R = TypeVar("R", bound=VersionedResource)
@@ -37,7 +27,7 @@ class Collection(Resources[R]):
     """
 
     list = reading.list_readable
-    unstored = reading.unstored
+    unstored = reading.list_unstored
     changed_last = reading.changed_last
     newest_readable = reading.newest_readable
     find = reading.find
@@ -47,8 +37,8 @@ class Collection(Resources[R]):
     version = reading.version
     compare = reading.compare
     export = reading.export
-    dependents = impact.dependents
-    dependents_count = impact.dependents_count
+    dependents = reading.dependents
+    dependents_count = reading.dependents_count
 
     create = saving.create
     check_new = saving.check_new
@@ -78,13 +68,13 @@ class Agents(Collection[Agent]):
 
     serve = serving.serve
     serve_all = serving.serve_all
-    serve_locked = locked.serve_locked
+    serve_locked = serving.serve_locked
     parts = serving.parts
     preview = serving.preview
     explain = serving.explain
     fingerprint = serving.fingerprint
-    require_saving = impact.require_saving
-    request_change = impact.request_change
+    require_saving = reading.require_saving
+    request_change = reading.request_change
 
 
 class Prompts(Collection[PromptBlock]):
@@ -98,18 +88,18 @@ class Prompts(Collection[PromptBlock]):
     configs_used_in = blocks.configs_used_in
 
 
-def agents_of(code: Registry, files: OverrideSource | None = None) -> Agents:
+def make_agents(code: Registry, files: OverrideSource | None = None) -> Agents:
     """Return the verbs of agents; with a `source` their overrides are files, otherwise rows."""
     backend: Backend[Agent] = Rows(Agent, code) if files is None else OverrideFiles(code, files)
     return Agents(model=Agent, code=code, backend=backend, agents=backend)
 
 
-def collection_of(kind: ResourceKind, code: Registry, agents: Agents) -> Collection[Any]:
+def make_collection(kind: ResourceKind, code: Registry, agents: Agents) -> Collection[Any]:
     """Return the verbs of a kind that has no verbs of its own."""
-    model = model_of(kind)
+    model = find_model(kind)
     return Collection(model=model, code=code, backend=Rows(model, code), agents=agents.backend)
 
 
-def prompts_of(code: Registry, agents: Agents) -> Prompts:
+def make_prompts(code: Registry, agents: Agents) -> Prompts:
     """Return the verbs of prompt blocks, to which these agents refer."""
     return Prompts(model=PromptBlock, code=code, backend=Rows(PromptBlock, code), agents=agents.backend)

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from editor_client.shared.instructions import placeholders
 
 from versioning.domain import run_options
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.closed_paths import closed_paths
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
@@ -25,7 +25,6 @@ from versioning.domain.provider_catalog import (
     configured_providers,
     own_prices,
 )
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.texts import invisible_runs_in
 
 MAX_INVISIBLE: Final = 100
@@ -41,7 +40,7 @@ def provider_catalog(code: Registry) -> ProviderCatalog:
     """
     value = settings.EDITOR_PROVIDERS
     try:
-        configured = _of_text(value) if isinstance(value, str) else configured_providers(value)
+        configured = _parse_providers(value) if isinstance(value, str) else configured_providers(value)
     except ValueError as error:
         raise ImproperlyConfigured(f"EDITOR_PROVIDERS {error}") from error
     return ProviderCatalog(configured=configured, own=code.providers)
@@ -62,7 +61,7 @@ def _prices_of_text(text: str) -> Mapping[str, OwnPrice]:
 
 
 @lru_cache(maxsize=4)
-def _of_text(text: str) -> Mapping[str, ConfiguredProvider]:
+def _parse_providers(text: str) -> Mapping[str, ConfiguredProvider]:
     return configured_providers(text)
 
 

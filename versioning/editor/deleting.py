@@ -10,11 +10,11 @@ from versioning.domain.errors import InUse, Invalid, Message, NotFound
 from versioning.domain.selectors import State, Status
 from versioning.domain.snapshots import Snapshot, reference_to
 from versioning.editor import gate
-from versioning.editor.impact import dependents
+from versioning.editor.gate import TakeDownRequest
 from versioning.editor.labelling import version_of_row
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.pins import refuse_to_delete
-from versioning.editor.publish_requests import TakeDownRequest
+from versioning.editor.reading import dependents
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Favorite, Version, VersionedResource, events
 

@@ -16,8 +16,8 @@ from versioning.domain.agents import Registry
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.overrides import APPLIED_FIELDS, CodeAgent
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.collection import agents_of
-from versioning.editor.publish_requests import Options
+from versioning.editor.collection import make_agents
+from versioning.editor.gate import Options
 from versioning.sources.overrides import OverrideSource, file_content
 
 
@@ -54,7 +54,7 @@ class ExportImport:
     def __init__(self, code: Registry, files: OverrideSource) -> None:
         self.code = code
         self.files = files
-        self.rows = agents_of(code)
+        self.rows = make_agents(code)
 
     def export_files(self, *, dry_run: bool = False, force: bool = False) -> Iterator[OverrideResult]:
         """Write the published overrides of the database to files.

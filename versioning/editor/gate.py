@@ -12,30 +12,120 @@ API and the studio answer, or runs the steps that the checks return (`check`).
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
+from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
 from editor_client.shared.configurations import MAX_MESSAGE
 
-from versioning.domain.access import Right, RightsChanged
+from versioning.domain.access import Caller, Right, RightsChanged
 from versioning.domain.agents import Registry
 from versioning.domain.errors import Forbidden, Invalid, VersioningError
+from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.registering import require_callable, require_instance
+from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
-from versioning.editor.publish_requests import (
-    GateRequest,
-    Options,
-    PublishRequest,
-    TakeDownRequest,
-    VisibilityRequest,
-)
-from versioning.models import Workspace, events
+from versioning.models import VersionedResource, Workspace, events
 from versioning.models.statements import ValuesByKeys
-from versioning.serving.grants import keep_targets, store_grants
-from versioning.serving.reference_checks import unpublished_blocks
+from versioning.serving.grants import (
+    Grants,
+    Names,
+    Targets,
+    find_targets,
+    grants_for,
+    keep_targets,
+    names_in,
+    store_grants,
+)
+from versioning.serving.overlays import Versions
+from versioning.serving.references import unpublished_blocks
+
+Options = Mapping[str, Any]
+"""Values of options, by their argument names in Python."""
+NO_OPTIONS: Final[Options] = MappingProxyType({})
+ALONE: Final[Versions] = MappingProxyType({})
+"""Nothing else goes live in the same transaction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateRequest:
+    """A change about which the gate decides."""
+
+    resource: VersionedResource
+    """The resource in its state before the change."""
+    caller: Caller
+    options: Options = field(default_factory=lambda: NO_OPTIONS)
+    """The options that the caller has sent, by name; each check reads its own."""
+    at: datetime.datetime = field(default_factory=timezone.now)
+    """When it changes: now, or the time of its schedule, in UTC."""
+    together: Versions = field(default_factory=lambda: ALONE)
+    """What goes live in the same transaction, or is taken down."""
+    before: Versions = field(default_factory=lambda: ALONE)
+    """What was live before the transaction of the resources that move in it."""
+    for_update: bool = False
+    """Whether the change is made in this transaction, which has locked the resource; the gate sets it.
+
+    A check then locks the rows that it reads if they could change before the commit.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishRequest(GateRequest):
+    """A version that is about to go live."""
+
+    version: Snapshot
+    label: str | None = None
+    """The label that is about to release it; None if it becomes the active version, or `keeps_active`."""
+    keeps_active: bool = False
+    """Whether the active version stays, because only a part of the requests gets this one."""
+
+    @property
+    def blocks(self) -> Mapping[str, bool]:
+        """The prompt blocks that are published (True) or unpublished (False) in the same transaction."""
+        return {
+            resource_id: value.version_id is not None
+            for (slug, resource_id), value in self.together.items()
+            if KINDS_BY_SLUG[slug].is_shown
+        }
+
+    @cached_property
+    def targets(self) -> Targets:
+        """The resources that the version names now: checks judge them, and the version is granted them."""
+        return find_targets(self.names)
+
+    @cached_property
+    def names(self) -> Names:
+        """The ids that the version names."""
+        return names_in(type(self.resource), self.version.config)
+
+    @property
+    def is_live_already(self) -> bool:
+        """Return whether the version is already active, and no label is about to release it."""
+        return self.label is None and self.version.version_id == self.resource.active_id
+
+    def grants(self, code: Registry) -> Grants:
+        """Return the grants that the version would gain."""
+        replaces = self.version.version_id != self.resource.active_id
+        return grants_for(self.version, self.names, self.targets, self.caller, code, replaces=replaces)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakeDownRequest(GateRequest):
+    """A resource that is about to be unpublished or deleted, so that none of its versions is served."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class VisibilityRequest(GateRequest):
+    """A resource whose live version is about to be shown to other workspaces, or hidden from them."""
+
+    visibility: str
+    """Who may read it then: a value of `versioning.models.Visibility`."""
+
 
 R = TypeVar("R")
 
@@ -249,7 +339,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
         if errors[number] is None
         and not (isinstance(request, PublishRequest) and request.is_live_already and not request.grants(code))
     ]
-    for check in (_BLOCKS, *_needed([requests[number] for number in pending])):
+    for check in (_BLOCKS, *_find_needed_checks([requests[number] for number in pending])):
         decisions = check.decisions([requests[number] for number in pending])
         for number, decision in zip(pending, decisions, strict=True):
             errors[number] = decision.error
@@ -260,7 +350,7 @@ def refusals(requests: Sequence[GateRequest], code: Registry) -> list[Versioning
 def further_refusals(request: PublishRequest, first: VersioningError) -> list[VersioningError]:
     """Return with which errors checks after the one with the `first` error would refuse the version, too."""
     errors: list[VersioningError] = []
-    for check in reversed((_BLOCKS, *_needed([request]))):
+    for check in reversed((_BLOCKS, *_find_needed_checks([request]))):
         [decision] = check.decisions([request])
         if decision.error is None:
             continue
@@ -285,7 +375,7 @@ def check(request: PublishRequest, code: Registry) -> bool:
     grants = request.grants(code)
     if request.is_live_already and not grants:
         return False
-    needed = _needed([request])
+    needed = _find_needed_checks([request])
     steps = _steps(request, (_BLOCKS, *needed))
     events.at_commit(partial(_refuse_what_is_needed_by_now, request, needed))
     store_grants(version, grants)
@@ -327,12 +417,12 @@ def _refuse_what_is_needed_by_now(
     makes a check necessary in one workspace alone, this transaction may have made itself, such as a rollout.
     """
     if rights_position != request.caller.rights_position and any(
-        check.is_needed_anywhere and check not in needed for check in _needed([request])
+        check.is_needed_anywhere and check not in needed for check in _find_needed_checks([request])
     ):
         raise RightsChanged(request.caller)
 
 
-def _needed(requests: Sequence[GateRequest]) -> Sequence[Check]:
+def _find_needed_checks(requests: Sequence[GateRequest]) -> Sequence[Check]:
     """Return the checks that one of the requests has to pass, in order; takes at most one statement."""
     options = {name for request in requests for name in request.options}
     optional = [check for check in _registered if check.needed_by and not check.options.keys() & options]
@@ -357,14 +447,12 @@ def _workspaces(needed_by: tuple[tuple[Callable[[], QuerySet[Any]], bool], ...])
     return ValuesByKeys(Workspace.objects.order_by().annotate(**found).values_list(*found))
 
 
-def _require_right(request: PublishRequest) -> None:
-    request.caller.require_publish(request.resource.workspace_id)
-
-
 def _decide_blocks(requests: Sequence[PublishRequest]) -> list[Decision]:
     references = [(request.version.config, request.caller, request.blocks) for request in requests]
     return [Decision(error) for error in unpublished_blocks(references)]
 
 
-_RIGHTS: Final = Check(decide=each(_require_right))
+_RIGHTS: Final = Check(
+    decide=each(lambda request: request.caller.require_publish(request.resource.workspace_id))
+)
 _BLOCKS: Final = Check(decide=_decide_blocks)

@@ -31,7 +31,7 @@ from versioning.models.accounts import (
     is_mail_address,
     names_with_accounts,
     new_account,
-    normalized,
+    normalize_username,
 )
 from versioning.models.invitations import MAX_NAME
 from versioning.models.text_keys import ByName, equals_caseless
@@ -238,7 +238,7 @@ class Invitations:
         invitation.save(update_fields=["accepted_at"])
 
     def _pending(self, workspace: Workspace, username: str) -> Invitation:
-        name = normalized(username)
+        name = normalize_username(username)
         found = workspace.invitations.pending().select_for_update().filter(username=name or "").first()
         if found is None:
             raise NotFound

@@ -10,18 +10,18 @@ from typing import Any, TypeVar, cast
 from django.utils import timezone
 from editor_client.shared import ids
 
-from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.events import Audience
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
+from versioning.editor.gate import PublishRequest
 from versioning.editor.locking import Change, changing, retry_on_conflict
-from versioning.editor.publish_requests import PublishRequest
 from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
 from versioning.models.guarded import delete_row, save_row
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -49,7 +49,7 @@ def labels(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) 
     pointers = {"latest": resource.latest if drafts else None, "production": resource.active}
     rows: Any = resource.labels.select_related("version", "updated_by")
     return [
-        _computed(name, version, resource) for name, version in pointers.items() if version is not None
+        _computed_label(name, version, resource) for name, version in pointers.items() if version is not None
     ] + [
         _custom(row, row.version)
         for row in rows
@@ -94,7 +94,9 @@ def label(
                 gate.check(request, resources.code)
             shows = was_released or released or _is_live(resource, before, version)
             row.released = released
-            _move(row, version, by)
+            row.version_id = version.pk
+            row.updated_by_id, row.updated_at = by.user_id, timezone.now()
+            save_row(row)
             resource.touch(published=shows)
             for step in _steps(before, version, was_released=was_released, released=released):
                 _record(change, "labelMoved", name, **step)
@@ -139,12 +141,6 @@ def _is_live(resource: VersionedResource, *versions: Version | None) -> bool:
     return any(version is not None and version.version_id == resource.active_id for version in versions)
 
 
-def _move(row: Any, version: Version, by: Caller) -> None:
-    row.version_id = version.pk
-    row.updated_by_id, row.updated_at = by.user_id, timezone.now()
-    save_row(row)
-
-
 def _custom(row: Any, version: Snapshot) -> Label:
     """Return a label that people have set."""
     return Label(
@@ -158,7 +154,7 @@ def _custom(row: Any, version: Snapshot) -> Label:
     )
 
 
-def _computed(name: str, version: Snapshot, resource: VersionedResource) -> Label:
+def _computed_label(name: str, version: Snapshot, resource: VersionedResource) -> Label:
     moved_at, mover = version.created_at, version.author_name
     if name == "production" and resource.published_since is not None:
         moved_at = resource.published_since
@@ -198,7 +194,7 @@ def _record(
     """Log a change of a label; a released label is also logged for its readers."""
     change.record(
         what,
-        target=target_of(change.resource, change.resources.code, released=was_released),
+        target=make_target(change.resource, change.resources.code, released=was_released),
         label=name,
         released=released,
         audience=Audience.READERS if was_released or released else None,

@@ -24,7 +24,7 @@ from versioning.editor.serving import candidate_for
 from versioning.models import Agent, PromptBlock, SubAgentReference, Visibility
 from versioning.serving import choice
 from versioning.serving.assembly import find_blocks, require_instructions, shown_texts
-from versioning.serving.grants import granted, granted_to_code
+from versioning.serving.grants import find_grants, granted_to_code
 from versioning.serving.overlays import read_overlay
 from versioning.serving.resolution import Candidate, select
 
@@ -98,7 +98,9 @@ class _Maker:
     def __init__(self, agents: Resources[Agent], selector: Selector, by: Caller) -> None:
         self._resources = agents
         self._selector = selector
-        self._reached = _selector_of_what_is_reached(selector)
+        self._reached = selector
+        if selector.overlay is None:  # a label or an id applies only to the named resources
+            self._reached = DRAFT if selector.asks_for_draft else PUBLISHED
         self._by = by
         self._evaluation = Evaluation({})
         self._evaluation.field = "resources"
@@ -189,7 +191,8 @@ class _Maker:
     def _look_up(self, agent_id: str, identity: UUID | None) -> None:
         """Look up a sub-agent: once by the caller's own right, or else by the grant of its parent."""
         is_known = agent_id in self._agents
-        if is_known and (self._agents[agent_id] is not None or identity is None or self._is_unread(agent_id)):
+        is_unread = any(candidate.id == agent_id for candidate, _ in self._unread)
+        if is_known and (self._agents[agent_id] is not None or identity is None or is_unread):
             return
         self._refuse_too_many(len(self._agents))
         own = None if is_known else self._found(agent_id, None) or self._found_as_public(agent_id)
@@ -222,9 +225,6 @@ class _Maker:
         row = self._resources.all.filter(pk=agent_id, uuid=overlaid.identity).first()
         is_public = row is not None and row.visibility_by(self._resources.code) == Visibility.PUBLIC
         return self._found(agent_id, overlaid.identity) if is_public else None
-
-    def _is_unread(self, agent_id: str) -> bool:
-        return any(candidate.id == agent_id for candidate, _ in self._unread)
 
     def _read_later(self, candidate: Candidate, *, is_own: bool) -> None:
         self._unread.append((candidate, is_own))
@@ -294,7 +294,7 @@ class _Maker:
             return {}
         if candidate.source == "code":
             return granted_to_code(named, self._resources.code)
-        return granted(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
+        return find_grants(SubAgentReference, [candidate.version_id]).get(candidate.version_id, {})
 
     def _known(self, agent_id: str) -> _Agent:
         found = self._agents[agent_id]
@@ -307,10 +307,3 @@ class _Maker:
                 "leads to more than {limit} agents and prompt blocks: lock fewer at once", limit=MAX_ENTRIES
             )
             raise Invalid.field("resources", message)
-
-
-def _selector_of_what_is_reached(selector: Selector) -> Selector:
-    """Return the selector for everything reached: a label or an id applies only to the named resources."""
-    if selector.overlay is not None:
-        return selector
-    return DRAFT if selector.asks_for_draft else PUBLISHED

@@ -23,7 +23,7 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import Event, Favorite, LogPosition
 from versioning.models.statements import QueriesForCallers, prepared_cursor
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.serving.event_visibility import is_about_oneself, is_visible_to
 
 WINDOW: Final = 3000
@@ -161,25 +161,21 @@ def topics() -> Collection[NotificationTopic]:
     return _topics.values()
 
 
-def _own_resources(caller: Caller) -> Q:
-    return reduce(or_, (_of_kind(kind, caller) for kind in KINDS))
-
-
-def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
+def _kind_condition(kind: ResourceKind, caller: Caller) -> Q:
     """Return the condition that an event is about a resource of a kind that concerns the caller.
 
     They made it, saved its newest version, saved the version that the event is about or the one before, or
     have marked it. For a deleted resource, the log records whether they ever saved it.
     """
     number, then = OuterRef(OuterRef("version_number")), OuterRef("created_at")
-    versions = model_of(kind).version_model._default_manager.filter(
+    versions = find_model(kind).version_model._default_manager.filter(
         Q(number=number) | Q(number=number - 1), resource_id=OuterRef("pk"), author_id=caller.user_id
     )
     marks = Favorite.objects.of(caller.user_id, kind).filter(
         resource_id=OuterRef("pk"), created_at__lt=OuterRef(OuterRef("created_at"))
     )
     rows: Any = (
-        model_of(kind)
+        find_model(kind)
         ._default_manager.filter(
             Q(author_id=caller.user_id)
             | Q(latest_version__author_id=caller.user_id, latest_version__created_at__lt=then)
@@ -202,12 +198,8 @@ def _of_kind(kind: ResourceKind, caller: Caller) -> Q:
     return Q(type__in=[f"{kind.slug}.{what}" for what in _TOLD]) & own | gone
 
 
-def _accepted_invitations(caller: Caller) -> Q:
-    return Q(type="member.added", detail__invitedBy=caller.username)
-
-
 _topics: Final[dict[str, NotificationTopic]] = {}
 _rules: Final = [
-    NotificationRule(condition=_own_resources),
-    NotificationRule(condition=_accepted_invitations),
+    NotificationRule(condition=lambda caller: reduce(or_, (_kind_condition(kind, caller) for kind in KINDS))),
+    NotificationRule(condition=lambda caller: Q(type="member.added", detail__invitedBy=caller.username)),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import FieldDoesNotExist
@@ -14,15 +14,11 @@ from django.db.models import EmailField
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Conflict, Forbidden, NotFound
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.memberships import is_last_admin
 from versioning.editor.resources import Who, caller_of
-from versioning.editor.workspaces import LastAdmin, require_whole
+from versioning.editor.workspaces import LastAdmin, is_last_admin, require_whole
 from versioning.models import Membership, Workspace, events, personal_data
 from versioning.models.accounts import account, accounts
 from versioning.models.personal_data import Erasure
-
-if TYPE_CHECKING:
-    from django.contrib.auth.models import User
 
 _ERASED: Final = re.compile(r"erased-[0-9a-f]{8}(@erased\.invalid)?")
 
@@ -82,7 +78,10 @@ class People:
                     raise OwnAccount
                 if active == [user]:
                     raise LastSuperuser
-                _refuse_last_admin(user)
+                mine = Membership.objects.filter(user=user)
+                list(Workspace.objects.locked().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
+                if user.is_active and any(map(is_last_admin, mine)):
+                    raise LastAdmin
                 username = user.get_username()
             field = get_user_model().get_email_field_name()
             erasure = Erasure(
@@ -103,13 +102,6 @@ class People:
             events.record("person.erased", by=by, workspace_id=None, username=erasure.new_name)
             events.touch()
         return ErasedPerson(username=erasure.new_name)
-
-
-def _refuse_last_admin(user: User) -> None:
-    mine = Membership.objects.filter(user=user)
-    list(Workspace.objects.locked().filter(pk__in=mine.values("workspace_id")).order_by("pk"))
-    if user.is_active and any(map(is_last_admin, mine)):
-        raise LastAdmin
 
 
 def _new_name() -> str:

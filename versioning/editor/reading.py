@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Length
+from editor_client.shared.configurations import message_or
 
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.config import Config, raise_for_issues
-from versioning.domain.errors import NotFound
-from versioning.domain.overrides import CodeAgent, applied
+from versioning.domain.errors import Invalid, NotFound
+from versioning.domain.overrides import CodeAgent, apply_override
 from versioning.domain.selectors import PUBLISHED, Selector, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.resources import Resources, Who, caller_of
-from versioning.models import VersionedResource
+from versioning.models import Agent, VersionedResource
 from versioning.models.querysets import VersionedQuerySet
 from versioning.serving.choice import Chooses, nothing
 from versioning.serving.overlays import Overlay, read_overlay
+from versioning.serving.references import Dependents, count_of_dependents, find_dependents
 from versioning.serving.resolution import Resolved, require_drafts, select
 
 R = TypeVar("R", bound=VersionedResource)
@@ -55,23 +57,17 @@ def selected_override(
         require_drafts(selector, by, resources.ownership.workspace_id)
     counted = None if row is not None and row.gone and selector.version_id is None else row
     if selector.overlay is not None:
-        return _in_overlay(row, counted, selector, by, read_overlay(selector.overlay, by))
+        overlay = read_overlay(selector.overlay, by)
+        overlaid = None if counted is None else overlay.of(counted)
+        live = overlaid.version_id if overlaid is not None else counted and counted.active_id
+        override = None if counted is None or live is None else select(counted, selector, by)
+        return SelectedOverride(row=row, override=override, overlay=overlay)
     if counted is None and selector.status is None:
         raise NotFound
     if counted is None or (selector.status is Status.PUBLISHED and counted.active_id is None):
         return SelectedOverride(row=row, override=None)
     override = select(counted, selector, by, chosen=chooses([counted]).get(counted.pk))
     return SelectedOverride(row=row, override=override)
-
-
-def _in_overlay(
-    row: R | None, counted: R | None, selector: Selector, by: Caller, overlay: Overlay
-) -> SelectedOverride[R]:
-    """Return the version of an override that would be served if the overlay were live."""
-    overlaid = None if counted is None else overlay.of(counted)
-    live = overlaid.version_id if overlaid is not None else counted and counted.active_id
-    override = None if counted is None or live is None else select(counted, selector, by)
-    return SelectedOverride(row=row, override=override, overlay=overlay)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +132,7 @@ def newest_readable(
     return {version.resource_id: version for version in found}
 
 
-def unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
+def list_unstored(resources: Resources[R], *, by: Who = APPLICATION) -> Sequence[R]:
     """Return the readable resources that `list` leaves out because they have no row."""
     caller = caller_of(by)
     found = resources.backend.unstored(caller)
@@ -228,7 +224,7 @@ def export(
     by = caller_of(by)
     agent = resources.ownership.overridden_by_id(resource_id)
     if agent is not None:
-        return applied(agent, _exported_override(resources, agent, fields, selector, by=by))
+        return apply_override(agent, _exported_override(resources, agent, fields, selector, by=by))
     if not fields:
         return get(resources, resource_id, selector, by=by).version.config
     find(resources, resource_id, by=by)
@@ -262,3 +258,60 @@ def known_fields(resources: Resources[R], fields: Mapping[str, Any]) -> Config:
     known = {name: fields[name] for name in schema.names if fields.get(name) is not None}
     raise_for_issues(schema.edit, known)
     return known
+
+
+def dependents(
+    resources: Resources[R], resource_id: str, *, status: Status = Status.PUBLISHED, by: Who = APPLICATION
+) -> Dependents:
+    """Return the agents that refer directly to a resource; raises `NotFound` if the caller may not read it.
+
+    A code-defined agent can have dependents even while nothing overrides it.
+    """
+    by = caller_of(by)
+    target, unstored = _target(resources, resource_id, by)
+    return find_dependents(target, resources.code, status=status, caller=by, unstored=unstored)
+
+
+def dependents_count(resources: Resources[R], resource_id: str, *, by: Who = APPLICATION) -> int:
+    """Return the number of published agents among the dependents, hidden ones included."""
+    by = caller_of(by)
+    target, unstored = _target(resources, resource_id, by)
+    return count_of_dependents(target, resources.code, caller=by, unstored=unstored)
+
+
+def _target(resources: Resources[R], resource_id: str, by: Caller) -> tuple[R, Sequence[Agent]]:
+    """Return the resource, and the overrides stored only in files, which may refer to it."""
+    if resource_id in resources.ownership.readable_by(by):
+        target = resources.model(id=resource_id, workspace_id=resources.ownership.workspace_id)
+    else:
+        target = find(resources, resource_id, by=by)
+    may_change = target.referred_by is not None and not target.referred_by.fixed_by_code
+    return target, () if not may_change else resources.agents.unstored(APPLICATION)
+
+
+def require_saving(resources: Resources[Agent], resource_id: str, *, by: Who = APPLICATION) -> None:
+    """Raise `NotFound` or `Forbidden` unless the caller may save the agent or an override of it."""
+    by = caller_of(by)
+    if resource_id in resources.ownership.readable_by(by):
+        by.require(Right.SAVE, resources.ownership.workspace_id)
+    else:
+        by.require(Right.SAVE, find(resources, resource_id, by=by).workspace_id)
+
+
+def request_change(
+    resources: Resources[Agent],
+    resource_id: str,
+    fields: Mapping[str, Any] | None = None,
+    *,
+    message: str | None = None,
+    by: Who = APPLICATION,
+) -> NoReturn:
+    """Propose an override to the repository that holds it, instead of publishing it here.
+
+    Raises what `require_saving` raises, `Invalid` for problems of the fields or the message, and otherwise
+    always `Invalid` with the code `no_source_control`: no repository can be configured yet.
+    """
+    require_saving(resources, resource_id, by=by)
+    known_fields(resources, fields or {})
+    message_or("", message)
+    raise Invalid.field("id", "is kept in no repository that takes requests", code="no_source_control")

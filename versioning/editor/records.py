@@ -12,9 +12,8 @@ from django.db.models.functions import Coalesce
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.config import Config
-from versioning.domain.resolved_agent import Notice
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.collection import Collection
@@ -141,7 +140,7 @@ class ConfigFile:
         return canonical.file_text(self.config)
 
 
-def record_of(
+def make_record(
     collection: Collection[Any], found: Resolved[Any], by: Caller, *, is_new: bool = False
 ) -> RecordView:
     """Return the record of a resource with the selected version; one query for favorites.
@@ -169,7 +168,7 @@ def with_shown_text(rows: QuerySet[Any]) -> QuerySet[Any]:
     return shown
 
 
-def records_of(
+def make_records(
     collection: Collection[Any], resources: Sequence[VersionedResource], by: Caller
 ) -> list[RecordView]:
     """Return the records of resources, each with its published version or else the latest, in one query."""
@@ -190,7 +189,7 @@ def records_of(
     ]
 
 
-def versions_of(resource: VersionedResource | None, versions: Iterable[Snapshot]) -> list[VersionView]:
+def make_version_views(resource: VersionedResource | None, versions: Iterable[Snapshot]) -> list[VersionView]:
     """Return versions of a resource with their labels; one query for any number of them."""
     found = list(versions)
     if resource is None or not found:

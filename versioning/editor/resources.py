@@ -17,13 +17,12 @@ from typing import Any, Generic, TypeVar, cast
 from django.contrib.auth.base_user import AbstractBaseUser
 
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Notice, Registry
 from versioning.domain.config import Config, ConfigSchema
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import Invalid
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.overrides import CodeAgent, refused
-from versioning.domain.resolved_agent import Notice
+from versioning.domain.overrides import CodeAgent, find_refused_changes
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import may_have_invisible_runs
 from versioning.editor.backends import Backend
@@ -34,7 +33,7 @@ from versioning.editor.configuration_checks import (
 )
 from versioning.models import Agent, Favorite, Favorited, Version, VersionedResource, caller_for
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.reference_checks import limited, warnings_for
+from versioning.serving.references import limit_notices, warnings_for
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class CodeOwnership:
 
     def refuse_changes(self, agent: CodeAgent | None, changes: Mapping[str, Any]) -> None:
         """Raise `Invalid` for fields of an override that the code of its agent does not allow to change."""
-        issues = refused(agent, changes) if agent else []
+        issues = find_refused_changes(agent, changes) if agent else []
         if issues:
             raise Invalid(issues, code="owned_by_code")
 
@@ -156,7 +155,7 @@ class Resources(Generic[R]):
             found += tuple(unknown_placeholders(self.kind, version.config))
         if not isinstance(version, Version) or may_have_invisible_runs(version.config_json):
             found += tuple(invisible_characters(version.config))
-        return limited(found)
+        return limit_notices(found)
 
     def schema_of(self, resource_id: str) -> ConfigSchema:
         """Return the schema of the snapshots of this resource."""

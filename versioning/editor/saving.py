@@ -33,8 +33,8 @@ from versioning.domain.overrides import merged_config
 from versioning.domain.selectors import DRAFT, PUBLISHED, Selector
 from versioning.domain.snapshots import RESTORED, Snapshot, reference_to
 from versioning.editor import gate
+from versioning.editor.gate import Options
 from versioning.editor.locking import NOTHING, Change, Fields, changing, merged_fields, retry_on_conflict
-from versioning.editor.publish_requests import Options
 from versioning.editor.reading import get
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import VersionedResource, Visibility, Workspace
@@ -154,7 +154,7 @@ def _record_of_new(
         workspace_for(by, workspace)
         raise _taken(resource_id)
     overridden = None if agent is None else ownership.overridden_by_id(resource_id)
-    config, changed = ownership.schema_for(overridden).edit_of({}, changes)
+    config, changed = ownership.schema_for(overridden).edit_fields({}, changes)
     check_id(resource_id, given=id, own_words=kind.own_words)
     record: dict[str, Any] = {"id": resource_id, "config": config, "changed_fields": changed}
     record["metadata"] = merged_metadata({}, metadata)

@@ -6,36 +6,65 @@ so people cannot raise their own role.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 from editor_client.shared import ids
 from editor_client.shared.configurations import check_id, id_of_new
 
 from versioning.domain.access import APPLICATION, Action, Caller, Right, Role
-from versioning.domain.errors import (
-    Conflict,
-    Forbidden,
-    IdTaken,
-    Invalid,
-    KeyScope,
-    Message,
-    NotFound,
-)
+from versioning.domain.errors import Conflict, Forbidden, IdTaken, Invalid, KeyScope, Message, NotFound
 from versioning.domain.kinds import KINDS
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.memberships import is_last_admin, workspaces_with
 from versioning.editor.resources import Who, caller_of
 from versioning.models import ApiKey, Invitation, Membership, Workspace, events
-from versioning.models.accounts import account, accounts, checked_new_name, name_of, new_account
+from versioning.models.accounts import account, accounts, checked_new_name, new_account, username_lookup
 from versioning.models.querysets import within
 from versioning.models.text_keys import ByName
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.models.workspaces import OWNED
+
+
+def workspaces_with(right: Right, *, by: Who = APPLICATION) -> QuerySet[Workspace]:
+    """Return the workspaces in which the caller has the right."""
+    return Workspace.objects.filter(within("pk", caller_of(by).scope(right)))
+
+
+def is_last_admin(member: Membership) -> bool:
+    """Return whether the workspace would be left without an admin who can sign in."""
+    admins = Membership.objects.filter(
+        workspace_id=member.workspace_id, role=Role.ADMIN, user__is_active=True, is_service=False
+    )
+    return member.role == Role.ADMIN and not admins.exclude(pk=member.pk).exists()
+
+
+def with_member_counts(workspaces: QuerySet[Workspace]) -> QuerySet[Any]:
+    """Annotate each workspace with the number of its members, as `member_count`."""
+    return workspaces.annotate(member_count=Count("memberships"))
+
+
+def list_admins(workspace_ids: Iterable[str], *, by: Who = APPLICATION) -> dict[str, list[str]]:
+    """Return the user names of the admins of those workspaces that the caller may read, by id."""
+    by = caller_of(by)
+    readable = [workspace_id for workspace_id in workspace_ids if by.may(Right.READ, workspace_id)]
+    admins = Membership.objects.filter(workspace__in=readable, role=Role.ADMIN, user__is_active=True)
+    found: dict[str, list[str]] = {}
+    name = username_lookup("user")
+    for workspace_id, username in admins.order_by(name).values_list("workspace_id", name):
+        found.setdefault(workspace_id, []).append(username)
+    return found
+
+
+def memberships_beyond(right: Right, *, by: Who = APPLICATION) -> list[Membership]:
+    """Return the caller's memberships whose role does not include the right."""
+    by = caller_of(by)
+    own = Membership.objects.filter(user_id=by.user_id).select_related("workspace")
+    return [membership for membership in own if not by.may(right, membership.workspace_id)]
+
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -62,7 +91,9 @@ class Workspaces:
     def find(self, workspace_id: str, *, right: Right = Right.ADMINISTER, by: Who = APPLICATION) -> Workspace:
         """Return a workspace; raises `NotFound` for strangers, `Forbidden` for members without the right."""
         by = caller_of(by)
-        found = Workspace.objects.filter(pk=workspace_id).first() if _is_member(by, workspace_id) else None
+        # An impossible id is refused here, before it reaches a database that cannot represent it.
+        is_member = ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
+        found = Workspace.objects.filter(pk=workspace_id).first() if is_member else None
         if found is None:
             raise NotFound
         by.require(right, workspace_id)
@@ -129,7 +160,7 @@ class Workspaces:
     ) -> QuerySet[Membership]:
         """Return the members with their accounts, by name; callers need the right."""
         workspace = self.find(workspace_id, right=right, by=by)
-        return workspace.memberships.select_related("user").order_by(ByName(name_of("user")), "pk")
+        return workspace.memberships.select_related("user").order_by(ByName(username_lookup("user")), "pk")
 
     @retry_on_conflict
     def change_role(
@@ -174,8 +205,8 @@ class Workspaces:
     def _set_role(self, workspace: Workspace, user: User, role: Role | None, by: Caller) -> Role | None:
         """Set the role in a locked workspace and return the previous one."""
         member = workspace.memberships.filter(user=user).first()
-        if role is not Role.ADMIN and member is not None:
-            _refuse_last_admin(member)
+        if role is not Role.ADMIN and member is not None and is_last_admin(member):
+            raise LastAdmin
         if role is not None:
             Membership.objects.grant(user, workspace, role, by=by)
         else:
@@ -191,7 +222,7 @@ class Workspaces:
         """Return the memberships of the service accounts that the caller administers, by name."""
         found = Membership.objects.filter(is_service=True).select_related("user")
         in_scope = within("workspace", caller_of(by).scope(Right.ADMINISTER))
-        return found.filter(in_scope).order_by(ByName(name_of("user")), "pk")
+        return found.filter(in_scope).order_by(ByName(username_lookup("user")), "pk")
 
     @retry_on_conflict
     def create_service_account(
@@ -258,7 +289,7 @@ def _what_belongs_to(workspace: Workspace) -> list[str]:
     """Return what keeps a workspace from being deleted, in the plural."""
     found = [
         str(model._meta.verbose_name_plural)
-        for model in (*map(model_of, KINDS), *OWNED)
+        for model in (*map(find_model, KINDS), *OWNED)
         if model._default_manager.filter(workspace=workspace).exists()
     ]
     is_of_code = workspace.pk == settings.EDITOR_CODE_WORKSPACE
@@ -281,11 +312,6 @@ def withdraw(invitation: Invitation, by: Caller) -> None:
     invitation.delete()
 
 
-def _is_member(by: Caller, workspace_id: str) -> bool:
-    # An impossible id is refused here, before it reaches a database that cannot represent it.
-    return ids.problem(workspace_id) is None and by.may(Right.READ, workspace_id)
-
-
 def checked_name(name: str) -> str:
     """Return the name of a workspace or a key without white space at its ends; raises `Invalid`."""
     name = name.strip()
@@ -293,9 +319,3 @@ def checked_name(name: str) -> str:
         problem = Message("must be a line of at most {limit} visible characters", limit=MAX_NAME)
         raise Invalid.field("name", problem if name else "is required")
     return name
-
-
-def _refuse_last_admin(member: Membership) -> None:
-    """Raise `LastAdmin` if the workspace would be left without an admin who can sign in."""
-    if is_last_admin(member):
-        raise LastAdmin

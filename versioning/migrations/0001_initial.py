@@ -7,7 +7,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import versioning.models.constraints
+import versioning.models.versions
 
 
 class Migration(migrations.Migration):
@@ -176,7 +176,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(fields=("resource", "name"), name="agent_label_unique"),
-                    versioning.models.constraints.OwnVersion(
+                    versioning.models.versions.OwnVersion(
                         name="agent_label_version_is_own", owner="resource", pointer="version"
                     ),
                 ],
@@ -436,7 +436,7 @@ class Migration(migrations.Migration):
                 "abstract": False,
                 "constraints": [
                     models.UniqueConstraint(fields=("resource", "name"), name="block_label_unique"),
-                    versioning.models.constraints.OwnVersion(
+                    versioning.models.versions.OwnVersion(
                         name="block_label_version_is_own", owner="resource", pointer="version"
                     ),
                 ],
@@ -638,25 +638,25 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="promptblock",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="block_active_version_is_own", owner="id", pointer="active_version"
             ),
         ),
         migrations.AddConstraint(
             model_name="promptblock",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="block_latest_version_is_own", owner="id", pointer="latest_version"
             ),
         ),
         migrations.AddConstraint(
             model_name="agent",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="agent_active_version_is_own", owner="id", pointer="active_version"
             ),
         ),
         migrations.AddConstraint(
             model_name="agent",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="agent_latest_version_is_own", owner="id", pointer="latest_version"
             ),
         ),

@@ -6,7 +6,7 @@ import django.db.models.deletion
 from django.db import migrations, models
 from editor_client.shared.tags import tags_of
 
-from versioning.domain.config import excerpt_of
+from versioning.domain.config import make_excerpt
 
 BATCH = 500
 KINDS = (
@@ -49,7 +49,7 @@ def fill_excerpts(version_model, connection):
     for start in range(0, len(pks), BATCH):
         some = manager.filter(pk__in=pks[start : start + BATCH]).order_by().values_list("pk", "config_json")
         excerpts = [
-            (excerpt_of(json.loads(text)), key.get_db_prep_save(pk, connection))
+            (make_excerpt(json.loads(text)), key.get_db_prep_save(pk, connection))
             for pk, text in some.iterator()
         ]
         with connection.cursor() as cursor:

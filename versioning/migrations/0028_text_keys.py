@@ -3,7 +3,7 @@
 from django.db import migrations
 
 from versioning.models.text_keys import create_in_postgresql
-from versioning.models.text_search.index import compose_tags, fold_stored
+from versioning.models.text_search import compose_tags, fold_stored
 
 TAGS = ("AgentTag", "PromptBlockTag")
 KINDS = (("AgentVersion", "AgentDocument"), ("PromptBlockVersion", "PromptBlockDocument"))

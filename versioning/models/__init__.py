@@ -21,10 +21,9 @@ from versioning.models.prompts import (
     PromptBlockVersion,
 )
 from versioning.models.sealed_keys import LockKey
-from versioning.models.sign_in_attempts import SignInAttempts
 from versioning.models.tags import Favorite, Favorited, Tag, VersionLabel
-from versioning.models.text_search.index import AgentDocument, PromptBlockDocument, SearchProgress
-from versioning.models.throttle import ThrottleWindow
+from versioning.models.text_search import AgentDocument, PromptBlockDocument, SearchProgress
+from versioning.models.throttle import SignInAttempts, ThrottleWindow
 from versioning.models.versioned import VersionedResource
 from versioning.models.versions import Reference, Version
 from versioning.models.workspaces import Membership, Workspace, caller_for, caller_of_author

@@ -32,11 +32,10 @@ _CONFUSABLE_ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CH
 
 
 def accounts() -> QuerySet[User]:
-    """Return all accounts of the project's user model."""
     return get_user_model()._default_manager.all()
 
 
-def name_of(relation: str) -> str:
+def username_lookup(relation: str) -> str:
     """Return the lookup for a user's name through a relation, such as `author__username`."""
     return f"{relation}__{get_user_model().USERNAME_FIELD}"
 
@@ -50,13 +49,13 @@ def name_fields() -> list[str]:
 
 def account(username: str) -> User | None:
     """Return the account with this name; None if there is none or the name is not valid."""
-    name = normalized(username)
+    name = normalize_username(username)
     return None if name is None else accounts().filter(**{get_user_model().USERNAME_FIELD: name}).first()
 
 
 def accounts_alike(username: str) -> QuerySet[User]:
     """Return the accounts with this name in upper or lower case; none for a name that is not valid."""
-    name = normalized(username)
+    name = normalize_username(username)
     if name is None:
         return accounts().none()
     return accounts().filter(equals_caseless(get_user_model().USERNAME_FIELD, name))
@@ -70,22 +69,21 @@ def known_name(typed: str) -> str:
 
 def accounts_named(usernames: set[str]) -> QuerySet[User]:
     """Return the accounts with these user names; names that no account can have are left out."""
-    possible = [username for username in usernames if normalized(username) is not None]
+    possible = [username for username in usernames if normalize_username(username) is not None]
     return accounts().filter(**{f"{get_user_model().USERNAME_FIELD}__in": possible})
 
 
 def names_with_accounts(usernames: set[str]) -> set[str]:
-    """Return those of the names that have an account."""
     field = get_user_model().USERNAME_FIELD
     return set(accounts_named(usernames).values_list(field, flat=True))
 
 
-def normalized(username: str) -> str | None:
+def normalize_username(username: str) -> str | None:
     """Return a user name in its stored form; None if no account can have it.
 
     Call it before a query: a database may not be able to represent the name.
     """
-    return get_user_model().normalize_username(username) if _problem_of(username) is None else None
+    return get_user_model().normalize_username(username) if _find_problem(username) is None else None
 
 
 def new_account(username: str, password: str | None = None) -> User:
@@ -95,12 +93,15 @@ def new_account(username: str, password: str | None = None) -> User:
     taken. Only name and password are set; other fields of the user model keep their defaults, even if its
     manager requires more.
     """
-    problem = _problem_of(username)
+    problem = _find_problem(username)
     if problem is not None:
         raise Invalid.field("username", problem)
     made = unsaved_account(username)
     if password is not None:
-        _check_password(password, made)
+        try:
+            validate_password(password, made)
+        except ValidationError as error:
+            raise Invalid.field("password", " ".join(error.messages)) from None
     made.set_password(password)
     made.save()
     return made
@@ -119,15 +120,6 @@ def check_user_model(**_options: Any) -> list[CheckMessage]:
     return [Warning(message, hint=hint, id="versioning.W002")]
 
 
-def _check_password(password: str, user: User) -> None:
-    """Raise `Invalid` for a password that the project's validators (`AUTH_PASSWORD_VALIDATORS`) refuse."""
-    try:
-        validate_password(password, user)
-    except ValidationError as error:
-        problem = " ".join(error.messages)
-        raise Invalid.field("password", problem) from None
-
-
 def unsaved_account(username: str) -> User:
     """Return an unsaved account with this name, for forms that validate a password."""
     model = get_user_model()
@@ -143,7 +135,7 @@ def checked_new_name(username: str) -> str:
     """
     model = get_user_model()
     name = model.normalize_username(username)
-    problem = _problem_of(name)
+    problem = _find_problem(name)
     if problem is None and mixes_alphabets(name):
         problem = Message("mixes letters of alphabets that look alike")
     if problem is None:
@@ -167,7 +159,7 @@ def is_mail_address(text: str) -> bool:
     return len(text) <= MAX_MAIL and text.rpartition("@")[0].isascii()
 
 
-def _problem_of(username: str) -> str | Message | None:
+def _find_problem(username: str) -> str | Message | None:
     try:
         canonical.check(username)  # the field of a project's model may have no validators
     except ValueError as error:

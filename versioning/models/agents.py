@@ -11,11 +11,10 @@ from editor_client.shared.configurations import referenced_agents
 from versioning.domain import agents
 from versioning.domain.access import Caller
 from versioning.domain.agents import Registry
-from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import VersionedQuerySet
 from versioning.models.tags import Tag, VersionLabel
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Reference, Version
+from versioning.models.versions import OwnVersion, Reference, Version
 
 
 class Visibility(models.TextChoices):
@@ -69,13 +68,10 @@ class AgentQuerySet(VersionedQuerySet["Agent"]):
     """
 
     def readable_by(self, caller: Caller, code: Registry, *, label: str | None = None) -> Self:
-        """Filter by what the caller may read."""
         return self.readable_where(caller, is_visible(Visibility.PUBLIC, code), label=label)
 
 
 class Agent(VersionedResource):
-    """A stored agent."""
-
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     # Plain foreign keys would accept a version of another agent; the constraints below do not.
     active_version = models.ForeignKey(

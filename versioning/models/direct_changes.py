@@ -62,11 +62,11 @@ _tables: Final[dict[str, _Table]] = {}
 def connect() -> None:
     """Watch the statements of every connection for the lifetime of the process."""
     for model in (Membership, Favorite):
-        _tables[_quoted(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
+        _tables[_quote(model._meta.db_table)] = _Table(is_logged=model is not Favorite)
         post_save.connect(_note_inserted, sender=model)
-    _tables[_quoted(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
+    _tables[_quote(Workspace._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True)
     keys = _assignments(ApiKey, _OF_KEYS)
-    _tables[_quoted(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
+    _tables[_quote(ApiKey._meta.db_table)] = _Table(is_logged=True, new_is_harmless=True, shown=keys)
     _tables.update(_account_tables(get_user_model()))
     for resource in MODELS:
         for part in (resource, resource.version_model, resource.label_model, resource.tag_model):
@@ -84,7 +84,7 @@ def _account_tables(account: type[models.Model]) -> dict[str, _Table]:
     names = (getattr(account, "USERNAME_FIELD"), "is_active", "is_superuser")  # noqa: B009  of any model
     is_computed = any(isinstance(getattr(account, name, None), property) for name in names)
     shown = () if is_computed else _assignments(account, names)
-    tables = {_quoted(field.model._meta.db_table) for field in account._meta.concrete_fields}
+    tables = {_quote(field.model._meta.db_table) for field in account._meta.concrete_fields}
     return dict.fromkeys(tables, _Table(new_is_harmless=True, shown=shown))
 
 
@@ -99,11 +99,11 @@ def _assignments(model: type[models.Model], names: tuple[str, ...]) -> tuple[str
             field: Any = model._meta.get_field(name)
         except FieldDoesNotExist:
             continue  # such as an account that is always active
-        found.append(f" {_quoted(field.column)} = ")
+        found.append(f" {_quote(field.column)} = ")
     return tuple(found)
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return connections[DEFAULT_DB_ALIAS].ops.quote_name(name)
 
 
@@ -149,7 +149,7 @@ def _note_loaded(*, raw: bool, **_signal: Any) -> None:
 
 def _note_inserted(*, sender: type[models.Model], created: bool, **_signal: Any) -> None:
     if created:
-        events.touch(unless_logged=_tables[_quoted(sender._meta.db_table)].is_logged)
+        events.touch(unless_logged=_tables[_quote(sender._meta.db_table)].is_logged)
 
 
 def _changed_table(statement: str) -> _Table | None:

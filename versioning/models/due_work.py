@@ -74,14 +74,12 @@ class Turns:
             return sorted(may, key=self._precedence)
 
     def begin(self, owner: Owner) -> None:
-        """Record that a place is taken."""
         with self._lock:
             self._number += 1
             self._held.update(_levels(owner))
             self._latest.update(dict.fromkeys(_levels(owner), self._number))
 
     def end(self, owner: Owner) -> None:
-        """Record that a place is free again."""
         with self._lock:
             self._held -= Counter(_levels(owner))
 
@@ -221,7 +219,6 @@ class Silence:
 
 class HeartbeatQuerySet(models.QuerySet["WorkerHeartbeat"]):
     def beat(self, worker: str) -> None:
-        """Record that a worker is running."""
         if not self.filter(pk=worker).update(seen_at=Now()):
             self.create(worker=worker, seen_at=timezone.now())
 

@@ -31,24 +31,27 @@ from typing import Any, Final, NamedTuple
 from django.apps import apps
 from django.db import IntegrityError, connection, models
 from django.db import transaction as database
+from django.db.models import Min
 from django.utils import timezone
 
 from versioning.domain import telemetry
 from versioning.domain.access import Caller, RightsChanged
 from versioning.domain.errors import InUse, Message, WorkspaceDeleted
-from versioning.domain.events import Audience, Reach, Target, VersionName, audience_of, subject_of
+from versioning.domain.events import Audience, Reach, Target, VersionName, find_audience, find_subject
+from versioning.domain.registering import require_callable
 from versioning.models import storage
+from versioning.models.guarded import unguarded
 from versioning.models.log import Event, LogPosition
 from versioning.models.statements import (
     ROWS_AT_ONCE,
-    columns_of,
-    fields_of,
+    column_names,
     insert,
-    names_of,
+    inserted_columns,
+    inserted_fields,
     one_round_trip,
     prepared_cursor,
-    table_of,
-    values_of,
+    quoted_table,
+    row_values,
 )
 
 Entry = dict[str, Any]
@@ -94,7 +97,7 @@ class OpenTransaction:
             entry["created_at"] = now
             entry["position"] = number  # relative to the previous entry: the statement adds the position
             if not entry["resource_kind"]:  # entries about a resource never change rights, others usually do
-                subject = subject_of(entry["type"])
+                subject = find_subject(entry["type"])
                 if subject is None or subject.changes_rights:
                     about_rights.append(entry)
         if not number:
@@ -227,13 +230,13 @@ def record(
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
     if resource is not None and not isinstance(resource, Target):
         raise TypeError(
-            "record(resource=…) takes a Target, which versioning.serving.grants.target_of(resource, "
+            "record(resource=…) takes a Target, which versioning.serving.grants.make_target(resource, "
             f"get_editor().code) makes, and not an object of {type(resource).__name__}"
         )
     opened.actors[id(by)] = by
-    entry = entry_of(
+    entry = make_entry(
         event_type,
-        audience or audience_of(event_type),
+        audience or find_audience(event_type),
         by,
         resource,
         version,
@@ -248,7 +251,7 @@ def record(
         # say who made the change, because readers of the agent cannot read the block.
         shown: dict[str, Any] = {"workspace_id": agent.workspace_id, "hidden_from": workspace_id or ""}
         shown |= {"detail": {"fields": ["instructions"]}, "ordinal": ordinal, "actor": "", "key_prefix": ""}
-        opened.entries.append(entry_of(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **shown))
+        opened.entries.append(make_entry(f"{agent.kind}.updated", Audience.READERS, by, agent, None, **shown))
     if resource is not None:
         for watcher in _watchers.get(event_type, ()):
             watcher(by, resource, version, detail)
@@ -256,7 +259,7 @@ def record(
     return found
 
 
-def entry_of(
+def make_entry(
     event_type: str,
     audience: Audience,
     by: Caller,
@@ -443,7 +446,7 @@ _TAKEN: Final = (
 
 @cache
 def _taken() -> str:
-    return _TAKEN.format(log=table_of(LogPosition))
+    return _TAKEN.format(log=quoted_table(LogPosition))
 
 
 def take_positions_and_insert(
@@ -466,7 +469,7 @@ def take_positions_and_insert(
         with prepared_cursor() as cursor:
             with one_round_trip():
                 _prepare(steps)
-                parameters = [*taken, number, *values_of(columns_of(Event), entries)]
+                parameters = [*taken, number, *row_values(inserted_columns(Event), entries)]
                 cursor.execute(_both(len(entries)), parameters)
             return int(cursor.fetchone()[0])
     _prepare(steps)
@@ -495,7 +498,7 @@ def _prepare(steps: Iterable[Callable[[], object]]) -> None:
 
 @lru_cache(maxsize=64)
 def _both(rows: int) -> str:
-    fields, names = fields_of(Event), names_of(Event)
+    fields, names = inserted_fields(Event), column_names(Event)
     row = f"({', '.join(f'CAST(%s AS {field.db_type(connection)})' for field in fields)})"
     position = connection.ops.quote_name("position")
     selected = ", ".join(
@@ -506,7 +509,43 @@ def _both(rows: int) -> str:
     # Only the names of the tables and columns are inserted.
     return (
         f"WITH taken AS ({_taken()})"  # noqa: S608
-        f" INSERT INTO {table_of(Event)} ({columns}) SELECT {selected}"
+        f" INSERT INTO {quoted_table(Event)} ({columns}) SELECT {selected}"
         f" FROM taken, (VALUES {', '.join([row] * rows)}) AS entry ({columns})"
         " RETURNING (SELECT rights_position FROM taken)"
     )
+
+
+AT_ONCE: Final = 5000
+_readers: Final[list[Callable[[], int | None]]] = []
+
+
+def register_reader(read_up_to: Callable[[], int | None]) -> None:
+    """Register a reader who must get every entry; `prune` deletes only entries that it has read.
+
+    `read_up_to` returns the position up to which it has read; None if it currently needs no entries.
+    """
+    require_callable(read_up_to, by="pruning.register_reader()")
+    _readers.append(read_up_to)
+
+
+def prune(before: datetime.datetime) -> int:
+    """Delete the entries written before the given time and return how many were deleted.
+
+    Entries after the first newer one are never deleted, even if clocks differed, nor those that a registered
+    reader has not read. Callers of the API treat the entries as pruned before the first one is deleted, so
+    that no reader sees only some of them; an interrupted prune is completed by the next one.
+    """
+    newest = position()  # before anything else, so that entries written in the meantime come after it
+    kept = Event.objects.filter(created_at__gte=before).aggregate(first=Min("position"))["first"]
+    last = newest if kept is None else min(newest, kept - 1)
+    last = min([last, *(read for reader in _readers if (read := reader()) is not None)])
+    LogPosition.objects.filter(pruned_to__lt=last).update(pruned_to=last)
+    pruned_to = extent().oldest
+    gone = Event.objects.filter(position__lte=pruned_to).order_by("position")
+    removed, more = 0, True
+    while more:
+        last = gone.values_list("position", flat=True)[AT_ONCE - 1 : AT_ONCE].first()
+        more = last is not None
+        some = gone.filter(position__lte=last) if more else gone
+        removed += unguarded(some.order_by()).delete()[0]
+    return removed

@@ -13,7 +13,7 @@ from versioning.domain.kinds import KINDS
 from versioning.domain.registering import require_callable, require_instance
 from versioning.models import events
 from versioning.models.keys import record_end_of_key
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.models.workspaces import record_deletion_of_workspace, record_end_of_membership
 
 RESOURCES = "*"
@@ -44,12 +44,12 @@ def register(follower: Follower) -> None:
     signal = pre_delete if follower.before else post_delete
     if follower.rows == RESOURCES:
         for kind in KINDS:
-            signal.connect(follower.call, sender=model_of(kind))
-    elif follower.rows and apps.is_installed(_app_of(follower.rows)):
+            signal.connect(follower.call, sender=find_model(kind))
+    elif follower.rows and apps.is_installed(_find_app(follower.rows)):
         signal.connect(follower.call, sender=apps.get_model(follower.rows))
 
 
-def _app_of(model: str) -> str:
+def _find_app(model: str) -> str:
     label = model.partition(".")[0]
     return next((app.name for app in apps.get_app_configs() if app.label == label), "")
 

@@ -96,7 +96,6 @@ def save_row(row: Guarded) -> None:
 
 
 def delete_row(row: Guarded) -> None:
-    """Delete a row, with everything that belongs to it."""
     models.Model.delete(row)
 
 

@@ -15,8 +15,8 @@ from django.db import DatabaseError, models, transaction
 from django.db.models.functions import Cast
 from django.utils import timezone
 
-from versioning.models.connections import give_back
 from versioning.models.search import ByteLength
+from versioning.models.storage import give_back
 
 LIFETIME: Final = datetime.timedelta(hours=24)
 ABANDONED_AFTER: Final = datetime.timedelta(minutes=5)

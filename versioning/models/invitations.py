@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from versioning.domain.access import Role
 from versioning.models import events
-from versioning.models.keys import digest_of
+from versioning.models.keys import hash_secret
 from versioning.models.workspaces import ROLE_CHOICES, Membership, Workspace
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
         """Return the digest by which the invitation of a link is found; it need not exist."""
         mailed = _MAILED.fullmatch(token)
         found = self.filter(pk=int(mailed[1])).first() if mailed else None
-        return digest_of(token) if found is None or not found.is_mailed_token(token) else found.digest
+        return hash_secret(token) if found is None or not found.is_mailed_token(token) else found.digest
 
 
 class Invitation(models.Model):
@@ -96,7 +96,7 @@ class Invitation(models.Model):
         """
         # The prefix lets editor_project.log_config remove the secret from log lines.
         token = f"ei_{secrets.token_urlsafe(32)}"
-        self.digest = digest_of(token)
+        self.digest = hash_secret(token)
         self.invited_by_id = by.user_id
         self.expires_at = timezone.now() + VALID_FOR
         self.save()

@@ -99,7 +99,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
             owner=owner,
             name=name,
             prefix=text[:PREFIX_LENGTH],
-            digest=digest_of(text),
+            digest=hash_secret(text),
             workspace=workspace,
             role=role,
             actions=None
@@ -114,9 +114,9 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
     def holding(self, text: str) -> ApiKey | None:
         """Return the usable key with this secret, with its owner loaded; None if there is none."""
-        return self.of_digest(digest_of(text))
+        return self.find_by_digest(hash_secret(text))
 
-    def of_digest(self, digest: str) -> ApiKey | None:
+    def find_by_digest(self, digest: str) -> ApiKey | None:
         """Return the key whose secret has this digest; otherwise like `holding`."""
         try:
             key: Any = _by_digest().get(pk=digest)
@@ -128,7 +128,7 @@ class ApiKeyManager(models.Manager["ApiKey"]):
 
     def named(self, key_or_prefix: str) -> ApiKey | None:
         """Return the key with this secret or prefix, usable or not."""
-        named = models.Q(digest=digest_of(key_or_prefix)) | models.Q(prefix=key_or_prefix)
+        named = models.Q(digest=hash_secret(key_or_prefix)) | models.Q(prefix=key_or_prefix)
         return self.filter(named).first()
 
 
@@ -192,7 +192,6 @@ class ApiKey(models.Model):
 
     @property
     def usable(self) -> bool:
-        """Whether the key can be used now."""
         return self.state == "active"
 
     def caller(self, via: Via = Via.API, *, owner: Caller | None = None) -> Caller:
@@ -200,7 +199,7 @@ class ApiKey(models.Model):
 
         Takes a statement, unless the caller for the owner is given.
         """
-        return limited(
+        return limit_caller(
             owner or caller_for(self.owner, via),
             workspace_id=self.workspace_id,
             role=Role(self.role) if self.role else None,
@@ -256,7 +255,6 @@ class ApiKey(models.Model):
             self.ended = {name: follower(self, by) for name, follower in _followers.items()}
 
     def record(self, what: str, *, by: Caller) -> None:
-        """Record a change of this key in the log."""
         events.record(
             f"key.{what}",
             by=by,
@@ -276,7 +274,7 @@ class ApiKey(models.Model):
 
 def refusal(text: str) -> Unauthorized:
     """Return why the key with this secret cannot be used."""
-    key = ApiKey.objects.select_related("owner").filter(digest=digest_of(text)).first()
+    key = ApiKey.objects.select_related("owner").filter(digest=hash_secret(text)).first()
     if key is not None and key.state == "ownerInactive" and key.owner.is_active:
         return Unauthorized(OWNER_INACTIVE, code="owner_inactive")
     return Unauthorized(UNUSABLE)
@@ -297,7 +295,7 @@ def record_end_of_key(instance: ApiKey, **_signal: Any) -> None:
             instance.record("revoked", by=APPLICATION)
 
 
-def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:
+def limit_caller(owner: Caller, *, workspace_id: str | None, role: Role | None, **key: Any) -> Caller:
     """Return the caller for a key: its owner, limited to the key's workspace and role."""
     everywhere, roles = owner.everywhere, dict(owner.roles)
     if workspace_id is not None:
@@ -312,7 +310,6 @@ def limited(owner: Caller, *, workspace_id: str | None, role: Role | None, **key
     )
 
 
-def digest_of(text: str) -> str:
-    """Return the hash that is stored for a key's secret."""
+def hash_secret(text: str) -> str:
     # The secret has 256 random bits: a fast hash is enough, and a lookup by it needs no scan.
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()

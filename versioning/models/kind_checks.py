@@ -12,7 +12,7 @@ from django.db.migrations.operations.models import CreateModel
 
 from versioning.domain.kinds import ResourceKind
 from versioning.models.guarded import GuardedQuerySet
-from versioning.models.text_search.index import WordsOf
+from versioning.models.text_search import WordsOf
 from versioning.models.versioned import MODELS, VersionedResource
 
 _RELATED = ("versions", "labels", "tags", "documents")
@@ -97,7 +97,7 @@ def _problems_of_migrations() -> Iterator[CheckMessage]:
             yield Error(
                 f"No migration of {documents.app_label} makes the index of the words of {model.__name__}.",
                 hint=(
-                    f"Add versioning.models.text_search.index.words_of({documents.db_table!r}) as the last"
+                    f"Add versioning.models.text_search.words_of({documents.db_table!r}) as the last"
                     f" operation of the migration that makes {documents.object_name}; if that is applied,"
                     " of a new one."
                 ),

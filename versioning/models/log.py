@@ -15,7 +15,6 @@ from versioning.models.guarded import Guarded, GuardedQuerySet
 
 
 def new_epoch() -> str:
-    """Return the name of a new epoch."""
     return secrets.token_hex(8)
 
 

@@ -130,7 +130,7 @@ class PositionQuery:
             if self._begun == before:
                 self._begun += 1
                 self._answer = None
-                self._answer = self._answer_of(database)
+                self._answer = self._read_position(database)
             return self._answer
 
     def _is_lost(self) -> bool:
@@ -144,7 +144,7 @@ class PositionQuery:
             self._asked_again_at = now + PAUSE
             return False
 
-    def _answer_of(self, database: Any) -> int:
+    def _read_position(self, database: Any) -> int:
         try:
             position = self._asked(database)
         except psycopg.Error:
@@ -169,7 +169,6 @@ class PositionQuery:
         return self._connection.ask()
 
     def close(self) -> None:
-        """Close the connection if it is open."""
         with self._turn:
             self._connection.close()
 
@@ -222,7 +221,6 @@ class _Connection:
         return int(result.get_value(0, 0) or 0) if result.ntuples else 0
 
     def close(self) -> None:
-        """Close the connection if it is open."""
         server, self._server = self._server, None
         if server is not None:
             server.finish()

@@ -19,35 +19,34 @@ class MessageField(models.TextField):  # type: ignore[type-arg]
         return name, "django.db.models.TextField", args, kwargs
 
     def get_prep_value(self, value: Any) -> Any:
-        """Return the text to store."""
         if not isinstance(value, Message) or not value.values:
             return super().get_prep_value(value)
-        return json.dumps(_parts_of(value))
+        return json.dumps(_split_message(value))
 
     def from_db_value(self, value: str | None, *_of: Any) -> str | None:
         """Return the stored message; earlier releases stored every message as plain text."""
         if value is None or not value.startswith('{"template": '):
             return value
-        found: str = _message_of(json.loads(value))
+        found: str = _read_message(json.loads(value))
         return found
 
 
-def _parts_of(value: Any) -> Any:
+def _split_message(value: Any) -> Any:
     if isinstance(value, Quoted):
         return {"quoted": list(value.names)}
     if not isinstance(value, Message):
         return value
     return {
         "template": value.template,
-        "values": {name: _parts_of(part) for name, part in value.values.items()},
+        "values": {name: _split_message(part) for name, part in value.values.items()},
     }
 
 
-def _message_of(stored: Any) -> Any:
+def _read_message(stored: Any) -> Any:
     if not isinstance(stored, dict):
         return stored
     if "quoted" in stored:
         return Quoted(stored["quoted"])
     return Message(
-        stored["template"], **{name: _message_of(value) for name, value in stored["values"].items()}
+        stored["template"], **{name: _read_message(value) for name, value in stored["values"].items()}
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.apps import apps
@@ -107,12 +108,8 @@ class Erasure:
 
     def _quoted(self) -> Iterable[tuple[str, str]]:
         for old in filter(None, (self.name, self.address)):
-            for quote in (repr, json.dumps, _json_of_characters):
+            for quote in (repr, json.dumps, partial(json.dumps, ensure_ascii=False)):
                 yield quote(old), quote(self.new_name)
-
-
-def _json_of_characters(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,19 +170,23 @@ def rows_of_person(model: str, field: str = "user") -> PersonalData:
 
     def delete(erasure: Erasure) -> int:
         rows: Any = apps.get_model(model)
-        return 0 if erasure.user is None else _deleted(rows._default_manager.filter(**{field: erasure.user}))
+        return (
+            0 if erasure.user is None else _delete_rows(rows._default_manager.filter(**{field: erasure.user}))
+        )
 
     return PersonalData(erase=delete)
 
 
-def _deleted(rows: QuerySet[Any]) -> int:
+def _delete_rows(rows: QuerySet[Any]) -> int:
     """Delete rows; return how many there were, without those that went along."""
     return rows.delete()[1].get(rows.model._meta.label, 0)
 
 
 def _deleted_by_pk(rows: QuerySet[Any], pks: Sequence[Any]) -> int:
     """Delete rows by their keys, a few at once, and return how many there were."""
-    return sum(_deleted(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE))
+    return sum(
+        _delete_rows(rows.filter(pk__in=pks[at : at + _AT_ONCE])) for at in range(0, len(pks), _AT_ONCE)
+    )
 
 
 def _erase_in_log(erasure: Erasure) -> int:
@@ -262,7 +263,6 @@ def _json_in(body: str) -> Any:
 
 
 def _end_sessions(erasure: Erasure) -> int:
-    """Delete the sessions in which the person is signed in."""
     store = session_store()
     if erasure.user is None or not issubclass(store, SessionStore):
         return 0

@@ -6,13 +6,12 @@ from django.db import models
 from django.db.models import Q
 from editor_client.shared import instructions
 
-from versioning.domain import prompt_blocks
+from versioning.domain import agents
 from versioning.models.agents import AgentVersion, SubAgentReference
-from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import PrivateQuerySet
 from versioning.models.tags import Tag, VersionLabel
 from versioning.models.versioned import VersionedResource
-from versioning.models.versions import Reference, Version
+from versioning.models.versions import OwnVersion, Reference, Version
 
 
 class PromptBlockVersion(Version):
@@ -48,7 +47,7 @@ class PromptBlock(VersionedResource):
         PromptBlockVersion, on_delete=models.DO_NOTHING, related_name="+", db_constraint=False, editable=False
     )
 
-    kind = prompt_blocks.PROMPT_BLOCK
+    kind = agents.PROMPT_BLOCK
 
     objects = PromptBlockQuerySet.as_manager()
 

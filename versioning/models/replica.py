@@ -41,7 +41,7 @@ class _Query(PositionQuery):
         with suppress(psycopg.Error), self._turn:
             self._begun += 1
             self._answer = None
-            self._answer = self._answer_of(connections[ALIAS])
+            self._answer = self._read_position(connections[ALIAS])
 
 
 _query: Final = _Query()
@@ -49,7 +49,6 @@ _query: Final = _Query()
 
 @cache
 def is_configured() -> bool:
-    """Return whether the installation has a replica."""
     return ALIAS in settings.DATABASES
 
 

@@ -137,7 +137,7 @@ def rotate_sessions() -> int:
     changed = 0
     for row in rows.order_by("pk").iterator(_AT_ONCE):
         held = store().decode(row.session_data)
-        if held and _rotated(store(), row.session_data, held):
+        if held and _rotate_contents(store(), row.session_data, held):
             # A session that changed in the meantime was signed again by that.
             changed += rows.filter(pk=row.pk, session_data=row.session_data).update(
                 session_data=store().encode(held)
@@ -145,7 +145,7 @@ def rotate_sessions() -> int:
     return changed
 
 
-def _rotated(store: Any, data: str, held: dict[str, Any]) -> bool:
+def _rotate_contents(store: Any, data: str, held: dict[str, Any]) -> bool:
     """Bring the contents of a session up to date; return whether anything is under an earlier key."""
     try:
         signing.loads(data, salt=store.key_salt, serializer=store.serializer, fallback_keys=[])

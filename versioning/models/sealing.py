@@ -21,7 +21,6 @@ class Keys:
         self._newest, *self._older = (Fernet(_key_from(text, purpose)) for text in texts)
 
     def seal(self, secret: bytes) -> str:
-        """Return a secret encrypted under the newest key."""
         return self._newest.encrypt(secret).decode()
 
     def open(self, sealed: str) -> tuple[bytes, str | None]:

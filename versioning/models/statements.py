@@ -48,14 +48,10 @@ _PREPARED: Final = (models.UUIDField, models.DateTimeField, models.JSONField)
 _PLAIN_KEYS: Final = frozenset({models.CharField, models.AutoField, models.BigAutoField})
 
 
-def _in_utc(moment: datetime.datetime) -> str:
-    return str(moment.astimezone(datetime.UTC).replace(tzinfo=None))
-
-
 _CONVERSIONS: Final[Mapping[str, Mapping[type[Any], Conversion | None]]] = {
     "sqlite": {
         models.UUIDField: attrgetter("hex"),
-        models.DateTimeField: _in_utc,
+        models.DateTimeField: lambda moment: str(moment.astimezone(datetime.UTC).replace(tzinfo=None)),
         models.JSONField: json.dumps,
     },
     "postgresql": {models.UUIDField: None, models.DateTimeField: None},
@@ -68,15 +64,14 @@ class PreparedCursor(sqlite3.Cursor):
 
     def execute(self, statement: str, parameters: Any = ()) -> PreparedCursor:
         """Execute a statement, whose parameters have no names."""
-        return super().execute(_translated(statement), parameters)
+        return super().execute(_translate(statement), parameters)
 
     def executemany(self, statement: str, parameters: Iterable[Any]) -> PreparedCursor:
-        """Execute a statement for each of several rows of parameters."""
-        return super().executemany(_translated(statement), parameters)
+        return super().executemany(_translate(statement), parameters)
 
 
 @lru_cache(maxsize=512)
-def _translated(statement: str) -> str:
+def _translate(statement: str) -> str:
     return FORMAT_QMARK_REGEX.sub("?", statement).replace("%%", "%")
 
 
@@ -121,7 +116,7 @@ def insert(model: type[models.Model], rows: Sequence[Mapping[str, Any]]) -> None
     for first in range(0, len(rows), ROWS_AT_ONCE):
         some = rows[first : first + ROWS_AT_ONCE]
         with prepared_cursor() as cursor:
-            cursor.execute(_insertion(model, len(some)), values_of(columns_of(model), some))
+            cursor.execute(_insertion(model, len(some)), row_values(inserted_columns(model), some))
 
 
 def insert_new(row: models.Model) -> None:
@@ -135,10 +130,10 @@ def update(row: models.Model, fixed: frozenset[str]) -> None:
     """Store all fields of an object except fixed ones; its row must be locked and therefore exists."""
     columns, statement = _update(type(row), fixed)
     with prepared_cursor() as cursor:
-        cursor.execute(statement, [*values_of(columns, [vars(row)]), row.pk])
+        cursor.execute(statement, [*row_values(columns, [vars(row)]), row.pk])
 
 
-def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+def row_values(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Return the parameters of a statement, row by row."""
     values = []
     for row in rows:
@@ -149,32 +144,30 @@ def values_of(columns: Columns, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 @lru_cache(maxsize=32)
-def fields_of(model: type[models.Model]) -> tuple[Any, ...]:
+def inserted_fields(model: type[models.Model]) -> tuple[Any, ...]:
     """Return the fields that an insertion writes: all but an automatic primary key."""
     return tuple(field for field in model._meta.concrete_fields if not isinstance(field, models.AutoField))
 
 
 @lru_cache(maxsize=32)
-def columns_of(model: type[models.Model]) -> Columns:
+def inserted_columns(model: type[models.Model]) -> Columns:
     """Return the columns that an insertion writes."""
-    return _columns(fields_of(model))
+    return _columns(inserted_fields(model))
 
 
-def table_of(model: type[models.Model]) -> str:
-    """Return the name of the table, quoted."""
+def quoted_table(model: type[models.Model]) -> str:
     return connection.ops.quote_name(model._meta.db_table)
 
 
-def names_of(model: type[models.Model]) -> list[str]:
-    """Return the names of the columns that an insertion writes, quoted."""
-    return [connection.ops.quote_name(field.column) for field in fields_of(model)]
+def column_names(model: type[models.Model]) -> list[str]:
+    return [connection.ops.quote_name(field.column) for field in inserted_fields(model)]
 
 
 def _columns(fields: Sequence[Any]) -> Columns:
-    return tuple((field.attname, conversion_of(field)) for field in fields)
+    return tuple((field.attname, find_conversion(field)) for field in fields)
 
 
-def conversion_of(field: Any) -> Conversion | None:
+def find_conversion(field: Any) -> Conversion | None:
     """Return the conversion of a field's values that are not None to the database's; None if there is none.
 
     A foreign key is like its target, and a project's accounts may have keys of any type.
@@ -196,18 +189,18 @@ def conversion_of(field: Any) -> Conversion | None:
 
 @lru_cache(maxsize=64)
 def _insertion(model: type[models.Model], rows: int) -> str:
-    names = names_of(model)
+    names = column_names(model)
     row = f"({', '.join(['%s'] * len(names))})"
-    return f"INSERT INTO {table_of(model)} ({', '.join(names)}) VALUES {', '.join([row] * rows)}"  # noqa: S608
+    return f"INSERT INTO {quoted_table(model)} ({', '.join(names)}) VALUES {', '.join([row] * rows)}"  # noqa: S608
 
 
 @lru_cache(maxsize=32)
 def _update(model: type[models.Model], fixed: frozenset[str]) -> tuple[Columns, str]:
-    fields = [field for field in fields_of(model) if not field.primary_key and field.name not in fixed]
+    fields = [field for field in inserted_fields(model) if not field.primary_key and field.name not in fixed]
     quote: Callable[[Any], str] = connection.ops.quote_name
     changes = ", ".join(f"{quote(field.column)} = %s" for field in fields)
     key = quote(str(model._meta.pk.column))
-    return _columns(fields), f"UPDATE {table_of(model)} SET {changes} WHERE {key} = %s"  # noqa: S608
+    return _columns(fields), f"UPDATE {quoted_table(model)} SET {changes} WHERE {key} = %s"  # noqa: S608
 
 
 # Reading
@@ -238,7 +231,6 @@ class _Compiled(Generic[M]):
         self._annotations: Final[dict[str, int]] = dict(compiler.annotation_col_map)
 
     def rows(self, keys: Sequence[str]) -> list[M]:
-        """Return the rows for these keys."""
         if self._sql is None:
             return []
         with prepared_cursor() as cursor:
@@ -246,7 +238,7 @@ class _Compiled(Generic[M]):
             rows = cursor.fetchall()
         found = []
         for row in rows:
-            values = _converted(row, self._converters, connections[self._alias])
+            values = _convert_row(row, self._converters, connections[self._alias])
             made: M = self._object.of(self._alias, values)
             for name, place in self._annotations.items():
                 setattr(made, name, values[place])
@@ -346,7 +338,7 @@ class ValuesByKeys:
         if not converters:
             return rows
         database = connections[self._rows.db]
-        return [_converted(row, converters, database) for row in rows]
+        return [_convert_row(row, converters, database) for row in rows]
 
     def _compile(self, size: int) -> tuple[str | None, list[Any], list[Any]]:
         rows = self._rows.filter(pk__in=[_Key(number) for number in range(size)])
@@ -391,7 +383,7 @@ def _parameters(params: Sequence[Any], keys: Sequence[str]) -> list[Any]:
     return found
 
 
-def _converted(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:
+def _convert_row(row: Sequence[Any], converters: list[Any], database: Any) -> tuple[Any, ...]:
     values = list(row)
     for place, functions, expression in converters:
         for convert in functions:

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from django.apps import apps
 from django.conf import settings
-from django.db import Error, OperationalError, connection, transaction
+from django.db import Error, OperationalError, close_old_connections, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 from psycopg.errors import DiskFull
@@ -54,7 +54,6 @@ def note_failed_save() -> None:
 
 
 def note_saved() -> None:
-    """Note that a save has succeeded."""
     if _shared[_NOTED]:
         _shared[_NOTED] = 0
 
@@ -125,3 +124,12 @@ def lack_migrations() -> bool:
     """Return whether a migration of this release has not been applied; raises `django.db.Error`."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def give_back() -> None:
+    """Release this thread's database connection to others while the thread waits for something else.
+
+    Within a transaction it is kept: a test's, or that of a project with `ATOMIC_REQUESTS`.
+    """
+    if not connection.in_atomic_block:
+        close_old_connections()

@@ -181,12 +181,10 @@ class JsonType(Func):
         self.key = key
 
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the expression for SQLite."""
         template = f"JSON_TYPE(%(expressions)s, '$.{self.key}')"
         return self.as_sql(compiler, connection, template=template, **context)
 
     def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        """Return the expression for PostgreSQL."""
         template = f"jsonb_typeof(%(expressions)s -> '{self.key}')"
         return self.as_sql(compiler, connection, template=template, **context)
 

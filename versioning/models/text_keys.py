@@ -125,14 +125,14 @@ def postgresql_statements(*, has_icu: bool) -> list[str]:
     header = "RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $body$SELECT "
     common, others, expanded = _folds()
     # `translate` looks each character up from the beginning of its list: most texts need none or a short one.
-    other = f"translate(text, {_quoted(others)}, {_quoted(others.values())})"
+    other = f"translate(text, {_quote(others)}, {_quote(others.values())})"
     for letter, letters in expanded.items():
-        other = f"replace({other}, {_quoted(letter)}, {_quoted(letters)})"
-    rare = _class_of([*others, *expanded])
+        other = f"replace({other}, {_quote(letter)}, {_quote(letters)})"
+    rare = _character_class([*others, *expanded])
     fold = (
         f"CASE WHEN text ~ {rare} THEN {other} ELSE text END FROM ("  # noqa: S608
-        f"SELECT CASE WHEN text ~ {_class_of(common)}"
-        f" THEN translate(text, {_quoted(common)}, {_quoted(common.values())}) ELSE text END FROM ("
+        f"SELECT CASE WHEN text ~ {_character_class(common)}"
+        f" THEN translate(text, {_quote(common)}, {_quote(common.values())}) ELSE text END FROM ("
         'SELECT lower(normalize($1, NFD) COLLATE "C")) AS plain (text)) AS folded (text)'
     )
     key = (
@@ -167,7 +167,7 @@ def _folds() -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
     return common, others, expanded
 
 
-def _class_of(letters: Any) -> str:
+def _character_class(letters: Any) -> str:
     """Return a regular expression for one of the letters, as a literal of SQL."""
     codes = sorted(map(ord, letters))
     gaps = [place for place, (code, other) in enumerate(pairwise(codes)) if other != code + 1]
@@ -176,5 +176,5 @@ def _class_of(letters: Any) -> str:
     return f"'[{''.join(ranges)}]'"
 
 
-def _quoted(letters: Any) -> str:
+def _quote(letters: Any) -> str:
     return "'{}'".format("".join(letters))

@@ -27,7 +27,7 @@ from editor_client.shared.tags import tags_of
 
 from versioning.domain import kinds
 from versioning.domain.agents import Registry
-from versioning.domain.config import Config, excerpt_of
+from versioning.domain.config import Config, make_excerpt
 from versioning.domain.kinds import ResourceKind
 from versioning.models.guarded import Guarded, delete_row, refuse_cascade, unguarded
 from versioning.models.statements import insert_new, update
@@ -98,7 +98,6 @@ class VersionedResource(Guarded, TwoPointers):
         ordering = ["-created_at", "id"]
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Register the kind."""
         super().__init_subclass__(**options)
         if "kind" in cls.__dict__:
             kinds.register(cls.kind)
@@ -110,20 +109,19 @@ class VersionedResource(Guarded, TwoPointers):
 
     @classproperty
     def version_model(cls) -> type[Any]:  # noqa: N805  as are the next three
-        return _related(cls, "versions")
+        return _related_model(cls, "versions")
 
     @classproperty
     def label_model(cls) -> type[Any]:  # noqa: N805
-        return _related(cls, "labels")
+        return _related_model(cls, "labels")
 
     @classproperty
     def tag_model(cls) -> type[Any]:  # noqa: N805
-        return _related(cls, "tags")
+        return _related_model(cls, "tags")
 
     @classproperty
     def document_model(cls) -> type[Any]:  # noqa: N805
-        """The model of its documents in the search index."""
-        return _related(cls, "documents")
+        return _related_model(cls, "documents")
 
     @property
     def is_stored(self) -> bool:
@@ -201,7 +199,7 @@ class VersionedResource(Guarded, TwoPointers):
             digest=canonical.digest_of_text(text),
             name=config.get("name", ""),
             search_text=searchable_text(self.pk, config, self.kind.text_field),
-            excerpt=excerpt_of(config, self.kind.text_field),
+            excerpt=make_excerpt(config, self.kind.text_field),
             changed_fields=changed_fields,
             change_message=message,
             author_id=author_id,
@@ -259,12 +257,11 @@ class VersionedResource(Guarded, TwoPointers):
             self.published_revision += 1
 
 
-def model_of(kind: ResourceKind) -> type[VersionedResource]:
-    """Return the model that stores resources of this kind."""
+def find_model(kind: ResourceKind) -> type[VersionedResource]:
     return MODELS_BY_SLUG[kind.slug]
 
 
 @cache
-def _related(model: Any, name: str) -> type[Any]:
+def _related_model(model: Any, name: str) -> type[Any]:
     related: type[Any] = model._meta.get_field(name).related_model
     return related

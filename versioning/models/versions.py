@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import connection, models
+from django.core.exceptions import ValidationError
+from django.db import DEFAULT_DB_ALIAS, connection, models
+from django.db.backends.ddl_references import Statement, Table
+from django.db.models import BaseConstraint
 from django.utils import timezone
 from django.utils.functional import cached_property
 
@@ -17,7 +20,7 @@ from versioning.domain.config import Config
 from versioning.domain.selectors import State
 from versioning.domain.snapshots import Snapshot, VersionPointers
 from versioning.models.guarded import Guarded, GuardedQuerySet
-from versioning.models.statements import insert, prepared_cursor, table_of
+from versioning.models.statements import insert, prepared_cursor, quoted_table
 
 
 class Reference(Guarded):
@@ -56,27 +59,27 @@ class Reference(Guarded):
     @classmethod
     def of_version(cls, version: Any) -> list[tuple[str, UUID | None]]:
         """Return the ids of the targets of a version, each with the granted identity, if any."""
-        version_id = _prepared(cls, "version")
+        version_id = _value_conversion(cls, "version")
         uuid: Any = cls._meta.get_field("target_uuid")
         with prepared_cursor() as cursor:
             # Only the name of the table is inserted.
-            selected = f"SELECT target_id, target_uuid FROM {table_of(cls)} WHERE version_id = %s"  # noqa: S608
+            selected = f"SELECT target_id, target_uuid FROM {quoted_table(cls)} WHERE version_id = %s"  # noqa: S608
             cursor.execute(selected, [version_id(version.pk)])
             return [(target_id, uuid.to_python(granted)) for target_id, granted in cursor.fetchall()]
 
     @classmethod
     def grant(cls, version: Any, granted: Iterable[tuple[UUID | None, str]]) -> None:
         """Store the identities of its targets that a version is granted; None removes a grant."""
-        version_id, identity = _prepared(cls, "version"), _prepared(cls, "target_uuid")
+        version_id, identity = _value_conversion(cls, "version"), _value_conversion(cls, "target_uuid")
         # Only the name of the table is inserted.
-        update = f"UPDATE {table_of(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
+        update = f"UPDATE {quoted_table(cls)} SET target_uuid = %s WHERE version_id = %s AND target_id = %s"  # noqa: S608
         rows = [(identity(uuid), version_id(version.pk), target_id) for uuid, target_id in granted]
         if rows:
             with prepared_cursor() as cursor:
                 cursor.executemany(update, rows)
 
 
-def _prepared(model: type[models.Model], name: str) -> Callable[[Any], Any]:
+def _value_conversion(model: type[models.Model], name: str) -> Callable[[Any], Any]:
     """Return the conversion of a field's value to the database value."""
     field: Any = model._meta.get_field(name)
     return lambda value: field.get_db_prep_save(value, connection)
@@ -156,13 +159,11 @@ class TwoPointers(models.Model):
 
     @property
     def active(self) -> Snapshot | None:
-        """The published version, if there is one."""
         active: Snapshot | None = self.pointers.active if self.pointers else self.active_version
         return active
 
     @property
     def latest(self) -> Snapshot:
-        """The newest version."""
         latest: Snapshot = self.pointers.latest if self.pointers else self.latest_version
         return latest
 
@@ -173,14 +174,12 @@ class TwoPointers(models.Model):
 
     @property
     def active_id(self) -> str | None:
-        """The id of the published version in its external form."""
         if self.pointers is not None:
             return self.pointers.active.version_id if self.pointers.active else None
         return str(self.active_version_id) if self.active_version_id else None
 
     @property
     def latest_id(self) -> str:
-        """The id of the latest version in its external form."""
         return self.pointers.latest.version_id if self.pointers else str(self.latest_version_id)
 
     @property
@@ -231,3 +230,81 @@ class TwoPointers(models.Model):
         if version.version_id == self.active_id:
             return State.PUBLISHED
         return State.DRAFT if version.version_id == self.latest_id else State.HISTORICAL
+
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from django.db.models import Model
+
+
+class OwnVersion(BaseConstraint):
+    """A composite foreign key: `(owner, pointer)` must be `(resource_id, id)` of a version.
+
+    A plain foreign key would let an agent point at a version of another agent. The check is deferred to the
+    end of the transaction, so that a resource and its first version can be inserted in either order; deleting
+    a version that a pointer refers to fails then.
+    """
+
+    def __init__(self, *, name: str, owner: str, pointer: str) -> None:
+        super().__init__(name=name)
+        self.owner = owner
+        self.pointer = pointer
+
+    def constraint_sql(self, model: Any, schema_editor: Any) -> str:
+        """Return the clause for `CREATE TABLE`."""
+        quote = schema_editor.quote_name
+        owner, pointer = (_field(model, name) for name in (self.owner, self.pointer))
+        version = pointer.related_model
+        resource = _field(version, "resource")
+        return (
+            f"CONSTRAINT {quote(self.name)} FOREIGN KEY ({quote(owner.column)}, {quote(pointer.column)}) "
+            f"REFERENCES {quote(version._meta.db_table)} ({quote(resource.column)}, {quote('id')}) "
+            "DEFERRABLE INITIALLY DEFERRED"
+        )
+
+    # Django passes and expects `Statement` objects here; its stubs say str.
+    def create_sql(  # type: ignore[override]
+        self, model: Any, schema_editor: Any
+    ) -> Statement:
+        return Statement(
+            "ALTER TABLE %(table)s ADD %(constraint)s",
+            table=Table(model._meta.db_table, schema_editor.quote_name),
+            constraint=self.constraint_sql(model, schema_editor),
+        )
+
+    def remove_sql(  # type: ignore[override]
+        self, model: Any, schema_editor: Any
+    ) -> Statement:
+        return Statement(
+            "ALTER TABLE %(table)s DROP CONSTRAINT %(name)s",
+            table=Table(model._meta.db_table, schema_editor.quote_name),
+            name=schema_editor.quote_name(self.name),
+        )
+
+    def validate(
+        self,
+        model: type[Model],
+        instance: Model,
+        exclude: Iterable[str] | None = None,
+        using: str = DEFAULT_DB_ALIAS,
+    ) -> None:
+        """Raise `ValidationError` if the pointer refers to a version of another resource."""
+        version = getattr(instance, self.pointer)
+        owner = _field(model, self.owner).attname
+        if version is not None and version.resource_id != getattr(instance, owner):
+            raise ValidationError(self.get_violation_error_message())
+
+    def deconstruct(self) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+        path, args, kwargs = super().deconstruct()
+        return path, tuple(args), {**kwargs, "owner": self.owner, "pointer": self.pointer}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OwnVersion) and self.deconstruct() == other.deconstruct()
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.owner, self.pointer))
+
+
+def _field(model: type[Model], name: str) -> Any:
+    return model._meta.get_field(name)

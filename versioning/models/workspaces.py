@@ -14,7 +14,7 @@ from django.utils import timezone
 from versioning.domain.access import APPLICATION, Caller, Role, Via
 from versioning.domain.errors import Forbidden, Message, Unauthorized
 from versioning.models import events
-from versioning.models.statements import prepared_cursor, table_of
+from versioning.models.statements import prepared_cursor, quoted_table
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -79,7 +79,6 @@ class Workspace(models.Model):
         return self.name
 
     def record(self, what: str, by: Caller, **detail: Any) -> None:
-        """Record a change of the workspace itself."""
         events.record(f"workspace.{what}", by=by, workspace_id=self.pk, **detail)
 
 
@@ -135,12 +134,10 @@ class MembershipManager(models.Manager["Membership"]):
 
     @events.transaction()
     def end(self, membership: Membership, *, by: Caller = APPLICATION) -> None:
-        """End the user's membership of the workspace."""
         membership.ended_by = by
         membership.delete()
 
     def roles_of(self, user: User) -> dict[str, Role]:
-        """Return the user's role by workspace id."""
         of_user: Any = self.model._meta.get_field("user")
         with prepared_cursor() as cursor:
             cursor.execute(_roles_statement(), [of_user.get_db_prep_value(user.pk, connection)])
@@ -154,7 +151,7 @@ def _roles_statement() -> str:
     fields: list[Any] = [Membership._meta.get_field(field) for field in ("workspace", "role", "user")]
     workspace, role, user = (name(field.column) for field in fields)
     # Only names are inserted.
-    return f"SELECT {workspace}, {role} FROM {table_of(Membership)} WHERE {user} = %s"  # noqa: S608
+    return f"SELECT {workspace}, {role} FROM {quoted_table(Membership)} WHERE {user} = %s"  # noqa: S608
 
 
 class Membership(models.Model):
@@ -208,7 +205,6 @@ def record_end_of_membership(instance: Membership, **_signal: Any) -> None:
 
 
 def record_deletion_of_workspace(instance: Workspace, **_signal: Any) -> None:
-    """Record that a workspace is deleted."""
     with events.transaction():
         instance.record("deleted", instance.deleted_by, name=instance.name)
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, Protocol, Unpack, overload
 
 from editor_client.shared import ids
 
+from versioning.domain.agents import ResolvedAgent
 from versioning.domain.overrides import Ownership
-from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.runtime.calls import Options
 from versioning.runtime.results import Event, EventStream, Result

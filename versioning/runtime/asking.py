@@ -47,7 +47,7 @@ def ask(
     from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart  # noqa: PLC0415
     from pydantic_ai.settings import ModelSettings  # noqa: PLC0415
 
-    from versioning.runtime.failures import failure_of  # noqa: PLC0415
+    from versioning.runtime.failures import make_failure  # noqa: PLC0415
     from versioning.runtime.runner import background_loop  # noqa: PLC0415
     from versioning.runtime.transcripts import model_history  # noqa: PLC0415
 
@@ -67,7 +67,7 @@ def ask(
     try:
         found = background.run(answer())
     except Exception as error:
-        raise failure_of(error, agent_id="scorer", provider=priced.provider, in_request=True) from error
+        raise make_failure(error, agent_id="scorer", provider=priced.provider, in_request=True) from error
     used = found.usage
     cost = Prices(store.prices()).of_messages(priced, [found], used.input_tokens, used.output_tokens)
     return ModelAnswer(storable_text(found.text or ""), used.input_tokens, used.output_tokens, cost)

@@ -95,7 +95,7 @@ def stoppable(stop: Stop) -> Iterator[None]:
         _of_thread.stop = before
 
 
-def result_of(future: Future[Any]) -> Any:
+def wait_for_result(future: Future[Any]) -> Any:
     """Return the result of a future, unless the `Stop` of this thread ends it."""
     stop = _of_thread.stop
     return future.result() if stop is None else stop.result_of(future)

@@ -22,7 +22,7 @@ from pydantic_ai.exceptions import (
 )
 
 from versioning.domain.errors import VersioningError
-from versioning.domain.texts import clipped, storable_text
+from versioning.domain.texts import clip, storable_text
 
 
 class NoModel(VersioningError):
@@ -86,7 +86,7 @@ def conceal(key: object) -> None:
         _concealed.add(key)
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """Return the text without this process's secrets and anything that looks like a key."""
     secrets = _concealed | {
         value
@@ -98,7 +98,7 @@ def redacted(text: str) -> str:
     for pattern in _PATTERNS:
         text = pattern.sub(_HIDDEN, text)
     text = storable_text(text)
-    return text if len(text) <= _LONGEST_REASON else f"{clipped(text, _LONGEST_REASON)}…"
+    return text if len(text) <= _LONGEST_REASON else f"{clip(text, _LONGEST_REASON)}…"
 
 
 logger = logging.getLogger("versioning.runtime")
@@ -129,15 +129,15 @@ def passing(error: BaseException) -> Passing | None:
     return None
 
 
-def failure_of(error: Exception, *, agent_id: str, provider: str, in_request: bool) -> VersioningError:
+def make_failure(error: Exception, *, agent_id: str, provider: str, in_request: bool) -> VersioningError:
     """Return the error for the caller of an agent that failed, in a model request or in a tool."""
     while isinstance(error, ExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, VersioningError):
         return error
     if in_request or isinstance(error, AgentRunError | UserError):
-        logger.warning("the provider %r failed: %s", provider, redacted(str(error)))
-        return ProviderFailed(redacted(f"The provider {provider!r} {_reason(error)}"))
+        logger.warning("the provider %r failed: %s", provider, redact(str(error)))
+        return ProviderFailed(redact(f"The provider {provider!r} {_reason(error)}"))
     logger.error("a tool of the agent %r raised", agent_id, exc_info=error)
     return ToolFailed(f"A tool of the agent {agent_id!r} raised {type(error).__name__}; the log says more.")
 

@@ -12,9 +12,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import ResolvedAgent
 from versioning.domain.provider_catalog import OwnPrice, plus
 from versioning.domain.registering import require_callable
-from versioning.domain.resolved_agent import ResolvedAgent
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -155,7 +155,7 @@ class Prices:
 
 
 @cache
-def prices_of() -> datetime.date:
+def price_list_date() -> datetime.date:
     """Return the date of the price list: the newest one that it names itself, as it has no other."""
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  as above
 

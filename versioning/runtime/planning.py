@@ -17,10 +17,10 @@ from editor_client.shared.agents import UNRESOLVED, unresolved
 from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
+from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.errors import Forbidden, Invalid, Issue, NotFound
 from versioning.domain.locks import Lock, LockBroken, SentLock
 from versioning.domain.overrides import CodeAgent
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.domain.selectors import (
     PUBLISHED,
     OverlayName,
@@ -86,7 +86,7 @@ class Plan:
         return {"agents": agents, "promptBlocks": blocks}
 
 
-def notices_of(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
+def collect_notices(served: ResolvedAgent, root: ResolvedAgent) -> list[Notice]:
     """Return the notices about one of the agents; those about a sub-agent begin with its id."""
     kept = (notice for notice in served.warnings if notice.code != UNRESOLVED)  # one for all: `unresolved_in`
     notices = [*([served.fallback] if served.fallback else []), *kept]
@@ -226,7 +226,7 @@ class _LockedPlanner:
                 waiting.extend(self._look_up(tool, parent=parent))
         self._refuse_broken()
         root = self._agents[agent_id]
-        own = [notice for served in self._agents.values() for notice in notices_of(served, root)]
+        own = [notice for served in self._agents.values() for notice in collect_notices(served, root)]
         return Plan(
             root=root,
             agents=self._agents,
@@ -412,7 +412,7 @@ class _Planner:
                 self._not_applied(
                     f"versions.promptBlocks.{block_id}", "no agent of this request refers to it"
                 )
-        own = [notice for served in self.agents.values() for notice in notices_of(served, root)]
+        own = [notice for served in self.agents.values() for notice in collect_notices(served, root)]
         return (*own, *self._warnings.values())
 
     def _sub_agent(self, agent_id: str, place: _Place) -> ResolvedAgent | None:

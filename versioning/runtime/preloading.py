@@ -36,7 +36,7 @@ def preload(catalog: ProviderCatalog = BUILT_IN) -> None:
     load_agent_library()
     import pydantic_ai  # noqa: PLC0415  as above
 
-    from versioning.runtime.echo import echo_model  # noqa: PLC0415  as above
+    from versioning.runtime.providers import echo_model  # noqa: PLC0415  as above
     from versioning.runtime.runner import background_loop  # noqa: PLC0415  as above
 
     background = background_loop()

@@ -10,14 +10,14 @@ from pydantic_ai import Tool
 from pydantic_ai.models import Model
 
 from versioning.domain import provider_catalog
+from versioning.domain.agents import Notice, ResolvedAgent
 from versioning.domain.provider_catalog import OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Notice, ResolvedAgent
 from versioning.runtime.calls import REQUEST_LIMIT, AnswersTool, Call, RunOptions
 from versioning.runtime.failures import NoModel, ProviderUnavailable
-from versioning.runtime.observing import PricedModel, Prices, prices_of
+from versioning.runtime.observing import PricedModel, Prices, price_list_date
 from versioning.runtime.planning import Plan, unresolved_in
 from versioning.runtime.providers import Providers
-from versioning.runtime.tools import Toolbox, answered
+from versioning.runtime.tools import Toolbox, substitute_tool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,6 @@ class ReadyAgent:
 
     @property
     def provider(self) -> str:
-        """The name of its provider."""
         return str((self.served.model or {}).get("provider"))
 
 
@@ -85,7 +84,7 @@ class Preparer:
             except (NoModel, ProviderUnavailable) as error:
                 notices = (Notice(error.code, error.message, f"agents.{agent_id}"),)
             warnings.extend(notices)
-        prices_of()  # loads the price list here, and not on the event loop
+        price_list_date()  # loads the price list here, and not on the event loop
         return Prepared(
             call=call,
             plan=plan,
@@ -111,7 +110,7 @@ class Preparer:
         priced = PricedModel.of(served.model or {}, catalog, model.system)
         tools, notices = _chosen_tools(served, self.own_tools.get(served.id, Toolbox(())), self.shared_tools)
         if instead is not None:
-            tools = tuple(answered(tool, instead) for tool in tools)
+            tools = tuple(substitute_tool(tool, instead) for tool in tools)
         ready = ReadyAgent(served=served, model=model, tools=tools, options=options, priced=priced)
         return ready, notices
 
@@ -129,11 +128,11 @@ def _chosen_tools(
                 Notice("unknown_tool", f"There is no tool {name!r}; it is left out.", f"tools.{name}")
             )
             continue
-        tools.append(_described(tool, usage.get("description")))
+        tools.append(_with_description(tool, usage.get("description")))
     return tuple(tools), tuple(notices)
 
 
-def _described(tool: Tool[Any], description: str | None) -> Tool[Any]:
+def _with_description(tool: Tool[Any], description: str | None) -> Tool[Any]:
     """Return the tool with another description; the tool itself if there is none or it is the same."""
     if not description or description == tool.description:
         return tool

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, Final
 
 import httpx2
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model, create_async_httpx2_client, infer_model
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.providers import Provider, infer_provider, infer_provider_class
 
 from versioning.domain.provider_catalog import (
@@ -20,8 +32,65 @@ from versioning.domain.provider_catalog import (
     ProviderCatalog,
     is_installed,
 )
-from versioning.runtime.echo import echo_model
-from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redacted, reveal_errors
+from versioning.runtime.delegation import DELEGATES_TO
+from versioning.runtime.failures import NoModel, ProviderUnavailable, conceal, redact, reveal_errors
+
+_CALL_ID = "echo-1"
+
+
+def echo_model() -> FunctionModel:
+    """Return the model; it has no state, so one serves all runs."""
+    return FunctionModel(_respond, stream_function=_stream, model_name="echo")
+
+
+async def _respond(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+    tool_name = _next_delegation(messages, info)
+    if tool_name is not None:
+        args = {"message": _last_prompt(messages)}
+        return ModelResponse(parts=[ToolCallPart(tool_name, args, tool_call_id=_CALL_ID)])
+    return ModelResponse(parts=[TextPart(_answer(messages, info))])
+
+
+async def _stream(
+    messages: list[ModelMessage], info: AgentInfo
+) -> AsyncIterator[str | dict[int, DeltaToolCall]]:
+    tool_name = _next_delegation(messages, info)
+    if tool_name is not None:
+        args = json.dumps({"message": _last_prompt(messages)})
+        yield {0: DeltaToolCall(name=tool_name, json_args=args, tool_call_id=_CALL_ID)}
+        return
+    for piece in re.findall(r"\S*\s*", _answer(messages, info)):
+        yield piece
+
+
+def _next_delegation(messages: Sequence[ModelMessage], info: AgentInfo) -> str | None:
+    """Return the tool to delegate with, or None if there is none or it was used already."""
+    if _tool_answer(messages) is not None:
+        return None
+    tools = (tool.name for tool in info.function_tools if DELEGATES_TO in (tool.metadata or {}))
+    return next(tools, None)
+
+
+def _answer(messages: Sequence[ModelMessage], info: AgentInfo) -> str:
+    parts = (info.instructions, _last_prompt(messages), _tool_answer(messages))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _last_prompt(messages: Sequence[ModelMessage]) -> str:
+    prompts = [
+        part.content
+        for message in messages
+        if isinstance(message, ModelRequest)
+        for part in message.parts
+        if isinstance(part, UserPromptPart) and isinstance(part.content, str)
+    ]
+    return prompts[-1]
+
+
+def _tool_answer(messages: Sequence[ModelMessage]) -> str | None:
+    parts = messages[-1].parts if isinstance(messages[-1], ModelRequest) else ()
+    return next((part.model_response_str() for part in parts if isinstance(part, ToolReturnPart)), None)
+
 
 _ECHO = echo_model()
 _NO_KEY: Final = "no-key"
@@ -84,9 +153,14 @@ class Providers:
                 kind = _library_kind(found.kind, has_url=found.base_url is not None)
                 return infer_model(f"{kind}:{name}", provider_factory=lambda _: self._configured(found))
             kind = _library_kind(provider, has_url=bool(os.environ.get("OPENAI_BASE_URL")))
-            return infer_model(f"{kind}:{name}", provider_factory=self._built_in)
+            return infer_model(
+                f"{kind}:{name}",
+                provider_factory=lambda built_in: self._once(built_in, lambda: infer_provider(built_in)),
+            )
         except Exception as error:  # each provider's library has its own errors of configuration
-            raise ProviderUnavailable(_reason(provider, found, error)) from error
+            where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
+            message = f"The provider {provider!r} cannot be used: {redact(str(error))} Look at {where}."
+            raise ProviderUnavailable(message) from error
 
     async def aclose(self) -> None:
         """Close the connections of all providers; must run on the loop that used them."""
@@ -98,9 +172,6 @@ class Providers:
             await connections.aclose()
         self._made.clear()
         self._connections.clear()
-
-    def _built_in(self, name: str) -> Provider[Any]:
-        return self._once(name, lambda: infer_provider(name))
 
     def _configured(self, given: ConfiguredProvider) -> Provider[Any]:
         return self._once(given, lambda: self._made_as_configured(given))
@@ -169,7 +240,7 @@ def _model_of_project(name: str, given: Any, model_name: str) -> Model:
         else:
             made = given(model_name)
     except Exception as error:
-        reason = redacted(f"{type(error).__name__}: {error}")
+        reason = redact(f"{type(error).__name__}: {error}")
         raise ProviderUnavailable(
             f"The provider {name!r}, which the application defines, cannot be used: {reason}"
         ) from error
@@ -216,8 +287,3 @@ def _library_kind(kind: str, *, has_url: bool) -> str:
     servers have in common; `openai-responses` selects the other API.
     """
     return "openai-chat" if kind == "openai" and has_url else kind
-
-
-def _reason(provider: str, found: KnownProvider | ConfiguredProvider, error: Exception) -> str:
-    where = "EDITOR_PROVIDERS" if isinstance(found, ConfiguredProvider) else found.variables
-    return f"The provider {provider!r} cannot be used: {redacted(str(error))} Look at {where}."

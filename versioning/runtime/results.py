@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, Self, TypeVar, cast
 
-from versioning.domain.resolved_agent import Notice
+from versioning.domain.agents import Notice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,6 @@ class Step:
     usage: Mapping[str, int]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form."""
         return {
             "text": self.text,
             "finishReason": self.finish_reason,
@@ -86,7 +85,6 @@ class Result:
 
 
 def notice_dict(notice: Notice) -> dict[str, Any]:
-    """Return the JSON form of a warning."""
     found: dict[str, Any] = {"code": notice.code, "field": notice.field, "message": notice.message}
     return {**found, "placeholders": list(notice.placeholders)} if notice.placeholders else found
 

@@ -13,9 +13,9 @@ from functools import partial
 from threading import Lock, Thread
 from typing import Any, TypeVar
 
+from versioning.domain.agents import CONTEXT_INVALID
 from versioning.domain.errors import Invalid, Issue
-from versioning.domain.resolved_agent import CONTEXT_INVALID
-from versioning.runtime.calls import Call, result_of
+from versioning.runtime.calls import Call, wait_for_result
 from versioning.runtime.planning import Catalogue, Plan, plan
 from versioning.runtime.preparation import Prepared, Preparer
 from versioning.runtime.providers import Providers
@@ -39,7 +39,7 @@ class BackgroundLoop:
         """Run the coroutine and return its result; must not be called from the loop's own thread."""
         future = asyncio.run_coroutine_threadsafe(work, self.loop)
         try:
-            result: _Value = result_of(future)
+            result: _Value = wait_for_result(future)
         except BaseException:
             # Interrupting the caller also ends the model call.
             future.cancel()
@@ -73,7 +73,6 @@ _process = _Process()
 
 
 def background_loop() -> BackgroundLoop:
-    """Return the background loop of this process."""
     with _process.lock:
         if _process.background is None:
             _process.background = BackgroundLoop()

@@ -16,28 +16,26 @@ from pydantic_ai.usage import RunUsage
 from pydantic_graph import End
 
 from versioning.domain import telemetry
+from versioning.domain.agents import Notice
 from versioning.domain.errors import VersioningError
 from versioning.domain.provider_catalog import cost_dict, plus
-from versioning.domain.resolved_agent import Notice
 from versioning.runtime import observing
 from versioning.runtime.delegation import Budget, Chain, delegation_tool, refusal
-from versioning.runtime.failures import ProviderFailed, failure_of
-from versioning.runtime.observing import AgentUse, RunUse, prices_of
+from versioning.runtime.failures import ProviderFailed, make_failure
+from versioning.runtime.observing import AgentUse, RunUse, price_list_date
 from versioning.runtime.preparation import Prepared, ReadyAgent
-from versioning.runtime.responses import (
-    is_empty,
-    is_unfinished,
-    make_results_storable,
-    put_in_order,
-    thinking_tags,
-)
 from versioning.runtime.results import Emit, Result
 from versioning.runtime.transcripts import (
     Reporter,
-    finish_reason_of,
+    answering_models,
+    collect_steps,
+    is_empty,
+    is_unfinished,
+    make_results_storable,
     model_history,
-    models_of,
-    steps_of,
+    put_in_order,
+    read_finish_reason,
+    thinking_tags,
     usage_dict,
 )
 
@@ -87,14 +85,12 @@ class _Run:
         self._uses: dict[str, AgentUse] = {}
 
     def tell_observers(self) -> None:
-        """Notify the observers of runs about this one's usage."""
         prepared = self._prepared
         by, called = prepared.call.context.by, prepared.plan.root.id
         arm = prepared.call.conduct.arm
         observing.tell(RunUse(run_id=self.id, by=by, called=called, arm=arm, agents=self._uses))
 
     async def result(self, reporter: Reporter | None = None) -> Result:
-        """Run the called agent and return the result."""
         conversation = self._prepared.call.conversation
         root = self._prepared.plan.root.id
         history = model_history(conversation.history)
@@ -109,15 +105,15 @@ class _Run:
             cost = plus(cost, use.cost)
         return Result(
             text=last.text or "",
-            finish_reason=finish_reason_of(last),
-            usage={**usage_dict(self._usage), "cost": cost_dict(cost, prices_of())},
-            steps=steps_of(messages),
+            finish_reason=read_finish_reason(last),
+            usage={**usage_dict(self._usage), "cost": cost_dict(cost, price_list_date())},
+            steps=collect_steps(messages),
             messages=turns,
             run_id=self.id,
             resolved_versions=self._prepared.plan.resolved_versions,
             rollouts=self._prepared.plan.outcomes,
             warnings=tuple(self._warnings),
-            models=models_of(messages),
+            models=answering_models(messages),
         )
 
     async def _ask(
@@ -168,10 +164,14 @@ class _Run:
             except Exception as error:  # noqa: BLE001  # it is raised below
                 failure = error
             finally:
+                input_tokens, output_tokens = run.usage.input_tokens, run.usage.output_tokens
+                cost = self._prepared.prices.of_messages(
+                    ready.priced, run.new_messages(), input_tokens, output_tokens
+                )
                 use.milliseconds += (time.perf_counter() - began) * 1000
-                use.input_tokens += run.usage.input_tokens
-                use.output_tokens += run.usage.output_tokens
-                use.cost = plus(use.cost, self._cost_of(ready, run))
+                use.input_tokens += input_tokens
+                use.output_tokens += output_tokens
+                use.cost = plus(use.cost, cost)
             self._usage += run.usage
         if failure is not None:
             use.errors += 1
@@ -194,7 +194,7 @@ class _Run:
             try:
                 node = await _advance(run, node, ready, reporter)
             except Exception as error:
-                failure = failure_of(
+                failure = make_failure(
                     error, agent_id=ready.served.id, provider=ready.provider, in_request=is_request
                 )
                 if failure is error:
@@ -206,12 +206,6 @@ class _Run:
                     reporter.step_finished(node.model_response)
                 break
         return run.new_messages()
-
-    def _cost_of(self, ready: ReadyAgent, run: AgentRun[None, str]) -> Decimal | None:
-        usage = run.usage
-        return self._prepared.prices.of_messages(
-            ready.priced, run.new_messages(), usage.input_tokens, usage.output_tokens
-        )
 
     def _delegation(self, parent_id: str, agent_id: str, description: str | None, chain: Chain) -> Tool[Any]:
         # Other agents' tools of this run are irrelevant here.

@@ -14,11 +14,11 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import assemble
 
 from versioning.domain.access import Caller
+from versioning.domain.agents import Involving, Notice, ResolvedAgent
 from versioning.domain.errors import NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken, LockInvalid, SentLock
 from versioning.domain.overrides import IN_CODE, CodeAgent, code_config
 from versioning.domain.provider_catalog import BUILT_IN, OwnPrice, ProviderCatalog
-from versioning.domain.resolved_agent import Involving, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlocks, Selector, Status
 
 T = TypeVar("T")
@@ -120,7 +120,6 @@ class CodeOnly:
         self._providers = ProviderCatalog(own=providers)
 
     def providers(self) -> ProviderCatalog:
-        """Return the built-in providers and those that were registered."""
         return self._providers
 
     def prices(self) -> Mapping[str, OwnPrice]:

@@ -60,7 +60,7 @@ class Toolbox(Mapping[str, "Tool[Any]"]):
 
     @cached_property
     def _tools(self) -> Mapping[str, Tool[Any]]:
-        return {name: _described(name, function) for name, function in self._functions.items()}
+        return {name: _describe_tool(name, function) for name, function in self._functions.items()}
 
 
 def _one_line(function: Callable[..., Any]) -> str:
@@ -77,10 +77,10 @@ def _check(name: str, function: Callable[..., Any]) -> None:
     try:
         TypeAdapter[Any](cast("Any", function)).json_schema()
     except Exception:  # noqa: BLE001  the agent library gives the reason
-        _described(name, function)
+        _describe_tool(name, function)
 
 
-def _described(name: str, function: Callable[..., Any]) -> Tool[Any]:
+def _describe_tool(name: str, function: Callable[..., Any]) -> Tool[Any]:
     from pydantic_ai import Tool  # noqa: PLC0415  a worker that runs nothing does not need its memory
 
     try:
@@ -89,7 +89,7 @@ def _described(name: str, function: Callable[..., Any]) -> Tool[Any]:
         raise ValueError(f"the tool {name!r} cannot be described: {error}") from error
 
 
-def answered(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
+def substitute_tool(tool: Tool[Any], instead: AnswersTool) -> Tool[Any]:
     """Return a tool that looks the same to a model, in whose place something else may answer."""
     from pydantic_ai import RunContext, Tool  # noqa: PLC0415  a worker that runs nothing does not need its memory
 

@@ -13,10 +13,8 @@ import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, ResolvedAgent
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.models import log_position
 from versioning.serving import choice
 from versioning.serving.followed_log import Dependency, FollowedLog, Moment, log
@@ -103,7 +101,6 @@ class AnswerCache:
         return self._packed.used + self._unpacked.used
 
     def find(self, key: Hashable) -> CachedAnswer | None:
-        """Return the cached answer, valid or not."""
         found = self._unpacked.get(key)
         if found is not None:
             return found
@@ -143,7 +140,6 @@ class AnswerCache:
         self._unpacked.pop(key)
 
     def clear(self) -> None:
-        """Remove all answers."""
         self._packed.clear()
         self._unpacked.clear()
 
@@ -178,7 +174,7 @@ class AnswerCache:
         pending.depends_on((AGENT.slug, agent_id))
         with log_position.primary():  # as of the moment under which it is cached
             made = make()
-        pending.depends_on(*dependencies_of(made))
+        pending.depends_on(*list_dependencies(made))
         pending.finish(key, pickle.dumps(made))
         return made
 
@@ -208,7 +204,7 @@ class AnswerCache:
         return made
 
 
-def dependencies_of(agent: ResolvedAgent) -> Iterable[Dependency]:
+def list_dependencies(agent: ResolvedAgent) -> Iterable[Dependency]:
     """Return what a resolved agent depends on: itself, and every block that its instructions refer to."""
     yield AGENT.slug, agent.id
     for report in agent.blocks:

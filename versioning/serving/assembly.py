@@ -21,19 +21,17 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, CONTEXT_INVALID, PROMPT_BLOCK, Notice, ResolvedAgent
 from versioning.domain.context_schema import SCHEMA_FIELD, UnusableSchema, refusals
 from versioning.domain.errors import Forbidden, Invalid, Message, NoInstructions, NotFound
 from versioning.domain.locks import Lock, LockBroken
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import CONTEXT_INVALID, Notice, ResolvedAgent
 from versioning.domain.selectors import NO_BLOCKS, PUBLISHED, SelectedBlock, SelectedBlocks, Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import BlockReference, PromptBlock, PromptBlockVersion
 from versioning.models.statements import RowsByKeys
 from versioning.serving import choice
 from versioning.serving.choice import Choice, Chooses
-from versioning.serving.grants import granted
+from versioning.serving.grants import find_grants
 from versioning.serving.overlays import Overlay
 from versioning.serving.resolution import Blocks, Candidate, select
 
@@ -63,10 +61,10 @@ Found = Mapping[str, FoundBlock]
 Texts = Mapping[str, BlockText | str]
 
 
-def assembled(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
+def assemble(candidate: Candidate, evaluation: Evaluation, caller: Caller) -> ResolvedAgent:
     """Return the served agent for a candidate; raises `Invalid` if it takes too much to evaluate."""
     found = _blocks_for(candidate, evaluation, caller)
-    texts = _shown(candidate, found)
+    texts = _shown_texts(candidate, found)
     agent = build(candidate, evaluation, texts)
     if not candidate.selected_blocks:
         return agent
@@ -84,7 +82,7 @@ def texts_for(
 
     `chooses` is as in `find_blocks`.
     """
-    return _shown(candidate, _blocks_for(candidate, evaluation, caller, chooses))
+    return _shown_texts(candidate, _blocks_for(candidate, evaluation, caller, chooses))
 
 
 def _blocks_for(
@@ -106,18 +104,17 @@ def _blocks_for(
 
 
 def _blocks_named(candidate: Candidate) -> set[str]:
-    """Return the ids of the prompt blocks that the instructions refer to."""
     return {target for _, target in referenced_blocks(candidate.config)}
 
 
-def _shown(candidate: Candidate, found: Found) -> Texts:
+def _shown_texts(candidate: Candidate, found: Found) -> Texts:
     if not found:
         return {}
     (texts,) = shown_texts([candidate], {candidate.policy: found})
     return texts
 
 
-def name_of(candidate: Candidate) -> str:
+def agent_name(candidate: Candidate) -> str:
     """Return the agent's name: an override may lack one if the code no longer defines its agent."""
     return str(candidate.config.get("name", candidate.id))
 
@@ -191,7 +188,7 @@ def _built(
     return ResolvedAgent(
         id=candidate.id,
         uuid=candidate.uuid,
-        name=name_of(candidate),
+        name=agent_name(candidate),
         description=config.get("description"),
         instructions=agent.instructions,
         tools=agent.tools,
@@ -286,7 +283,7 @@ def find_blocks(
             live = served.get(block.pk, block.active)
             usual = _usual(block, policy, caller, live, is_overlaid=block.pk in overlaid)
             one = selected.get(block.pk)
-            found[block.pk] = usual if one is None else _selected(block, one, usual, evaluation, choose)
+            found[block.pk] = usual if one is None else _select_block(block, one, usual, evaluation, choose)
     return found
 
 
@@ -319,28 +316,28 @@ def _usual(
 ) -> FoundBlock:
     """Return the block in the version that is shown if the request selects none."""
     if policy is Blocks.DRAFTS and caller.may(Right.READ_DRAFTS, block.workspace_id):
-        return _found(block, block.latest, is_live=block.latest_id == block.active_id)
+        return _find_block(block, block.latest, is_live=block.latest_id == block.active_id)
     is_live = not is_overlaid or (served is not None and served.version_id == block.active_id)
-    return _found(block, served, is_live=is_live)
+    return _find_block(block, served, is_live=is_live)
 
 
-def _selected(
+def _select_block(
     block: PromptBlock, one: SelectedBlock, usual: FoundBlock, evaluation: Evaluation, choose: Chooses
 ) -> FoundBlock:
     """Return the block in the selected version, or in the usual one if the selection cannot be resolved."""
     if one.selector == PUBLISHED:
-        return _found(block, choose([block]).get(block.pk) or block.active, is_live=True)
+        return _find_block(block, choose([block]).get(block.pk) or block.active, is_live=True)
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
-        return _found(block, block.active, is_live=True)
+        return _find_block(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)
-    version = _named(block, one)
+    version = _select_version(block, one)
     if version is None:
         return replace(usual, is_unresolved=True)
     evaluation.read(len(cast("PromptBlockVersion", version).config_json))
-    return _found(block, version, is_live=False)
+    return _find_block(block, version, is_live=False)
 
 
-def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
+def _select_version(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
     """Return the version that a selector names; None if there is none that the caller may read."""
     if not one.by.may(Right.READ, block.workspace_id) or not one.by.covers(block.pk):
         return None
@@ -349,7 +346,7 @@ def _named(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
     return None
 
 
-def _found(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:
+def _find_block(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:
     text = BlockText(version_id=version.version_id, config=version.config) if version else "unpublished"
     return FoundBlock(text=text, workspace_id=block.workspace_id, uuid=block.uuid, is_live=is_live)
 
@@ -363,7 +360,7 @@ def shown_texts(candidates: Sequence[Candidate], found: Mapping[Blocks, Found]) 
         if (candidate.granted_to is not None and not candidate.granted_to.startswith(("git-", "file-")))
         and any(_needs_grant(candidate, block) for block in blocks.values())
     }
-    grants = granted(BlockReference, asking) if asking else {}
+    grants = find_grants(BlockReference, asking) if asking else {}
     for one, blocks in zip(candidates, blocks_of, strict=True):
         own = grants.get(one.granted_to, {})
         yield {

@@ -21,7 +21,7 @@ from uuid import UUID
 from versioning.domain.errors import NotFound
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.models import VersionedResource
 from versioning.serving.followed_log import Dependency
 
@@ -139,7 +139,7 @@ def versions(
     ids: list[UUID] = []
     for _, version_id in named:
         with suppress(NotFound):  # not the id of a row
-            ids.append(uuid_of(version_id or ""))
+            ids.append(parse_uuid(version_id or ""))
     rows = model.version_model.objects.defer("search_text").filter(pk__in=ids) if ids else ()
     found = {(row.resource_id, row.version_id): row for row in rows}
     return {name: row for name, row in found.items() if name in named}
@@ -152,7 +152,7 @@ def arms(kind: ResourceKind, ids: Iterable[str], context: Mapping[str, Any]) -> 
     )
 
 
-def arms_of(kind: ResourceKind) -> dict[str, str]:
+def find_arms(kind: ResourceKind) -> dict[str, str]:
     """Return the resources of a kind that have arms, by the ids of the versions in these."""
     found: dict[str, str] = {}
     for chooser in _choosers:

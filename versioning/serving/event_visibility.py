@@ -13,7 +13,7 @@ from versioning.domain.kinds import KINDS
 from versioning.domain.overrides import IN_CODE
 from versioning.models import Event, Workspace
 from versioning.models.querysets import covered_by, within
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 
 
 def visible_to(caller: Caller, code: Registry, events: QuerySet[Event]) -> QuerySet[Event]:
@@ -90,7 +90,7 @@ def _readable_now(caller: Caller, code: Registry) -> Q:
     label: Any = OuterRef(OuterRef("label"))  # refers to the event from inside the condition about labels
     readable = Q(resource_uuid=IN_CODE, resource_id__in=list(code.readable_by(caller)))
     for kind in KINDS:
-        rows: Any = model_of(kind)._default_manager.all()
+        rows: Any = find_model(kind)._default_manager.all()
         itself = rows.readable_by(caller, code, label=label).filter(uuid=OuterRef("resource_uuid"))
         readable |= Q(resource_kind=kind.slug) & Q(Exists(itself.order_by()))
     return readable
@@ -100,7 +100,7 @@ def _is_of_this_life(code: Registry) -> Q:
     """Return the condition that the id has not been reused by another resource since."""
     still = Q(resource_uuid=IN_CODE, resource_id__in=list(code.agents))
     for kind in KINDS:
-        rows = model_of(kind)._default_manager.filter(pk=OuterRef("resource_id"))
+        rows = find_model(kind)._default_manager.filter(pk=OuterRef("resource_id"))
         others = rows.exclude(uuid=OuterRef("resource_uuid"))
         still |= Q(resource_kind=kind.slug) & ~Q(resource_uuid=IN_CODE) & ~Q(Exists(others.order_by()))
     return still

@@ -11,7 +11,7 @@ from editor_client.shared import canonical
 
 from versioning.domain.access import Caller
 from versioning.domain.bounded_cache import BoundedCache
-from versioning.models.keys import LAST_USED_STEP, ApiKey, digest_of
+from versioning.models.keys import LAST_USED_STEP, ApiKey, hash_secret
 from versioning.models.log import name_installation
 from versioning.serving.followed_log import RIGHTS, FollowedLog, Moment, log
 
@@ -47,10 +47,10 @@ class FollowedKeys:
         self._log = followed
         self._known: BoundedCache[str, TimedKey] = BoundedCache(MAX_KEYS)
 
-    def timed_of(self, authorization: str) -> TimedKey | None:
+    def find_timed(self, authorization: str) -> TimedKey | None:
         """Return the key in the header `Authorization` as last read, still usable or not."""
         text = bearer_key(authorization)
-        return self._known.get(digest_of(text)) if text else None
+        return self._known.get(hash_secret(text)) if text else None
 
     def is_right(self, timed: TimedKey, now: Moment) -> bool:
         """Return whether a key is still usable, with the rights that it was read with."""
@@ -59,7 +59,7 @@ class FollowedKeys:
 
     def was_usable(self, text: str) -> bool:
         """Return whether the key was usable within the last minute; takes no statement."""
-        known = self._known.get(digest_of(text))
+        known = self._known.get(hash_secret(text))
         return known is not None and time.time() < known[0].good_until
 
     def find(self, text: str, now: Moment | None = None) -> KnownKey | None:
@@ -68,7 +68,7 @@ class FollowedKeys:
         `now` is a moment since the request has arrived, if one is known. The use is recorded once a minute,
         so that reads seldom write.
         """
-        now, timed = now or self._log.follow(), self._known.get(digest_of(text))
+        now, timed = now or self._log.follow(), self._known.get(hash_secret(text))
         if now is not None and timed is not None and self.is_right(timed, now):
             return timed[0]
         row = ApiKey.objects.holding(text)
@@ -80,7 +80,6 @@ class FollowedKeys:
         return key
 
     def clear(self) -> None:
-        """Remove every key."""
         self._known.clear()
 
 

@@ -24,14 +24,13 @@ from django.db import connection
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from versioning.domain.access import Caller, Right
-from versioning.domain.agents import Registry
+from versioning.domain.agents import Registry, ResolvedAgent
 from versioning.domain.config import Config
 from versioning.domain.events import Reach, Target
 from versioning.domain.overrides import IN_CODE
-from versioning.domain.resolved_agent import ResolvedAgent
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, Reference, SubAgentReference, Version, VersionedResource, Visibility
-from versioning.models.statements import ValuesByKeys, table_of
+from versioning.models.statements import ValuesByKeys, quoted_table
 
 
 class Named(NamedTuple):
@@ -50,7 +49,7 @@ Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
 """Changes to a version's grants: identities, or None to remove a grant, each with its id."""
 
 
-def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
+def make_target(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
     """Return the log's reference to a resource; call it before the change.
 
     `released` means that the change affects a released label, which was readable until now. An override has
@@ -81,9 +80,9 @@ def names_in(model: type[VersionedResource], config: Config) -> Names:
     return {references: ids for references, ids in named.items() if ids}
 
 
-def targets_of(names: Names) -> Targets:
+def find_targets(names: Names) -> Targets:
     """Return the stored resources that are named now; one query for each kind of reference."""
-    return {references: _found(references, ids) for references, ids in names.items()}
+    return {references: _find_named(references, ids) for references, ids in names.items()}
 
 
 def named_in(targets: Targets, code: Registry) -> frozenset[Named]:
@@ -103,7 +102,7 @@ def named_by_versions(
 
     Versions that name none, or were deleted, are not in the result.
     """
-    queries = [_joined(references, version_ids, code) for references in model.reference_models]
+    queries = [_join_targets(references, version_ids, code) for references in model.reference_models]
     found: dict[str, set[Named]] = {}
     if queries and version_ids:
         for version_id, identity, workspace_id in queries[0].union(*queries[1:], all=True):
@@ -112,7 +111,7 @@ def named_by_versions(
     return {version_id: frozenset(named) for version_id, named in found.items()}
 
 
-def _joined(
+def _join_targets(
     references: type[Reference], version_ids: Collection[Any], code: Registry
 ) -> QuerySet[Any, tuple[Any, ...]]:
     target: Any = references.target._default_manager.filter(pk=OuterRef("target_id")).order_by()
@@ -127,7 +126,7 @@ def _joined(
     return found
 
 
-def _found(references: type[Reference], ids: Collection[str]) -> Mapping[str, Named]:
+def _find_named(references: type[Reference], ids: Collection[str]) -> Mapping[str, Named]:
     target: type[VersionedResource] = references.target
     rows = _identities(target).get(ids)
     return {target_id: Named(identity, workspace_id) for target_id, identity, workspace_id in rows}
@@ -154,9 +153,8 @@ def keep_targets(names: Names) -> None:
     for references, ids in names.items():
         with connection.cursor() as cursor:
             # Only the name of the table is inserted.
-            rows = (
-                f"SELECT id FROM {table_of(references.target)} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
-            )
+            table = quoted_table(references.target)
+            rows = f"SELECT id FROM {table} WHERE id = ANY(%s) ORDER BY id FOR KEY SHARE"  # noqa: S608
             cursor.execute(rows, [sorted(ids)])
 
 
@@ -195,7 +193,7 @@ def granted_sub_agents(parent: ResolvedAgent, code: Registry) -> dict[str, UUID]
     """
     if parent.source == "code":
         return granted_to_code(parent.agents, code)
-    return granted(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
+    return find_grants(SubAgentReference, [parent.resolved_version_id]).get(parent.resolved_version_id, {})
 
 
 def granted_to_code(named: Iterable[str], code: Registry) -> dict[str, UUID]:
@@ -206,7 +204,7 @@ def granted_to_code(named: Iterable[str], code: Registry) -> dict[str, UUID]:
     return {**dict(stored.values_list("pk", "uuid")), **in_code}
 
 
-def granted(
+def find_grants(
     references: type[Reference], version_ids: Iterable[str | None]
 ) -> dict[str | None, dict[str, UUID]]:
     """Return the identities granted to each of these versions, by target id."""

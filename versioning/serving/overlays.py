@@ -91,8 +91,7 @@ def register(selector: OverlaySelector) -> None:
     _registered[selector.name] = selector
 
 
-def registered() -> list[OverlaySelector]:
-    """Return the selectors that applications have added, in order of registration."""
+def list_selectors() -> list[OverlaySelector]:
     return list(_registered.values())
 
 

@@ -20,22 +20,20 @@ from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, CONTEXT_INVALID, PROMPT_BLOCK, ResolvedAgent
 from versioning.domain.config import Config
 from versioning.domain.context_schema import SCHEMA_FIELD
 from versioning.domain.errors import PartsUnavailable
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
-from versioning.domain.resolved_agent import CONTEXT_INVALID, ResolvedAgent
 from versioning.domain.selectors import Status
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Agent, PromptBlock
 from versioning.serving import choice
 from versioning.serving.assembly import (
     Texts,
+    agent_name,
     build,
     context_notices,
-    name_of,
     require_instructions,
     texts_for,
 )
@@ -68,7 +66,7 @@ class AgentParts:
         """The fields to evaluate."""
         config = self.candidate.config
         fields = {field: config[field] for field in EVALUATED_FIELDS if field in config}
-        return {**fields, "name": name_of(self.candidate)}
+        return {**fields, "name": agent_name(self.candidate)}
 
     @property
     def request_context_schema(self) -> Any:
@@ -114,7 +112,7 @@ def _context_warnings(schema: Any, context: Mapping[str, Any]) -> list[dict[str,
     return [{"code": CONTEXT_INVALID, "message": issue.message, "field": issue.field} for issue in refused]
 
 
-def parts_of(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
+def make_parts(candidate: Candidate, caller: Caller, context: Mapping[str, Any] | None = None) -> AgentParts:
     """Return the parts of a candidate, with the prompt blocks that it shows in a context.
 
     Without a context, it shows the active versions. Raises `NoInstructions`, and `Invalid` if the prompt
@@ -146,23 +144,25 @@ def parts_for_clients(candidate_with: Callable[[Chooses], Candidate], caller: Ca
     `PartsUnavailable` if versions are chosen in a way that clients cannot reproduce.
     """
     candidate = candidate_with(choice.nothing)
-    made = parts_of(candidate, caller)
+    made = make_parts(candidate, caller)
     arms: dict[str | None, AgentParts] = {}
     rule = None
     if candidate.selector.status is Status.PUBLISHED and candidate.active_version_id is not None:
         rule = _rules(AGENT, [candidate.id]).get(candidate.id)
-        for version in choice.versions(Agent, _named({candidate.id: rule} if rule else {})).values():
+        for version in choice.versions(Agent, _named_versions({candidate.id: rule} if rule else {})).values():
             other = candidate_with(partial(choice.always, version=version))
-            arms[version.version_id] = parts_of(other, caller)
-    made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _of_agent))
+            arms[version.version_id] = make_parts(other, caller)
+    made = replace(made, arms=list(arms.values()), rule=rule and _with_arms(rule, arms, _agent_members))
     shown = [block_id for block_id, text in made.shown.items() if text is not None]
     rules = {} if candidate.policy is Blocks.DRAFTS else _rules(PROMPT_BLOCK, shown)
     if rules and candidate.overlay is not None:
         raise PartsUnavailable
-    versions = choice.versions(PromptBlock, _named(rules))
+    versions = choice.versions(PromptBlock, _named_versions(rules))
     block_rules = {
         block_id: _with_arms(
-            rule, {version: found for (one, version), found in versions.items() if one == block_id}, _of_block
+            rule,
+            {version: found for (one, version), found in versions.items() if one == block_id},
+            _block_members,
         )
         for block_id, rule in rules.items()
     }
@@ -178,7 +178,7 @@ def _rules(kind: ResourceKind, ids: Sequence[str]) -> dict[str, Mapping[str, Any
     return {resource_id: rule for resource_id, rule in rules.items() if rule is not None}
 
 
-def _named(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
+def _named_versions(rules: Mapping[str, Mapping[str, Any]]) -> set[tuple[str, str]]:
     return {
         (resource_id, arm["resolvedVersionId"]) for resource_id, rule in rules.items() for arm in rule["arms"]
     }
@@ -192,10 +192,10 @@ def _with_arms(
     return {**rule, "arms": [{**arm, **show(found[arm["resolvedVersionId"]])} for arm in arms]}
 
 
-def _of_agent(parts: AgentParts) -> dict[str, Any]:
+def _agent_members(parts: AgentParts) -> dict[str, Any]:
     schema = parts.request_context_schema
     return {"config": parts.config, "requestContextSchema": schema, "omittedBlocks": dict(parts.omitted)}
 
 
-def _of_block(version: Snapshot) -> dict[str, Any]:
+def _block_members(version: Snapshot) -> dict[str, Any]:
     return {"config": {"content": version.config["content"], "rules": version.config.get("rules")}}

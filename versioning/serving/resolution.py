@@ -16,13 +16,13 @@ from django.utils.functional import cached_property
 from editor_client.shared import canonical, ids
 
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound, Unpublished
-from versioning.domain.overrides import IN_CODE, CodeAgent, applied, merged_config
-from versioning.domain.resolved_agent import Notice
+from versioning.domain.overrides import IN_CODE, CodeAgent, apply_override, merged_config
 from versioning.domain.selectors import PUBLISHED, SelectedBlocks, Selector, Status
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.models import Agent, VersionedResource, VersionLabel
 from versioning.serving.overlays import Overlay, read_overlay
 
@@ -56,7 +56,6 @@ class Resolved(Generic[R]):
 
     @cached_property
     def is_active(self) -> bool:
-        """Whether it is the active version."""
         return self.version.version_id == self.resource.active_id
 
     @property
@@ -66,7 +65,6 @@ class Resolved(Generic[R]):
 
     @cached_property
     def is_overlaid(self) -> bool:
-        """Whether it is the version of the overlay."""
         overlaid = None if self.overlay is None else self.overlay.of(self.resource)
         return overlaid is not None and overlaid.version_id == self.version.version_id
 
@@ -111,7 +109,7 @@ def select(
     if chosen is not None and selector.status is Status.PUBLISHED:
         return Resolved(resource=resource, version=chosen, selector=selector, is_chosen=True)
     label = _label(resource, selector)
-    version = label.version if label else _selected(resource, selector)
+    version = label.version if label else _select_version(resource, selector)
     fallback = None
     if version is None and selector.status is Status.PUBLISHED:
         # Only callers who may read drafts get here; for others a resource without a published version is
@@ -164,7 +162,7 @@ def find_version(resource: VersionedResource, version_id: str) -> Snapshot:
     """Return the version of this resource with this id; raises `NotFound` if there is none."""
     found: Snapshot | None = resource.pointers.find(version_id) if resource.pointers else None
     if found is None:
-        found = resource.versions.select_related("author").filter(pk=uuid_of(version_id)).first()
+        found = resource.versions.select_related("author").filter(pk=parse_uuid(version_id)).first()
     if found is None:
         raise NotFound
     return found
@@ -180,7 +178,7 @@ def _label(resource: VersionedResource, selector: Selector) -> VersionLabel | No
     return label
 
 
-def _selected(resource: VersionedResource, selector: Selector) -> Snapshot | None:
+def _select_version(resource: VersionedResource, selector: Selector) -> Snapshot | None:
     """Return the version selected by an id, a status or a computed label, or None."""
     if selector.version_id is not None:
         return find_version(resource, selector.version_id)
@@ -236,7 +234,6 @@ class Candidate:
 
     @classmethod
     def stored(cls, resolved: Resolved[Agent]) -> Candidate:
-        """Return the candidate for the selected version of a stored agent."""
         agent = resolved.resource
         return cls(
             id=agent.pk,
@@ -308,7 +305,7 @@ def _published_as(agent: CodeAgent, override: Resolved[Agent]) -> str:
         or published.version_id == version.version_id
     ):
         return version.version_id
-    holds = canonical.digest(applied(agent, published.config)) == file.digest
+    holds = canonical.digest(apply_override(agent, published.config)) == file.digest
     return published.version_id if holds else version.version_id
 
 

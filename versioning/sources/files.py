@@ -27,7 +27,7 @@ Identity = tuple[int, ...]
 """Distinguishes a file from any other with its name, and from itself with another content."""
 
 
-def identity_of(path: str | os.PathLike[str]) -> Identity | None:
+def read_identity(path: str | os.PathLike[str]) -> Identity | None:
     """Return the identity of what is at a path, without following links; None if there is nothing.
 
     The identity of a folder does not depend on what is in it.
@@ -190,7 +190,7 @@ class OverrideFiles:
         except (OSError, Invalid) as error:
             raise OverrideUnreadable(str(error)) from error
         try:
-            return _stored(descriptor)
+            return _read_stored(descriptor)
         except OSError as error:
             raise OverrideUnreadable(str(error)) from error
         finally:
@@ -233,7 +233,7 @@ class OverrideFiles:
                 )
             with _named_errors(path):
                 aside = set_aside(path)
-            written = before = identity_of(path)
+            written = before = read_identity(path)
             try:
                 try:
                     if content is None:
@@ -242,7 +242,7 @@ class OverrideFiles:
                         self.write(agent_id, content)
                 finally:
                     # Only the holder of the lock writes through here, so the current content is our own.
-                    written = identity_of(path)
+                    written = read_identity(path)
                 yield
             except BaseException:
                 if written != before:
@@ -267,10 +267,10 @@ class OverrideFiles:
         It consists of the identities of the folder and the file; nothing is opened. It is uncertain within
         two seconds after a change, and where links are involved.
         """
-        folder = identity_of(self.folder)
+        folder = read_identity(self.folder)
         if folder is None:
             return None, None
-        file = identity_of(f"{self.folder}/{ids.encode(agent_id)}.json")
+        file = read_identity(f"{self.folder}/{ids.encode(agent_id)}.json")
         is_plain = stat.S_ISDIR(folder[0]) and (file is None or stat.S_ISREG(file[0]))
         return (folder, file) if is_plain and is_settled(file) else None
 
@@ -334,7 +334,7 @@ def _lock(folder: int, path: Path) -> None:
 
 def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
     """Restore the file, unless the current one is not the one that was written in its place."""
-    if identity_of(path) != written:
+    if read_identity(path) != written:
         logger.error("the override file %s was changed by someone else, and stays so", path.name)
         return
     with _named_errors(path):
@@ -345,7 +345,7 @@ def _put_back(path: Path, aside: Path, written: Identity | None) -> None:
         sync_folder(path.parent)
 
 
-def _stored(descriptor: int) -> StoredFile:
+def _read_stored(descriptor: int) -> StoredFile:
     about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         raise OverrideUnreadable("it is not a regular file")

@@ -55,7 +55,7 @@ class GitTooSlow(GitError):
 
 def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
     """Return the output of a git command; raises `GitError` if it fails or takes too long."""
-    with started(folder, *arguments, limit=limit) as process:
+    with run_process(folder, *arguments, limit=limit) as process:
         printed, said = process.communicate()
         if process.returncode != 0:
             raise GitError(said.decode("utf-8", "replace").strip(), printed)
@@ -63,7 +63,9 @@ def run(folder: Path, *arguments: str, limit: float | None = None) -> bytes:
 
 
 @contextmanager
-def started(folder: Path, *arguments: str, limit: float | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def run_process(
+    folder: Path, *arguments: str, limit: float | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a git process during this block; when the time is over, it ends with all its child processes."""
     too_slow = Event()
     seconds = TIME_LIMIT if limit is None else max(limit, 0)
@@ -119,8 +121,10 @@ def _command(folder: Path, *arguments: str) -> list[str]:
 def _environment(folder: Path) -> dict[str, str]:
     """Return an environment that ignores the settings of the machine and of the caller."""
     # A repository of another user is trusted, but only the one that contains the configured folder.
+    innermost = nearest(folder)
     trusted = {
-        f"GIT_CONFIG_VALUE_{position}": str(parent) for position, parent in enumerate(_with_parents(folder))
+        f"GIT_CONFIG_VALUE_{position}": str(parent)
+        for position, parent in enumerate([innermost, *innermost.parents])
     }
     return {
         "PATH": os.environ.get("PATH", os.defpath),
@@ -138,11 +142,6 @@ def _environment(folder: Path) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
     }
-
-
-def _with_parents(folder: Path) -> list[Path]:
-    innermost = nearest(folder)
-    return [innermost, *innermost.parents]
 
 
 def nearest(folder: Path) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from versioning.sources import git
-from versioning.sources.files import Identity, identity_of, is_settled
+from versioning.sources.files import Identity, is_settled, read_identity
 from versioning.sources.git import GitError, GitTooSlow
 
 LOOK_AROUND_AFTER: Final = 1.0
@@ -55,7 +55,7 @@ class _Files:
         self.seen: dict[str, Identity | None] = {}
 
     def look_at(self, path: str) -> Identity | None:
-        self.seen[path] = found = identity_of(path)
+        self.seen[path] = found = read_identity(path)
         return found
 
     def read(self, path: str) -> bytes:
@@ -77,8 +77,8 @@ class _Answer:
         """Return whether none of these files has changed."""
         return (
             time.monotonic() - self.looked_around_at < LOOK_AROUND_AFTER
-            and identity_of(folder) == self.folder
-            and all(identity_of(path) == identity for path, identity in self.files.items())
+            and read_identity(folder) == self.folder
+            and all(read_identity(path) == identity for path, identity in self.files.items())
         )
 
 
@@ -105,10 +105,10 @@ class Head:
         try:
             return self._read()
         except (_Unusual, OSError):
-            return _asked(self.folder)
+            return _ask_git(self.folder)
 
     def _read(self) -> str | None:
-        began, folder, files = time.monotonic(), identity_of(self.folder), _Files()
+        began, folder, files = time.monotonic(), read_identity(self.folder), _Files()
         dot_git = _nearest_dot_git(self.folder)
         if dot_git is None:
             return None
@@ -129,7 +129,7 @@ class Head:
             or repository.identities != _identities(repository.git_dir, repository.common_dir)
         ):
             self._repository = None
-            repository = _located(self.folder, dot_git)
+            repository = _locate_repository(self.folder, dot_git)
             if all(map(is_settled, (dot_git[1], *repository.identities))):
                 self._repository = repository
         return repository
@@ -167,7 +167,7 @@ class Head:
         return held[2]
 
 
-def _asked(folder: Path) -> str | None:
+def _ask_git(folder: Path) -> str | None:
     """Ask the `git` command for the commit of HEAD; raises `GitTooSlow`."""
     try:
         answer = git.run(folder, "rev-parse", "HEAD", "--git-common-dir")
@@ -176,7 +176,7 @@ def _asked(folder: Path) -> str | None:
     except GitError:
         return None
     commit, _, common_dir = answer.decode("utf-8", "replace").strip().partition("\n")
-    return f"{commit} {_cut_off(identity_of(git.nearest(folder) / common_dir / 'shallow'))}"
+    return f"{commit} {_cut_off(read_identity(git.nearest(folder) / common_dir / 'shallow'))}"
 
 
 def _cut_off(shallow: Identity | None) -> int:
@@ -189,7 +189,7 @@ def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
     inside = os.path.realpath(folder)
     while True:
         path = f"{inside.rstrip('/')}/.git"
-        about = identity_of(path)
+        about = read_identity(path)
         if about is not None:
             return path, about
         above = os.path.dirname(inside)  # noqa: PTH120  quicker
@@ -198,7 +198,7 @@ def _nearest_dot_git(folder: Path) -> tuple[str, Identity] | None:
         inside = above
 
 
-def _located(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
+def _locate_repository(folder: Path, dot_git: tuple[str, Identity]) -> _Repository:
     """Ask the `git` command for the folders of the repository.
 
     Raises `GitTooSlow`, and `_Unusual` if it finds another repository than that of this `.git`.
@@ -231,7 +231,7 @@ def _identities(git_dir: str, common_dir: str) -> tuple[Identity | None, ...]:
         f"{common_dir}/objects",
         f"{common_dir}/refs",
     )
-    identities = tuple(map(identity_of, paths))
+    identities = tuple(map(read_identity, paths))
     if any(identity and stat.S_ISLNK(identity[0]) for identity in identities):
         raise _Unusual
     return identities

@@ -16,10 +16,9 @@ from editor_client.shared import canonical
 from versioning.domain.agents import OVERRIDE
 from versioning.domain.config import Config
 from versioning.domain.errors import Invalid
-from versioning.domain.overrides import CodeAgent, applied, withheld
-from versioning.sources.commits import Commit
+from versioning.domain.overrides import CodeAgent, apply_override, withheld
 from versioning.sources.files import Identity, OverrideFiles, OverrideUnreadable, StoredFile
-from versioning.sources.histories import Histories
+from versioning.sources.histories import Commit, Histories
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +41,6 @@ class FileVersion:
 
     @property
     def version_id(self) -> str:
-        """The id in its external form."""
         return f"file-{self.digest[:12]}"
 
 
@@ -64,7 +62,6 @@ class GitVersion:
 
     @property
     def version_id(self) -> str:
-        """The id in its external form."""
         return f"git-{self.commit}"
 
 
@@ -153,12 +150,12 @@ class OverrideSource:
 
 def file_content(agent: CodeAgent, config: Config) -> bytes:
     """Return the bytes of the file for a configuration: only what an override of this agent may contain."""
-    return canonical.file_text(applied(agent, config)).encode()
+    return canonical.file_text(apply_override(agent, config)).encode()
 
 
-def digest_of(agent: CodeAgent, config: Config | None) -> str:
+def override_digest(agent: CodeAgent, config: Config | None) -> str:
     """Return the digest of an agent's file after `replacing` it; empty if it was removed."""
-    return "" if config is None else canonical.digest(applied(agent, config))
+    return "" if config is None else canonical.digest(apply_override(agent, config))
 
 
 def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
@@ -198,12 +195,12 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
 def _parsed_config(content: bytes) -> Config | None:
     """Return the configuration in a file, or None if it holds none."""
     try:
-        return _config_of(canonical.parse_file(content))
+        return _read_config(canonical.parse_file(content))
     except Invalid:
         return None
 
 
-def _config_of(value: Any) -> Config:
+def _read_config(value: Any) -> Config:
     if not isinstance(value, dict):
         raise Invalid.field("file", "must be a JSON object")
     return OVERRIDE.read(value)
@@ -211,7 +208,7 @@ def _config_of(value: Any) -> Config:
 
 def _file_version(agent: CodeAgent, stored: StoredFile) -> FileVersion | None:
     try:
-        config = _config_of(canonical.parse_file(stored.content))
+        config = _read_config(canonical.parse_file(stored.content))
         others = withheld(agent, config)
         if others:
             raise Invalid.field(others[0], "is not a field that an override of this agent may hold")

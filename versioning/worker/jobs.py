@@ -65,7 +65,6 @@ class Queue:
 
     @property
     def rows(self) -> type[DueWork]:
-        """The model."""
         found: type[DueWork] = apps.get_model(self.model)
         return found
 
@@ -83,8 +82,7 @@ def register(job: Job) -> None:
         raise ValueError(f"there is another job of the name {job.name!r}")
 
 
-def registered() -> Mapping[str, Job]:
-    """Return all jobs by name."""
+def list_jobs() -> Mapping[str, Job]:
     return _jobs
 
 

@@ -18,7 +18,7 @@ from django.db import Error, InterfaceError, OperationalError, close_old_connect
 from django.db.models.functions import Now
 
 from versioning.models.due_work import LEASE_SECONDS, DueWork, LeaseLost, PeriodicJob, Turns, WorkerHeartbeat
-from versioning.worker.jobs import Job, Periodic, Queue, registered
+from versioning.worker.jobs import Job, Periodic, Queue, list_jobs
 
 LOOK_EVERY: Final = 1.0
 """Seconds between checks for due work."""
@@ -69,23 +69,10 @@ class Leases:
             return self._rows.pop((type(row), row.pk), None) is not None
 
     def renew(self) -> None:
-        """Renew the leases of all rows held."""
         with self._lock:
             rows = list(self._rows.values())
         for model in {type(row) for row in rows}:
             model.objects.renew([row for row in rows if type(row) is model])
-
-
-def turn_of(job: Job, worker: str, leases: Leases, is_stopping: Callable[[], bool]) -> Turn:
-    """Return the function that does a job's turns in the worker with this name; its threads share it."""
-    if isinstance(job, Queue):
-        return _QueueTurn(job, worker, leases, is_stopping)
-    return partial(_periodic_turn, job, worker, leases)
-
-
-def pause_of(job: Job) -> float:
-    """Return the pause in seconds between two turns of a job without work."""
-    return job.every if isinstance(job, Periodic) and job.in_each_worker else LOOK_EVERY
 
 
 def _periodic_turn(job: Periodic, worker: str, leases: Leases) -> bool:
@@ -178,7 +165,7 @@ class Worker:
     """Runs the jobs until it is told to stop."""
 
     def __init__(self, jobs: Iterable[Job] | None = None) -> None:
-        self.jobs = list(registered().values() if jobs is None else jobs)
+        self.jobs = list(list_jobs().values() if jobs is None else jobs)
         self.name = f"{socket.gethostname()}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
         self._leases = Leases()
         self._stopping = threading.Event()
@@ -192,7 +179,7 @@ class Worker:
         """Work until `stop` is called or the worker is unwanted; return whether all threads have ended."""
         threads = [
             threading.Thread(target=self._work, args=[job, turn], name=f"worker {job.name}", daemon=True)
-            for job, turn in ((job, self._turn_of(job)) for job in self.jobs)
+            for job, turn in ((job, self._make_turn(job)) for job in self.jobs)
             for _ in range(job.threads if isinstance(job, Queue) else 1)
         ]
         logger.info(
@@ -219,7 +206,7 @@ class Worker:
         self._beat()
         failed = False
         for job in self.jobs:
-            turn = self._turn_of(job)
+            turn = self._make_turn(job)
             try:
                 while turn() and not self._stopping.is_set():
                     pass
@@ -230,11 +217,18 @@ class Worker:
                 failed = True
         return not failed
 
-    def _turn_of(self, job: Job) -> Turn:
-        return turn_of(job, self.name, self._leases, self._stopping.is_set)
+    def _make_turn(self, job: Job) -> Turn:
+        is_stopping = self._stopping.is_set
+        if isinstance(job, Queue):
+            return _QueueTurn(job, self.name, self._leases, is_stopping)
+        return partial(_periodic_turn, job, self.name, self._leases)
 
     def _work(self, job: Job, turn: Turn) -> None:
-        pause, failures, wait = pause_of(job), 0, 0.0
+        pause, failures, wait = (
+            (job.every if isinstance(job, Periodic) and job.in_each_worker else LOOK_EVERY),
+            0,
+            0.0,
+        )
         while not self._stopping.wait(wait):
             wait, failures = self._take(job, turn, pause, failures)
 

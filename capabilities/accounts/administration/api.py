@@ -27,16 +27,14 @@ from capabilities.accounts.administration.verbs import as_seen, identity_of, mem
 from studio.workspaces.views import invitation_address
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.rendering import content_etag
-from versioning.api.schemas.base import Json
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.parameters import Page
+from versioning.api.schemas import Json, Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Right, Role
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 
 BY_NAME: Final = {"name": "name", "createdAt": "created_at"}
-BY_USERNAME: Final = {"username": name_of("user")}
+BY_USERNAME: Final = {"username": username_lookup("user")}
 WORKSPACE: Final = ({"type": "string"}, "The id of the workspace.")
 USERNAME: Final = ({"type": "string"}, "The username of the account.")
 NOT_STORED: Final = {"Cache-Control": "private, no-store"}

@@ -22,16 +22,15 @@ from capabilities.accounts.administration.schemas import (
 )
 from versioning.api import addresses, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.rendering import content_etag
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.parameters import Page
+from versioning.api.schemas import Nothing, Success, content_etag
 from versioning.conf import get_editor
 from versioning.domain.access import Action, Role
 from versioning.domain.errors import Invalid
-from versioning.models.accounts import name_of
+from versioning.models.accounts import username_lookup
 
 NEWEST_FIRST: Final = {"createdAt": "created_at"}
-BY_USERNAME: Final = {"username": name_of("user")}
+BY_USERNAME: Final = {"username": username_lookup("user")}
 NAMES: Final = {"workspaceId": "workspace_id", "idPrefix": "id_prefix", "expiresAt": "expires_at"}
 
 

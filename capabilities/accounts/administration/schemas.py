@@ -8,17 +8,19 @@ from typing import Annotated, Literal
 from pydantic import Field
 from typing_extensions import TypeAliasType
 
-from versioning.api.schemas.base import (
+from versioning.api.schemas import (
+    Action,
+    PageOf,
     RequestSchema,
+    ResourceReference,
     ResponseSchema,
     Source,
+    Success,
     Time,
     TimeOrNull,
     Uuid,
     UuidOrNull,
 )
-from versioning.api.schemas.common import Action, PageOf, Success
-from versioning.api.schemas.events import ResourceReference
 from versioning.domain.config import NotBlank
 from versioning.editor.workspaces import MAX_NAME
 

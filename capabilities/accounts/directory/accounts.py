@@ -19,7 +19,7 @@ from capabilities.accounts.directory.scim import Changes, ScimError, invalid
 from capabilities.accounts.models import DirectoryAccount
 from versioning.domain.access import Caller, Role
 from versioning.domain.errors import Invalid
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 from versioning.models import ApiKey, Membership, events
 from versioning.models.accounts import (
     account,
@@ -206,7 +206,7 @@ def _report(user: User, by: Caller, what: str, fields: list[str]) -> None:
         user_id=by.user_id,
         content_type=ContentType.objects.get_for_model(user),
         object_id=str(user.pk),
-        object_repr=clipped(user.get_username(), 200),
+        object_repr=clip(user.get_username(), 200),
         action_flag=CHANGE,
         change_message=f"The directory has {what} it{given}, with the key {by.key_prefix}.",
     )

@@ -31,9 +31,9 @@ from capabilities.accounts.directory.scim import (
 from capabilities.accounts.models import DirectoryAccount
 from studio.named import display_name
 from versioning.api.authentication import ApiKeyAuthentication, CallerThrottle
-from versioning.api.base import finished
+from versioning.api.base import finish_response
 from versioning.api.errors import exception_handler as api_errors
-from versioning.api.schemas.base import ExactJSONParser, utc
+from versioning.api.schemas import ExactJSONParser, utc
 from versioning.domain.access import Action, Caller, Role
 from versioning.domain.errors import Forbidden, VersioningError
 
@@ -90,7 +90,7 @@ class DirectoryView(APIView):
 
     def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Return the answer with the headers of all answers."""
-        return finished(request, super().finalize_response(request, response, *args, **kwargs))
+        return finish_response(request, super().finalize_response(request, response, *args, **kwargs))
 
     @property
     def caller(self) -> Caller:

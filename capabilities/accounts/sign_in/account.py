@@ -29,7 +29,7 @@ from studio.views import StudioPage
 from versioning.domain.errors import NotFound
 from versioning.domain.uuids import is_key
 from versioning.models import SignInAttempts
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
+from versioning.models.throttle import TooManyAttempts, subject
 
 PASSWORD: Final = "confirm_password"  # noqa: S105  the name of a field
 _NOT_SENT_AGAIN: Final = frozenset({PASSWORD, "csrfmiddlewaretoken"})

@@ -18,8 +18,8 @@ from capabilities.accounts.sign_in.providers import GroupRule, Provider, group_r
 from studio.accounts.views import NameForm
 from versioning.domain.access import APPLICATION, Role
 from versioning.domain.errors import Invalid
-from versioning.domain.texts import clipped
-from versioning.editor.memberships import is_last_admin
+from versioning.domain.texts import clip
+from versioning.editor.workspaces import is_last_admin
 from versioning.models import Membership, Workspace, events
 from versioning.models.accounts import checked_new_name, is_mail_address, name_fields, new_account
 from versioning.models.workspaces import Origin
@@ -116,7 +116,7 @@ def _names(claims: Mapping[str, Any]) -> Iterator[str]:
     composed = (unicodedata.normalize("NFKC", text) for text in given)
     # User names have no combining marks, and without them a name in Hindi or Thai is no name.
     whole = (text for text in composed if not any(unicodedata.category(sign)[0] == "M" for sign in text))
-    names = (clipped(_FOREIGN.sub("-", text).strip("-"), _MAX_NAME) for text in whole)
+    names = (clip(_FOREIGN.sub("-", text).strip("-"), _MAX_NAME) for text in whole)
     name = next(filter(None, names), "person")
     yield name
     for number in range(2, _ATTEMPTS):

@@ -31,7 +31,7 @@ from studio.error_pages import own_address
 from studio.navigation import Link
 from studio.permissions import may_enter
 from versioning.models import SignInAttempts, caller_for
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
+from versioning.models.throttle import TooManyAttempts, subject
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

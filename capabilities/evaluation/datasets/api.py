@@ -20,13 +20,12 @@ from capabilities.evaluation.datasets.models import DatasetVersion, Revision
 from capabilities.evaluation.datasets.verbs import Datasets, ItemTooLarge, find_item
 from versioning.api import errors, parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, number_in
+from versioning.api.parameters import Page, number_in
 from versioning.api.runs import AnyAccept
-from versioning.api.schemas.base import BodyTooLarge
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import BodyTooLarge, Nothing, Success
 from versioning.domain.access import Right
 from versioning.domain.errors import Message, NotFound, VersioningError
-from versioning.domain.uuids import is_key, uuid_of
+from versioning.domain.uuids import is_key, parse_uuid
 from versioning.models.search import ByteLength
 
 ORDERS: Final = {"createdAt": "created_at", "updatedAt": "updated_at", "name": "name"}
@@ -156,7 +155,7 @@ class ItemViewSet(EditorViewSet):
         return self.page_of(page, items, weight=ByteLength("payload_json"))
 
     def create(self, request: Request, id: str) -> Response:
-        """Add an item; 200 if it is there already, by its external id."""
+        """Add an item; 200 if it exists already, by its external id."""
         added = Datasets.add(id, [schemas.ItemCreate.read(request)], places=[""], by=self.caller)
         [revision] = added.revisions
         if not added.created:
@@ -200,7 +199,7 @@ class ItemViewSet(EditorViewSet):
     def history(self, request: Request, id: str, item: str) -> Response:
         """List the revisions of an item, newest first."""
         dataset = Datasets.find(id, by=self.caller)
-        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item)).select_related("item")
+        revisions = Revision.objects.filter(dataset=dataset, item=parse_uuid(item)).select_related("item")
         if not revisions:
             raise NotFound
         return Response(self.dump(revisions))
@@ -210,7 +209,7 @@ class ItemViewSet(EditorViewSet):
         dataset = Datasets.find(id, by=self.caller)
         if not is_key(version) or int(version) > dataset.version:
             raise NotFound
-        revision = Revision.objects.of_version(dataset, int(version)).filter(item=uuid_of(item)).first()
+        revision = Revision.objects.of_version(dataset, int(version)).filter(item=parse_uuid(item)).first()
         if revision is None:
             raise NotFound
         return with_etag(request, self.dump(revision))

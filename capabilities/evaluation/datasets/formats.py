@@ -27,9 +27,9 @@ from editor_client.shared.brief import brief
 from editor_client.shared.tables import Table, read
 
 from capabilities.evaluation.scoring.scoring import whole_number
-from versioning.domain.csv_files import ESCAPED, escaped, lines
+from versioning.domain.csv_files import ESCAPED, escape_cell, lines
 from versioning.domain.errors import Invalid, Issue, Message
-from versioning.domain.texts import shown, typed_cell
+from versioning.domain.texts import format_value, typed_cell
 
 IdentifiedItem = Mapping[str, Any]
 """The members of an item as callers set them, with its `id`, and its `externalId` if it has one."""
@@ -440,7 +440,7 @@ def _row_cells(item: IdentifiedItem, columns: list[str]) -> Iterator[str]:
 
 def format_cell(value: Any) -> str:
     """Return the text of a cell; an empty one is no value."""
-    return escaped(shown(value))
+    return escape_cell(format_value(value))
 
 
 def _parse_number(text: str, *, comma: bool) -> int | float:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from editor_client.shared.dataset_items import MAX_EXTERNAL_ID, MAX_NAME
 from pydantic import Field
 
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, Uuid
+from versioning.api.schemas import RequestSchema, ResponseSchema, Source, Time, Uuid
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 
 MAX_BATCH = 1_000

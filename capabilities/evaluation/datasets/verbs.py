@@ -54,13 +54,13 @@ from versioning.domain.errors import (
     VersioningError,
 )
 from versioning.domain.registering import require_callable
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import events
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.models.text_keys import ByName, contains
 from versioning.verbs import Verbs
 
@@ -276,7 +276,7 @@ def find_dataset(dataset_id: str, *, by: Who = APPLICATION, right: Right = Right
 
 
 def _find_among(rows: DatasetQuerySet, dataset_id: str, by: Caller, right: Right) -> Dataset:
-    dataset = rows.readable_by(by).filter(pk=uuid_of(dataset_id)).first()
+    dataset = rows.readable_by(by).filter(pk=parse_uuid(dataset_id)).first()
     if dataset is None:
         raise NotFound
     by.require(right, dataset.workspace_id)
@@ -720,11 +720,11 @@ def purge_item(dataset_id: str, item_id: str, *, by: Who = APPLICATION) -> None:
     with changing_dataset(dataset_id, caller) as dataset:
         if list_uses(dataset):
             caller.require_publish(dataset.workspace_id)
-        revisions = Revision.objects.filter(dataset=dataset, item=uuid_of(item_id))
+        revisions = Revision.objects.filter(dataset=dataset, item=parse_uuid(item_id))
         if not revisions.exists():
             raise NotFound
         for remove in _purging:
-            remove(dataset.pk, uuid_of(item_id))
+            remove(dataset.pk, parse_uuid(item_id))
         revisions.update(payload_json=PURGED_TEXT, search_text="")
         dataset.record("updated", caller, purged=item_id)
 
@@ -733,12 +733,12 @@ def item_ids_in(ids: Iterable[str]) -> Iterator[UUID]:
     """Yield those of the ids that can be one of an item."""
     for item_id in ids:
         with suppress(NotFound):  # it is no id of anything
-            yield uuid_of(item_id)
+            yield parse_uuid(item_id)
 
 
 def find_item(dataset: Dataset, item_id: str) -> Revision:
     """Return an item as it is now; raises `NotFound`."""
-    revision = Revision.objects.of_version(dataset).filter(item=uuid_of(item_id)).first()
+    revision = Revision.objects.of_version(dataset).filter(item=parse_uuid(item_id)).first()
     if revision is None:
         raise NotFound
     return revision
@@ -805,7 +805,7 @@ class _FileItem(NamedTuple):
         """Yield the ids that it has here: its own, or the one that it got when it came from elsewhere."""
         if self.item_id is not None:
             with suppress(NotFound):
-                yield uuid_of(self.item_id)
+                yield parse_uuid(self.item_id)
             yield uuid5(dataset.pk, self.item_id)
 
 

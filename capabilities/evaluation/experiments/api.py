@@ -26,10 +26,10 @@ from capabilities.evaluation.experiments.verbs import (
 )
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page, PageOfItems, PageTooLarge, fitting, number_in
-from versioning.api.run_queue import waits_for_models
+from versioning.api.limits import waits_for_models
+from versioning.api.parameters import Page, PageOfItems, PageTooLarge, fitting, number_in
 from versioning.api.runs import AnyAccept
-from versioning.api.schemas.common import Nothing, Success
+from versioning.api.schemas import Nothing, Success
 from versioning.domain.access import Action
 from versioning.domain.errors import Invalid, Message
 from versioning.models.search import ByteLength

@@ -574,18 +574,18 @@ class Cell(DueWork):
     def input_text(self) -> str:
         """What was asked, as text; empty once the dataset is gone."""
         value = self.member("input")
-        return "" if value is None else texts.shown(value)
+        return "" if value is None else texts.format_value(value)
 
     @property
     def reference_text(self) -> str:
         """What a good answer would have been, as text; empty without one."""
         value = self.member("groundTruth")
-        return "" if value is None else texts.shown(value)
+        return "" if value is None else texts.format_value(value)
 
     @property
     def output_text(self) -> str:
         """The answer, as text; empty without one."""
-        return texts.shown(self.output) if self.output_json else ""
+        return texts.format_value(self.output) if self.output_json else ""
 
     @property
     def tags(self) -> list[str]:

@@ -38,18 +38,17 @@ from capabilities.evaluation.scoring.kind import SCORER
 from capabilities.evaluation.scoring.scoring import MISSING, Attempt, Problem, ScoreOutcome, Unscored, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller
-from versioning.domain.agents import AGENT
+from versioning.domain.agents import AGENT, PROMPT_BLOCK
 from versioning.domain.csv_files import lines
 from versioning.domain.errors import InUse, Message, NotFound
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registering import require_callable
-from versioning.domain.texts import boundary_before, clipped, storable_json, storable_text
-from versioning.domain.uuids import uuid_of
+from versioning.domain.texts import boundary_before, clip, storable_json, storable_text
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import VersionedResource
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.models.text_keys import contains
-from versioning.runtime.observing import prices_of
+from versioning.runtime.observing import price_list_date
 
 _COUNTED: Final = {State.DONE: "done_count", State.ERROR: "error_count", State.SKIPPED: "skipped_count"}
 
@@ -77,7 +76,7 @@ def count(experiment: Experiment, cell: Cell, before: Counted, *, spent: Mapping
     experiment.summary_json = ""
     values: dict[str, Any] = {name: F(name) + value for name, value in changes.items()}
     if spent:
-        values["prices_of"] = experiment.prices_of = prices_of()
+        values["prices_of"] = experiment.prices_of = price_list_date()
     Experiment.objects.filter(pk=experiment.pk).update(**values, summary_json="")
 
 
@@ -191,7 +190,7 @@ def put_answer(cell: Cell, answer: Answer, *, whole: bool = False) -> None:
     if whole and cell.is_cut:
         cell.output_json, cell.is_cut = canonical.dump(storable_json(answer.output)), False
     cell.error_code = answer.error.code if answer.error else ""
-    cell.error_message = storable_text(clipped(answer.error.message, MAX_MESSAGE)) if answer.error else ""
+    cell.error_message = storable_text(clip(answer.error.message, MAX_MESSAGE)) if answer.error else ""
     cell.detail_json = canonical.dump(storable_json(answer.detail)) if answer.detail else ""
     cell.__dict__.pop("detail", None)
     cell.input_tokens, cell.output_tokens = answer.input_tokens, answer.output_tokens
@@ -259,10 +258,10 @@ def score_columns(outcome: ScoreOutcome) -> dict[str, Any]:
     return {
         "value": outcome.score,
         "passed": outcome.passed,
-        "label": clipped(storable_text(outcome.label or ""), 200),
+        "label": clip(storable_text(outcome.label or ""), 200),
         "reason": storable_text(outcome.reason or ""),
         "error_code": outcome.error.code if outcome.error else "",
-        "error_message": storable_text(clipped(outcome.error.message, MAX_MESSAGE)) if outcome.error else "",
+        "error_message": storable_text(clip(outcome.error.message, MAX_MESSAGE)) if outcome.error else "",
         "not_scorable": outcome.not_scorable.reason if outcome.not_scorable else "",
     }
 
@@ -355,7 +354,7 @@ def _pinned_versions(resource: VersionedResource) -> Iterator[UUID]:
                 ids.append(pin["versionId"])
     for version_id in ids:
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
-            yield uuid_of(version_id)
+            yield parse_uuid(version_id)
 
 
 def remove_answers(dataset_id: UUID, item_id: UUID) -> None:

@@ -43,11 +43,11 @@ from versioning.domain.access import APPLICATION, Action, Caller, Right, Via
 from versioning.domain.errors import Forbidden, Message, VersioningError
 from versioning.domain.provider_catalog import in_billionths
 from versioning.models import ApiKey, caller_of_author, events
-from versioning.models.connections import give_back
 from versioning.models.due_work import LeaseLost
+from versioning.models.storage import give_back
 from versioning.runtime import RequestContext
 from versioning.runtime.calls import LIVE, Conduct, Stop, stoppable
-from versioning.runtime.observing import prices_of
+from versioning.runtime.observing import price_list_date
 from versioning.worker.jobs import Periodic, Queue
 
 
@@ -394,7 +394,7 @@ def _score_or_postpone(
         del columns["state"]
         _postpone(cell, passing, columns)
         spent = {name: F(name) + value for name, value in spent_on(answer, scores).items()}
-        Experiment.objects.filter(pk=experiment.pk).update(**spent, prices_of=prices_of())
+        Experiment.objects.filter(pk=experiment.pk).update(**spent, prices_of=price_list_date())
     return None
 
 

@@ -10,12 +10,19 @@ from pydantic import Field, RootModel, StrictBool, StrictFloat, StrictInt, Stric
 
 from capabilities.evaluation.datasets.schemas import Pagination
 from capabilities.evaluation.experiments.models import MAX_GROUP, MAX_ID, MAX_NAME, public_id
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, TimeOrNull, UuidOrNull
-from versioning.api.schemas.common import NotEmpty
-from versioning.api.schemas.runs import CostOrNull
+from versioning.api.runs import CostOrNull
+from versioning.api.schemas import (
+    NotEmpty,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    TimeOrNull,
+    UuidOrNull,
+)
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank
 from versioning.domain.provider_catalog import cost_dict
-from versioning.runtime.observing import prices_of
+from versioning.runtime.observing import price_list_date
 
 MAX_ATTEMPTS = 20
 Name = Annotated[str, Field(max_length=MAX_NAME)]
@@ -252,7 +259,7 @@ class EstimatedTokens(ResponseSchema):
 
     input_tokens: int
     output_tokens: int
-    cost: Annotated[CostOrNull, Source(lambda estimate: cost_dict(estimate.cost, prices_of()))]
+    cost: Annotated[CostOrNull, Source(lambda estimate: cost_dict(estimate.cost, price_list_date()))]
 
 
 class EstimateProblem(ResponseSchema):

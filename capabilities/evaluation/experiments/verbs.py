@@ -44,14 +44,14 @@ from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.scoring.scoring import MISSING, Problem, ScoreOutcome
 from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Message, NotFound
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import is_key, is_uuid, uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import is_key, is_uuid, parse_uuid
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import events
-from versioning.models.connections import give_back
 from versioning.models.querysets import covered_by, within
+from versioning.models.storage import give_back
 from versioning.runtime.calls import Stop, stoppable
 from versioning.verbs import Verbs
 
@@ -73,7 +73,7 @@ def list_experiments(
     """Return the experiments that the caller may read, by the members of `FILTERS`."""
     rows = Experiment.objects.readable_by(caller_of(by))
     if dataset_id is not None:
-        rows = rows.filter(dataset=uuid_of(dataset_id))
+        rows = rows.filter(dataset=parse_uuid(dataset_id))
     return rows.filter(**{FILTERS[name]: value for name, value in (given or {}).items() if name in FILTERS})
 
 
@@ -94,7 +94,7 @@ def find_among(
     """Return the experiment among these rows; without a dataset, raises `AmbiguousId`."""
     rows = rows.readable_by(by)
     if dataset_id is not None:
-        experiment = rows.in_dataset(uuid_of(dataset_id), experiment_id).first()
+        experiment = rows.in_dataset(parse_uuid(dataset_id), experiment_id).first()
     else:
         experiment = rows.filter(pk=only_key(experiment_id, by)).first()
     if experiment is None:
@@ -287,7 +287,7 @@ def find_cell(experiment: Experiment, item_id: str, attempt: int) -> Cell:
     A further attempt makes one for every item: what no one sends of it is skipped in the end. Raises
     `NotFound` for an unknown item.
     """
-    of_item = Cell.objects.filter(experiment=experiment, item_id=uuid_of(item_id))
+    of_item = Cell.objects.filter(experiment=experiment, item_id=parse_uuid(item_id))
     if not of_item.exists():
         raise NotFound
     if attempt >= experiment.attempts:
@@ -307,9 +307,7 @@ def add_cells_for_attempts(experiment: Experiment, attempts: int) -> None:
 
 def _sent_answer(given: Mapping[str, Any]) -> results.Answer:
     error = given.get("error")
-    problem = (
-        None if error is None else Problem(clipped(str(error.get("code") or FAILED), 64), error["message"])
-    )
+    problem = None if error is None else Problem(clip(str(error.get("code") or FAILED), 64), error["message"])
     detail = {name: given[name] for name in _IN_PLACE if name in given}
     if error is not None and error.get("stack"):
         detail["stack"] = error["stack"]

@@ -17,15 +17,14 @@ from editor_client.shared.gates import target_digest
 from capabilities.evaluation.gates.models import AgentIdentity
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, Role
-from versioning.domain.agents import AGENT, Registry
+from versioning.domain.agents import AGENT, PROMPT_BLOCK, Registry
 from versioning.domain.config import Config
 from versioning.domain.errors import VersioningError
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.overrides import IN_CODE, code_config, merged_config
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.selectors import PUBLISHED, Selector
 from versioning.domain.uuids import is_uuid
-from versioning.editor.publish_requests import (
+from versioning.editor.gate import (
     ALONE,
     GateRequest,
     PublishRequest,
@@ -44,9 +43,9 @@ from versioning.models import (
 )
 from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
-from versioning.models.versioned import model_of
+from versioning.models.versioned import find_model
 from versioning.serving import choice
-from versioning.serving.grants import Grants, ids_named, store_grants, target_of
+from versioning.serving.grants import Grants, ids_named, make_target, store_grants
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 """The slug of a kind, and the id of a resource."""
@@ -291,7 +290,7 @@ class Move:
         """The versions that rollouts give to some requests, by the resources that have them."""
         arms: dict[Key, list[str]] = {}
         for kind in (AGENT, PROMPT_BLOCK):
-            for version_id, resource_id in choice.arms_of(kind).items():
+            for version_id, resource_id in choice.find_arms(kind).items():
                 arms.setdefault((kind.slug, resource_id), []).append(version_id)
         return arms
 
@@ -371,7 +370,7 @@ def concerned_by(move: Move) -> list[Concerned]:
     """
     code, concerned = get_editor().code, []
     if move.agent_id is not None:
-        target = target_of(move.resource, code)
+        target = make_target(move.resource, code)
         identity, workspace_id = target.identity, target.workspace_id
         concerned.append(
             Concerned(id=target.id, identity=identity, workspace_id=workspace_id, versions=frozenset())
@@ -457,7 +456,7 @@ def _identities(keys: Collection[Key]) -> Mapping[Key, UUID]:
     identities = dict.fromkeys(keys, IN_CODE)
     for kind in (AGENT, PROMPT_BLOCK):
         ids = [key for slug, key in keys if slug == kind.slug]
-        rows = model_of(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
+        rows = find_model(kind)._default_manager.filter(pk__in=ids).order_by() if ids else ()
         identities |= {(kind.slug, row.pk): row.uuid for row in rows}
     return identities
 

@@ -16,10 +16,20 @@ from capabilities.evaluation.experiments.schemas import MAX_ATTEMPTS
 from capabilities.evaluation.gates.verbs import Change, Gates
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.paging import Page
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source, Time, Uuid
-from versioning.api.schemas.common import Nothing, PageOf, ReferencedResource, Success
-from versioning.api.schemas.events import ResourceReference
+from versioning.api.parameters import Page
+from versioning.api.schemas import (
+    Json,
+    Nothing,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResourceReference,
+    ResponseSchema,
+    Source,
+    Success,
+    Time,
+    Uuid,
+)
 from versioning.domain.access import Action
 from versioning.domain.agents import AGENT
 from versioning.domain.config import UNCHANGED, JsonObject, NotBlank, Shape

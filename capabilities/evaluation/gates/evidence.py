@@ -34,7 +34,7 @@ from capabilities.evaluation.scoring.models import Scorer
 from capabilities.evaluation.scoring.verbs import judge_instructions
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller, Right
-from versioning.editor.publish_requests import GateRequest
+from versioning.editor.gate import GateRequest
 from versioning.models import AgentVersion, PromptBlock
 
 

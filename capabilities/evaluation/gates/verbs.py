@@ -32,15 +32,15 @@ from versioning.domain.errors import Invalid, Issue, Message, NotFound
 from versioning.domain.events import Target, VersionName
 from versioning.domain.kinds import KINDS_BY_SLUG
 from versioning.domain.selectors import DRAFT, Selector
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
+from versioning.editor.gate import GateRequest, PublishRequest
 from versioning.editor.locking import retry_on_conflict
-from versioning.editor.publish_requests import GateRequest, PublishRequest
 from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import Agent, PromptBlock, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
@@ -218,7 +218,7 @@ def find_gate(gate_id: str, *, by: Who = APPLICATION) -> Gate:
 
 
 def _find_among(rows: GateQuerySet, gate_id: str, by: Caller) -> Gate:
-    gate = rows.readable_by(by).select_related("dataset").filter(pk=uuid_of(gate_id)).first()
+    gate = rows.readable_by(by).select_related("dataset").filter(pk=parse_uuid(gate_id)).first()
     if gate is None:
         raise NotFound
     return gate
@@ -243,7 +243,7 @@ def create_gate(
     if agent_id is None:
         workspace_id = workspace_for(caller, workspace)
     else:
-        target = target_of(gates.editor.agent.find_or_defined(agent_id, by=caller), gates.editor.code)
+        target = make_target(gates.editor.agent.find_or_defined(agent_id, by=caller), gates.editor.code)
         caller.require_publish(target.workspace_id)
         if workspace not in {None, target.workspace_id}:
             raise Invalid.field("resource", Message("belongs to another workspace"))

@@ -5,7 +5,7 @@ import json
 from django.db import migrations, models
 
 from capabilities.evaluation.datasets.models import PURGED_TEXT, searchable_values
-from versioning.models.text_search.index import compose_tags, fold_stored
+from versioning.models.text_search import compose_tags, fold_stored
 
 BATCH = 500
 

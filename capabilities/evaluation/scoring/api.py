@@ -12,8 +12,8 @@ from capabilities.evaluation.scoring.scoring import MISSING, Attempt
 from capabilities.evaluation.scoring.verbs import Dependent, Scoring, iter_dependents
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet, with_etag
-from versioning.api.run_queue import waits_for_models
-from versioning.api.schemas.base import Json, RequestSchema, ResponseSchema, Source
+from versioning.api.limits import waits_for_models
+from versioning.api.schemas import Json, RequestSchema, ResponseSchema, Source
 from versioning.api.versions import ResourceViewSet
 from versioning.conf import get_editor
 from versioning.domain.access import Action

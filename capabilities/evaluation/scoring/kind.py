@@ -28,7 +28,7 @@ from versioning.domain.config import (
 from versioning.domain.context_schema import schema_problem
 from versioning.domain.errors import Invalid, Issue, Message
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.patterns import reason_of
+from versioning.domain.patterns import explain_error
 
 MAX_PATTERN: Final = 1_000
 """The maximum length of a pattern, in characters."""
@@ -50,7 +50,7 @@ def _pattern(value: str) -> str:
     try:
         compile_pattern(value)
     except re2.error as error:
-        reason = brief(reason_of(error))
+        reason = brief(explain_error(error))
         message = Message("is not a regular expression that can be used: {reason}", reason=reason)
         raise PydanticCustomError("pattern", "{reason}", {"reason": message}) from None
     return value

@@ -8,10 +8,9 @@ from django.db.models import Q
 from capabilities.evaluation.scoring.kind import SCORER, referenced_scorers
 from versioning.models import Tag, Version, VersionedResource, VersionLabel
 from versioning.models.agents import AgentVersion
-from versioning.models.constraints import OwnVersion
 from versioning.models.querysets import PrivateQuerySet
-from versioning.models.text_search.index import SearchDocument
-from versioning.models.versions import Reference
+from versioning.models.text_search import SearchDocument
+from versioning.models.versions import OwnVersion, Reference
 
 
 class ScorerVersion(Version):

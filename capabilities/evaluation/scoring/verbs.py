@@ -12,13 +12,13 @@ from capabilities.evaluation.scoring.models import ScorerReference
 from capabilities.evaluation.scoring.scoring import Attempt, ScoreOutcome, find_problem, score
 from versioning.conf import get_framework
 from versioning.domain.access import APPLICATION, Caller, Right
+from versioning.domain.agents import PROMPT_BLOCK
 from versioning.domain.errors import NotFound
-from versioning.domain.prompt_blocks import PROMPT_BLOCK
 from versioning.domain.registering import require_callable
 from versioning.domain.selectors import PUBLISHED
 from versioning.editor import Editor
 from versioning.editor.resources import Who, caller_of
-from versioning.models.connections import give_back
+from versioning.models.storage import give_back
 from versioning.verbs import Verbs
 
 

@@ -44,8 +44,8 @@ from versioning.domain import texts
 from versioning.domain.access import Caller, Right
 from versioning.domain.config import Config, raise_for_issues
 from versioning.domain.errors import Conflict, IdTaken, Invalid, NotFound, VersioningError
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import is_key, uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import is_key, parse_uuid
 from versioning.editor.catalog import LongList
 from versioning.models.search import MAX_LENGTH
 
@@ -265,7 +265,7 @@ class ItemPage(DatasetPage):
     @property
     def revisions(self) -> QuerySet[Revision]:
         """Its revisions, newest first."""
-        item_id = uuid_of(self.kwargs["item"])
+        item_id = parse_uuid(self.kwargs["item"])
         return Revision.objects.filter(dataset=self.dataset, item=item_id).select_related("item")
 
     @cached_property
@@ -381,8 +381,8 @@ def cell_texts(revision: Revision) -> dict[str, str]:
     """Return the texts of the cells of an item."""
     payload = revision.payload
     return {
-        "input": texts.shown(payload.get("input")),
-        "groundTruth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+        "input": texts.format_value(payload.get("input")),
+        "groundTruth": texts.format_value(payload["groundTruth"]) if "groundTruth" in payload else "",
         "tags": ", ".join(payload.get("metadata", {}).get(tags.MEMBER, ())),
         "externalId": revision.item.external_id or "",
     }
@@ -469,7 +469,7 @@ class TablePage(DatasetPage):
         """The page of items, in the order in which they were added."""
         version = self._version()
         revisions = Revision.objects.of_version(self.dataset, version).order_by("item__created_at", "item")
-        text = clipped(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
+        text = clip(self.request.GET.get("q", "").replace("\x00", ""), MAX_LENGTH)
         if text:
             revisions = revisions.with_text(text)
         known = self.dataset.items_count if not text and version is None else None
@@ -706,8 +706,8 @@ class AddItemPage(StudioPage):
         if request.POST.get("do") != "add":
             tried, output, about = (request.POST.get(name, "") for name in ("tried", "output", "about"))
             began = {
-                "input": texts.shown(texts.typed_cell(tried)) if tried else "",
-                "ground_truth": texts.shown(output),
+                "input": texts.format_value(texts.typed_cell(tried)) if tried else "",
+                "ground_truth": texts.format_value(output),
                 "about": about,
             }
             return self.show(self._form(initial=began))

@@ -20,13 +20,13 @@ from capabilities.evaluation.studio.base import json_object
 from studio.error_pages import error_page
 from studio.kind_words import FieldWords, FirstChoice, KindWords, Part
 from studio.resources.base import ResourcePage
-from versioning.api.run_queue import RunsFull, waits_for_models
+from versioning.api.limits import RunsFull, waits_for_models
 from versioning.domain import texts
 from versioning.domain.access import Right
 from versioning.domain.config import Config
 from versioning.domain.errors import NotFound, VersioningError
-from versioning.domain.texts import clipped
-from versioning.domain.uuids import uuid_of
+from versioning.domain.texts import clip
+from versioning.domain.uuids import parse_uuid
 from versioning.models.text_keys import ByName
 
 _VALUE: Final = Part(
@@ -307,7 +307,9 @@ class TryScorerPage(ResourcePage):
         items = []
         if chosen is not None:
             rows = Revision.objects.of_version(chosen).order_by("item__created_at", "item")[:MAX_ITEMS]
-            items = [(str(row.item_id), clipped(texts.shown(row.payload.get("input")), 80)) for row in rows]
+            items = [
+                (str(row.item_id), clip(texts.format_value(row.payload.get("input")), 80)) for row in rows
+            ]
         datasets = Datasets.list(workspace=self.workspace_id, by=self.caller).order_by(ByName("name"), "pk")
         return self.page(
             "evaluation/try.html",
@@ -328,13 +330,13 @@ class TryScorerPage(ResourcePage):
         chosen, item = self._chosen(), self.request.GET.get("item", "")
         if chosen is None or not item:
             return {}
-        revision = Revision.objects.of_version(chosen).filter(item=uuid_of(item)).first()
+        revision = Revision.objects.of_version(chosen).filter(item=parse_uuid(item)).first()
         if revision is None:
             raise NotFound
         payload = revision.payload
         metadata = payload.get("metadata")
         return {
-            "input": texts.shown(payload.get("input")),
-            "ground_truth": texts.shown(payload["groundTruth"]) if "groundTruth" in payload else "",
+            "input": texts.format_value(payload.get("input")),
+            "ground_truth": texts.format_value(payload["groundTruth"]) if "groundTruth" in payload else "",
             "metadata": canonical.file_text(metadata) if metadata else "",
         }

@@ -61,7 +61,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
 from versioning.editor import gate
-from versioning.editor.publish_requests import Options
+from versioning.editor.gate import Options
 from versioning.models import Event, Version, VersionedResource
 from versioning.models.querysets import within
 

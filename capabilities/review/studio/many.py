@@ -18,12 +18,12 @@ from studio.forms.inputs import typed_text
 from studio.publishing.drafts import Draft
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
+from versioning.domain.agents import Notice
 from versioning.domain.errors import EditConflict
-from versioning.domain.resolved_agent import Notice
 from versioning.editor.bulk import Choice, Outcome, change_chosen
 from versioning.editor.collection import Collection
 from versioning.editor.locking import current_state
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 
 
 class AskForManyPage(BulkPage):
@@ -62,7 +62,7 @@ class AskForManyPage(BulkPage):
         """Return the chosen resources, and note which of them have an open review, in one more query."""
         found = super()._drafts(choices)
         code = get_editor().code
-        targets = [target_of(draft.resource, code) for draft in found.values()]
+        targets = [make_target(draft.resource, code) for draft in found.values()]
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
         return found
 

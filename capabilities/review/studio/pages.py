@@ -59,9 +59,9 @@ from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.configuration_checks import invisible_characters
 from versioning.models import Membership, VersionedResource, storage
-from versioning.models.accounts import name_of, normalized
+from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.text_keys import ByName
-from versioning.serving.grants import target_of
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 
 MAX_PEOPLE: Final = 12
@@ -74,8 +74,8 @@ def people_to_ask(workspace_id: str, chosen: Sequence[str], but: str | None) -> 
     They are the chosen members and the first others who may read drafts, those who may approve first. With
     more members than that, others are found by their names.
     """
-    name, approving = name_of("user"), roles_with(Right.PUBLISH)
-    chosen = [stored for name in chosen if (stored := normalized(name)) is not None]
+    name, approving = username_lookup("user"), roles_with(Right.PUBLISH)
+    chosen = [stored for name in chosen if (stored := normalize_username(name)) is not None]
     members = Membership.objects.filter(
         workspace=workspace_id,
         role__in=roles_with(Right.READ_DRAFTS),
@@ -385,7 +385,7 @@ class ReviewPage(DifferencesPage):
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
         since: Since | None = read_news(
-            self.review, target_of(resource, self.editor.code), self.caller.user_id
+            self.review, make_target(resource, self.editor.code), self.caller.user_id
         )
         before = self.find(since.version_id) if since else None
         if before is None or version is None:

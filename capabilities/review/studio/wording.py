@@ -26,8 +26,8 @@ from versioning.domain.access import Caller, Right, roles_with
 from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, Membership, VersionedResource
-from versioning.models.accounts import name_of
-from versioning.serving.grants import target_of
+from versioning.models.accounts import username_lookup
+from versioning.serving.grants import make_target
 from versioning.serving.resolution import find_version
 
 
@@ -289,7 +289,7 @@ def stuck(record: ReviewRecord) -> str:
     )
     authors: Any = record.outcome.authors
     members = members.exclude(user__in=authors)
-    left = members.exclude(**{f"{name_of('user')}__in": record.outcome.approved_by}).count()
+    left = members.exclude(**{f"{username_lookup('user')}__in": record.outcome.approved_by}).count()
     if left >= record.missing:
         return ""
     number = record.version_number
@@ -308,7 +308,7 @@ def stuck(record: ReviewRecord) -> str:
 
 def find_open_review(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource, or None."""
-    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
+    return Review.objects.open().about(make_target(resource, get_editor().code)).first()
 
 
 def read_record(review: Review) -> ReviewRecord:

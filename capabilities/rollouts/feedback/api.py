@@ -13,10 +13,18 @@ from capabilities.rollouts.feedback.verbs import About, Feedbacks
 from capabilities.rollouts.models import MAX_NAME, MAX_TEXT
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.paging import Page
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time, UuidOrNull
-from versioning.api.schemas.common import NotEmpty, PageOf, ReferencedResource
-from versioning.api.schemas.runs import Described
+from versioning.api.parameters import Page
+from versioning.api.runs import Described
+from versioning.api.schemas import (
+    NotEmpty,
+    PageOf,
+    ReferencedResource,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Time,
+    UuidOrNull,
+)
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED
 from versioning.domain.errors import Invalid

@@ -20,7 +20,7 @@ from versioning.domain.agents import AGENT
 from versioning.domain.errors import Invalid, Message, NotFound
 from versioning.domain.kinds import kind_named
 from versioning.domain.texts import checked_text
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
@@ -178,7 +178,7 @@ def _check(name: str, value: Value, comment: str, external_id: str | None) -> No
 
 def _run(run_id: str) -> ServedRun:
     """Return a run; one that has just ended may not be written yet, perhaps by another process."""
-    known = ServedRun.objects.filter(pk=uuid_of(run_id))
+    known = ServedRun.objects.filter(pk=parse_uuid(run_id))
     found = known.first()
     if found is None:
         RECORDER.write()

@@ -26,8 +26,7 @@ from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog.criteria import Viewer, among
-from versioning.editor.catalog.filters import Filter
+from versioning.editor.catalog.filters import Filter, Viewer, among
 from versioning.models import VersionedResource
 from versioning.models.querysets import within
 

@@ -15,9 +15,16 @@ from capabilities.rollouts.models import SUMS
 from capabilities.rollouts.usage.verbs import Usages, cost_of
 from versioning.api import parameters
 from versioning.api.base import EditorViewSet
-from versioning.api.schemas.base import RequestSchema, ResponseSchema, Source, Time
-from versioning.api.schemas.common import NotEmpty, ReferencedResource, Success
-from versioning.api.schemas.runs import CostOrNull
+from versioning.api.runs import CostOrNull
+from versioning.api.schemas import (
+    NotEmpty,
+    ReferencedResource,
+    RequestSchema,
+    ResponseSchema,
+    Source,
+    Success,
+    Time,
+)
 from versioning.domain.access import Action
 from versioning.domain.config import UNCHANGED
 from versioning.domain.errors import Invalid

@@ -21,8 +21,8 @@ from versioning.domain.events import Target
 from versioning.domain.kinds import kind_named
 from versioning.domain.provider_catalog import cost_dict, from_billionths
 from versioning.editor.event_log import EventLog
-from versioning.editor.live_periods import live_periods
 from versioning.editor.resources import Who, caller_of
+from versioning.editor.timeline import live_periods
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
 from versioning.runtime.observing import PricedModel, Prices

@@ -48,7 +48,7 @@ from studio.workspaces.views import WorkspacePage, add_errors
 from versioning.domain.access import Right
 from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.snapshots import Snapshot
-from versioning.domain.uuids import uuid_of
+from versioning.domain.uuids import parse_uuid
 from versioning.domain.zones import MAX_NAME, known_zones, offered_zones
 from versioning.editor.timeline import Timeline
 from versioning.models import VersionedResource, WorkerHeartbeat
@@ -314,7 +314,7 @@ class ReleaseSchedulePage(WorkspacePage):
 
     def release(self, release_id: str) -> Release:
         """Return a release of this workspace; raises `NotFound`."""
-        found = Release.objects.filter(pk=uuid_of(release_id), workspace=self.workspace).first()
+        found = Release.objects.filter(pk=parse_uuid(release_id), workspace=self.workspace).first()
         if found is None:
             raise NotFound
         return found

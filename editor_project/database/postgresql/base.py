@@ -39,7 +39,6 @@ class PatientConnection(Connection[Any]):
 
     @classmethod
     def connect(cls, conninfo: str = "", **kwargs: Any) -> Self:
-        """Return a new connection whose server applies the limit of this process."""
         connection = super().connect(conninfo, **kwargs)
         connection.patience = CONNECT_SECONDS
         connection.is_pooled = connection.prepare_threshold is None or connection.has_other_backend()
@@ -65,7 +64,6 @@ class PatientConnection(Connection[Any]):
         return row is not None and row[0] != self.info.backend_pid
 
     def limit(self, seconds: float) -> None:
-        """Limit the time of statements, in the server and, in case that it is gone, in the client."""
         self.patience = seconds + MARGIN
         self.execute("SELECT set_config('statement_timeout', %s, false)", [str(round(seconds * 1000))])
 
@@ -136,7 +134,6 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
     @property
     def pool(self) -> ConnectionPool[Any] | None:
-        """The pool of this process, as in Django."""
         options = self.settings_dict["OPTIONS"].get("pool")
         if options and self.alias not in self._connection_pools:
             made = Pool(

@@ -21,7 +21,6 @@ class Command(BaseCommand):
     help = "Back up the database to a file; the service may keep running."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the argument."""
         parser.add_argument(
             "file", type=Path, help="the back-up, which must not exist yet; - is standard output"
         )

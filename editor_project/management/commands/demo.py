@@ -27,7 +27,6 @@ class Command(BaseCommand):
     help = "Load the demo workspace once and print how to sign in."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--address", default="http://127.0.0.1:8000", help="where the service will be")
         parser.add_argument("--key-file", type=Path, help="keep the key in this file, for the next start")
 
@@ -69,7 +68,7 @@ class Command(BaseCommand):
     def _keep(self, path: Path, secret: str) -> None:
         """Write the key to the file, which only this user can read; say so where that is not possible."""
         try:
-            with open(path, "w", opener=_open_privately) as file:
+            with open(path, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
                 os.fchmod(file.fileno(), 0o600)
                 file.write(f"{secret}\n")
         except OSError as error:
@@ -83,7 +82,3 @@ def _kept_in(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     return text if KEY.fullmatch(text) else ""
-
-
-def _open_privately(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -14,7 +14,7 @@ from django.db import Error, connections
 from django.db.migrations.recorder import MigrationRecorder
 
 from editor_project import moving
-from editor_project.database.configured import configured
+from editor_project.database.configured import configure_database
 from editor_project.environment import Environment
 
 
@@ -24,13 +24,12 @@ class Command(BaseCommand):
     help = "Copy the installation to an empty database (SQLite or PostgreSQL) and compare the two."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the option."""
         parser.add_argument("--to", required=True, metavar="URL", help="as in DATABASE_URL")
 
     def handle(self, *_args: Any, to: str, **_options: Any) -> None:
         """Create the tables there, copy every row in one transaction, and print counts and digests."""
         try:
-            settings = configured(Environment().database_of("--to", to))
+            settings = configure_database(Environment().database_of("--to", to))
         except ImproperlyConfigured as error:
             raise CommandError(str(error)) from error
         connections.settings[moving.TARGET] = connections.configure_settings({"default": settings})["default"]

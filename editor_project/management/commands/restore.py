@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from editor_project import backups
 from editor_project.backups.archive import Unusable
-from editor_project.backups.credentials import end_all_sessions, revoke_keys
+from editor_project.backups.postgresql import end_all_sessions, revoke_keys
 
 
 class Command(BaseCommand):
@@ -24,7 +24,6 @@ class Command(BaseCommand):
     help = "Restore the database from a back-up; stop the service first."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the argument."""
         parser.add_argument(
             "file", type=Path, help="what `manage.py backup` has written; - is standard input"
         )

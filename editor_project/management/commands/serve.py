@@ -14,7 +14,7 @@ from editor_project.server import connections, process
 from editor_project.server.background import BackgroundWorker
 from editor_project.server.preloading import preload_process
 from editor_project.server.worker import Served
-from versioning.api import open_streams
+from versioning.api import limits
 from versioning.conf import get_framework
 
 
@@ -24,7 +24,6 @@ class Command(BaseCommand):
     help = "Serve the API and the studio."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--bind", default="127.0.0.1:8000", help="address:port (default %(default)s)")
         parser.add_argument("--workers", type=int, default=1, help="processes (default %(default)s)")
         parser.add_argument(
@@ -40,19 +39,14 @@ class Command(BaseCommand):
             raise CommandError("--workers and --threads must be at least 1")
         get_framework()  # before forking
         possible = connections.possible()
+        streams, most = limits.in_event_loop(), possible // 2  # the rest is for other requests
+        if settings.EDITOR_STREAMS is not None and not 0 <= streams <= most:
+            raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
         process.run(
-            Served(get_internal_wsgi_application, threads, _streams(possible), preload_process),
+            Served(get_internal_wsgi_application, threads, min(streams, most), preload_process),
             bind=bind,
             workers=workers,
             pinned=settings.EDITOR_PIN_WORKERS,
             backpressure=possible,
             background=BackgroundWorker if settings.EDITOR_WORKER == "on" else nullcontext,
         )
-
-
-def _streams(possible: int) -> int:
-    """Return the number of streams that a worker may have open, leaving connections for other requests."""
-    wanted, most = open_streams.in_event_loop(), possible // 2
-    if settings.EDITOR_STREAMS is not None and not 0 <= wanted <= most:
-        raise CommandError(f"EDITOR_STREAMS must be from 0 to {most}: use `serve_events` for more")
-    return min(wanted, most)

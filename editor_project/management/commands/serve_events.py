@@ -28,7 +28,6 @@ class Command(BaseCommand):
     help = "Serve the stream of events (GET /events/stream), for a proxy to route to."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--bind", default="127.0.0.1:8010", help="address:port (default %(default)s)")
         parser.add_argument(
             "--streams", type=int, default=4000, help="how many may be open (default %(default)s)"

@@ -17,7 +17,7 @@ class Command(work.Command):
         if once:
             super().handle(*args, once=once, **options)
             return
-        with exporter.exported():
+        with exporter.serve_metrics():
             metrics.enable()
             traces.enable()
             super().handle(*args, once=once, **options)

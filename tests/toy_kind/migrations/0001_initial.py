@@ -7,8 +7,8 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import versioning.models.constraints
-from versioning.models.text_search.index import words_of
+import versioning.models.versions
+from versioning.models.text_search import words_of
 
 
 class Migration(migrations.Migration):
@@ -249,19 +249,19 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name="snippetlabel",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="snippet_label_version_is_own", owner="resource", pointer="version"
             ),
         ),
         migrations.AddConstraint(
             model_name="snippet",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="snippet_active_version_is_own", owner="id", pointer="active_version"
             ),
         ),
         migrations.AddConstraint(
             model_name="snippet",
-            constraint=versioning.models.constraints.OwnVersion(
+            constraint=versioning.models.versions.OwnVersion(
                 name="snippet_latest_version_is_own", owner="id", pointer="latest_version"
             ),
         ),

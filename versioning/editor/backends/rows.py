@@ -63,7 +63,7 @@ class Rows(Generic[R]):
             rows = self.all.readable_by(by, self.code, label=label)
             return OneByKey(with_authors(rows) if only is None else rows.as_served(*only))
 
-        return one_of(self._queries.get(by, self.code, (label, only), compile_query), resource_id)
+        return find_row(self._queries.get(by, self.code, (label, only), compile_query), resource_id)
 
     def override(self, agent: CodeAgent) -> R | None:
         """Return the override of a code-defined agent."""
@@ -100,10 +100,10 @@ class Rows(Generic[R]):
             rows = self.all.locked(for_deletion=for_deletion).select_related("author", "latest_version")
             query = self._locks[for_deletion] = OneByKey(rows.defer("latest_version__search_text"))
         with suppress(NotFound):
-            resource = one_of(query, resource_id)
+            resource = find_row(query, resource_id)
             if by.may(Right.READ_DRAFTS, resource.workspace_id) and by.covers(resource_id):
                 return resource
-        return one_of(self.readable(by).locked(for_deletion=for_deletion), resource_id)
+        return find_row(self.readable(by).locked(for_deletion=for_deletion), resource_id)
 
     def store(self, resource: R) -> None:
         """Save the row, with the entries of the log."""
@@ -138,7 +138,7 @@ def with_authors(rows: VersionedQuerySet[R]) -> VersionedQuerySet[R]:
     return with_versions(rows).select_related(*authors)
 
 
-def one_of(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
+def find_row(rows: VersionedQuerySet[R] | OneByKey[R], resource_id: str) -> R:
     """Return the row with this id; raises `NotFound`."""
     # An impossible id is refused here, before it reaches a database that cannot represent it.
     if ids.problem(resource_id):

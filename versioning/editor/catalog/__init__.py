@@ -6,13 +6,18 @@ files, and all other resources in rows. The number of queries never depends on h
 
 from __future__ import annotations
 
-from versioning.editor.catalog.catalog import Catalog, LongList
+from versioning.editor.catalog.catalog import (
+    Catalog,
+    LongList,
+    Overview,
+    Suggestion,
+    overview,
+    suggestions,
+    suggestions_by_id,
+)
 from versioning.editor.catalog.entries import Entry, Origin, ResourceState
-from versioning.editor.catalog.filters import Filter, Wanted, filters_of
-from versioning.editor.catalog.overview import Overview, overview
-from versioning.editor.catalog.suggestions import Suggestion, suggestions, suggestions_by_id
-from versioning.editor.catalog.text_results import Hit
-from versioning.editor.catalog.text_search import TextSearch
+from versioning.editor.catalog.filters import Filter, Wanted, list_filters
+from versioning.editor.catalog.text_search import Hit, TextSearch
 from versioning.editor.catalog.waiting import Waiting, Waits, Whose, changed_since_live
 
 __all__ = [
@@ -31,7 +36,7 @@ __all__ = [
     "Wanted",
     "Whose",
     "changed_since_live",
-    "filters_of",
+    "list_filters",
     "overview",
     "suggestions",
     "suggestions_by_id",

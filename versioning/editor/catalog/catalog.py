@@ -2,30 +2,35 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import accumulate
 from typing import Any, Final
 
-from django.db.models import Q, QuerySet
-from django.db.models.expressions import Combinable
+from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from editor_client.shared import ids
 from editor_client.shared import ids as valid_ids
+from editor_client.shared.text_keys import caseless, collation_key
 
-from versioning.domain.access import APPLICATION
+from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, merged_config
 from versioning.domain.uuids import is_uuid
-from versioning.editor.catalog.criteria import Unstored, Viewer
-from versioning.editor.catalog.entries import Entry, entry_of, entry_of_code, reads_drafts
-from versioning.editor.catalog.filters import Wanted
+from versioning.editor.catalog.entries import Entry, ResourceState, entry_of_code, make_entry, reads_drafts
+from versioning.editor.catalog.filters import Unstored, Viewer, Wanted, name_condition
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource
-from versioning.models.querysets import VersionedQuerySet
+from versioning.models.accounts import username_lookup
+from versioning.models.querysets import VersionedQuerySet, within
+from versioning.models.search import MAX_LENGTH
 from versioning.models.statements import QueriesForCallers, RowsByKeys
-from versioning.models.text_keys import ByName
+from versioning.models.text_keys import ByName, Caseless, begins, contains, equals
 from versioning.serving.answer_cache import AnswerCache
+from versioning.serving.followed_log import all_but_drafts
 
 NAME: Final = "name"
 """The order by the names that the caller sees."""
@@ -125,7 +130,7 @@ class Catalog:
 
     def _entry(self, resource: VersionedResource, labels: Sequence[str] = ()) -> Entry:
         code = self.in_code.get(resource.pk) if resource.workspace_id == self.home else None
-        return entry_of(resource, code, self.caller, labels)
+        return make_entry(resource, code, self.caller, labels)
 
     def stored(self) -> VersionedQuerySet[Any]:
         """Return the rows that do not override a code-defined agent."""
@@ -176,7 +181,10 @@ class Found(Sequence[Entry]):
         self._rows = wanted.narrow(catalog.stored(), catalog.viewer)
         """The rows to count, without the versions that only the order by name needs."""
         is_by_name = order.removeprefix("-") == NAME
-        ordered = self._rows.alias(name=_shown_name(catalog)) if is_by_name else self._rows
+        ordered = self._rows
+        if is_by_name:  # callers who may read drafts see the draft's name
+            latest, active = ByName("latest_version__name"), ByName("active_version__name")
+            ordered = ordered.alias(name=catalog.rows.seen_by(catalog.caller, draft=latest, published=active))
         self._keys: Any = ordered.order_by(order, "id").values_list("pk", flat=True)
         self._is_dear = any(wanted.get(name) for name in _DEAR)
 
@@ -217,13 +225,7 @@ class Found(Sequence[Entry]):
         return self._cache.remembered((*self._question, part), anything, make)
 
 
-def _shown_name(catalog: Catalog) -> Combinable:
-    """Return the name that the caller sees: callers who may read drafts see the draft's name."""
-    latest, active = ByName("latest_version__name"), ByName("active_version__name")
-    return catalog.rows.seen_by(catalog.caller, draft=latest, published=active)
-
-
-def sliced(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
+def slice_rows(rows: QuerySet[Any], start: int, stop: int) -> list[Any]:
     """Return a slice of the rows, in their order.
 
     Two queries are faster than one: the database sorts the ids alone, then reads only the few rows that are
@@ -263,3 +265,170 @@ def in_order(rows: QuerySet[Any], ids: Sequence[str]) -> list[Any]:
     """Return the rows with these ids, in the order of the ids."""
     by_id = {row.pk: row for row in rows.filter(pk__in=ids).order_by()}
     return [by_id[pk] for pk in ids if pk in by_id]
+
+
+MAX_NAMES: Final = 500
+"""How many authors, labels and tags are offered."""
+MAX_FOLDERS: Final = 1_000
+"""How many folders are included; those with the most resources, if there are more."""
+
+Plain = tuple[dict[str, int], list[str], list[str], dict[str, int], dict[str, int]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """The names and numbers of all resources of one kind that a caller may read."""
+
+    workspaces: Mapping[str, int]
+    """How many resources there are in each workspace."""
+    visibilities: Sequence[str]
+    """The visibilities that occur; empty for a kind that has none."""
+    authors: Sequence[str]
+    """Who saved the newest versions that the caller may read."""
+    labels: Sequence[str]
+    """The names of the labels that the caller may read."""
+    tags: Mapping[str, int]
+    """How many resources have each tag."""
+    folders: Mapping[str, int]
+    """How many resources there are below each folder, which is written with its final `/`."""
+
+
+def overview(catalog: Catalog, cache: AnswerCache) -> Overview:
+    """Return the overview of a catalog; seven queries at most.
+
+    The part about rows is cached until a resource of the kind changes: for 20 000 resources it takes longer
+    than the rest of a page. Saving a draft changes only the authors.
+    """
+    kind = catalog.collection.kind
+    held: Plain = cache.remembered(
+        ("overview", *catalog.question), all_but_drafts(kind.slug), lambda: _summarize_rows(catalog)
+    )
+    workspaces, visibilities, labels, tags, folders = held
+    authors: list[str] = cache.remembered(
+        ("authors", *catalog.question), (kind.slug, None), lambda: _authors(catalog)
+    )
+    unstored = catalog.defined_in_code(Wanted())
+    return Overview(
+        workspaces=Counter(workspaces) + Counter(entry.workspace_id for entry in unstored),
+        visibilities=sorted({*visibilities, *filter(None, (entry.visibility for entry in unstored))}),
+        authors=sorted({*authors, *_author_names(unstored)}),
+        labels=sorted({*labels, *(label for entry in unstored for label in entry.labels)}),
+        tags=dict(sorted((Counter(tags) + Counter(tag for entry in unstored for tag in entry.tags)).items())),
+        folders=dict(sorted((Counter(folders) + _count_folders(entry.id for entry in unstored)).items())),
+    )
+
+
+def _rows(catalog: Catalog) -> QuerySet[Any, Any]:
+    return catalog.stored().select_related(None).defer(None).order_by()
+
+
+def _drafts(catalog: Catalog) -> Q:
+    return within("workspace_id", catalog.caller.scope(Right.READ_DRAFTS))
+
+
+def _summarize_rows(catalog: Catalog) -> Plain:
+    rows = _rows(catalog)
+    visibilities: list[str] = []
+    if catalog.collection.kind.has_visibility:
+        visibilities = list(rows.values_list("visibility", flat=True).distinct())
+    is_live = Q(labels__released=True) | Q(labels__version=F("active_version"))
+    labels = rows.filter(_drafts(catalog) | is_live, labels__name__isnull=False)
+    tags = rows.filter(tags__name__isnull=False).values_list("tags__name").annotate(found=Count("tags"))
+    in_folders = rows.filter(contains(F("pk"), Value("/"))).values_list("pk", flat=True)
+    return (
+        dict(rows.values_list("workspace_id").annotate(found=Count("pk"))),
+        visibilities,
+        list(labels.values_list("labels__name", flat=True).distinct()[:MAX_NAMES]),
+        dict(tags.order_by("-found", "tags__name")[:MAX_NAMES]),
+        dict(_count_folders(in_folders).most_common(MAX_FOLDERS)),
+    )
+
+
+def _authors(catalog: Catalog) -> list[str]:
+    rows, drafts = _rows(catalog), _drafts(catalog)
+    found: set[str] = set()
+    for readable, version in ((drafts, "latest_version"), (~drafts, "active_version")):
+        names = rows.filter(readable).values_list(username_lookup(f"{version}__author"), flat=True).distinct()
+        found.update(name for name in names[:MAX_NAMES] if name)
+    return sorted(found, key=collation_key)
+
+
+def _author_names(entries: Iterable[Entry]) -> Iterable[str]:
+    names = (entry.version.author_name for entry in entries if entry.version is not None)
+    return filter(None, names)
+
+
+def _count_folders(ids: Iterable[str]) -> Counter[str]:
+    """Count the resources below each folder, at any depth."""
+    found: Counter[str] = Counter()
+    direct = Counter(resource_id[: resource_id.rindex("/") + 1] for resource_id in ids if "/" in resource_id)
+    for folder, count in direct.items():
+        for path in accumulate(f"{part}/" for part in folder.split("/")[:-1]):
+            found[path] += count
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A resource that can be referred to."""
+
+    id: str
+    name: str
+    state: ResourceState
+    excerpt: str = ""
+    """How its prompt begins, in one line."""
+
+
+def suggestions(
+    catalog: Catalog, text: str, limit: int, *, workspace_id: str | None = None
+) -> list[Suggestion]:
+    """Return the first few resources whose id or readable name contains the text.
+
+    Exact matches come first, then those that begin with the text, each by id; within both, agents that only
+    code defines come first. Returns none if the text is longer than a search allows. With a `workspace_id`,
+    only resources of that workspace are returned.
+    """
+    if len(text) > MAX_LENGTH:
+        return []
+
+    sought = caseless(text)
+
+    def called(matches: Callable[[Any, Any], Q]) -> Q:
+        return matches(Caseless("pk"), Value(sought)) | name_condition(text, catalog.viewer, matches)
+
+    rank = Case(When(called(equals), then=0), When(called(begins), then=1), default=2)
+    there = Q() if workspace_id is None else Q(workspace_id=workspace_id)
+    stored = _suggest_stored(catalog, called(contains) & there, limit, *([rank] if text else []))
+    is_home = workspace_id in {None, catalog.home}
+    in_code = _in_code(catalog, lambda one: is_home and sought in caseless(f"{one.id}\n{one.name}"))
+    return sorted([*in_code, *stored], key=lambda one: _rank(one, sought))[:limit]
+
+
+def _rank(one: Suggestion, sought: str) -> int:
+    texts = [caseless(one.id), caseless(one.name)]
+    return 0 if sought in texts else 1 if any(text.startswith(sought) for text in texts) else 2
+
+
+def suggestions_by_id(catalog: Catalog, wanted: Iterable[str]) -> dict[str, Suggestion]:
+    """Return the resources with these ids that the caller may read."""
+    possible = {name for name in wanted if not ids.problem(name)}
+    if not possible:
+        return {}
+    in_code = _in_code(catalog, lambda one: one.id in possible)
+    stored = _suggest_stored(catalog, Q(pk__in=possible), len(possible))
+    return {agent.id: agent for agent in [*in_code, *stored]}
+
+
+def _suggest_stored(catalog: Catalog, condition: Q, limit: int, *rank: Case) -> list[Suggestion]:
+    rows: Any = catalog.stored().filter(condition).order_by(*rank, "pk")
+    entries = [make_entry(row, None, catalog.caller) for row in rows[:limit]]
+    return [_of(entry) for entry in entries]
+
+
+def _in_code(catalog: Catalog, is_wanted: Callable[[CodeAgent], bool]) -> list[Suggestion]:
+    wanted = [agent for agent in catalog.in_code.values() if is_wanted(agent)]
+    return [_of(entry_of_code(agent, catalog.home)) for agent in wanted]
+
+
+def _of(entry: Entry) -> Suggestion:
+    return Suggestion(id=entry.id, name=entry.name, state=entry.state, excerpt=entry.excerpt)

@@ -10,7 +10,7 @@ from editor_client.shared.tags import tags_of
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
-from versioning.domain.config import excerpt_of
+from versioning.domain.config import make_excerpt
 from versioning.domain.overrides import CodeAgent, code_config, merged_config
 from versioning.domain.snapshots import Snapshot
 from versioning.models import VersionedResource
@@ -63,7 +63,7 @@ class Entry:
     """How the prompt of the version begins, in one line; for a code-defined agent, of its served prompt."""
 
 
-def entry_of(
+def make_entry(
     resource: VersionedResource, code: CodeAgent | None, caller: Caller, labels: Sequence[str] = ()
 ) -> Entry:
     """Return the entry of a resource; `code` is the agent that it overrides, if it does."""
@@ -73,16 +73,16 @@ def entry_of(
         version = None  # the override was unpublished, and the code is live
     return Entry(
         id=resource.pk,
-        name=code.name if code else _name_of(version) or resource.pk,
-        state=_state_of(resource, code, drafts=drafts),
-        origin=_origin_of(resource, code),
+        name=code.name if code else _visible_name(version) or resource.pk,
+        state=_derive_state(resource, code, drafts=drafts),
+        origin=_derive_origin(resource, code),
         workspace_id=resource.workspace_id,
         visibility=code.visibility if code else getattr(resource, "visibility", None),
         version=version,
         live_id=resource.active_id,
         labels=labels,
         tags=tags_of(resource.metadata),
-        excerpt=_excerpt_of(version, code, resource.kind.text_field),
+        excerpt=_visible_excerpt(version, code, resource.kind.text_field),
     )
 
 
@@ -95,7 +95,7 @@ def entry_of_code(agent: CodeAgent, workspace_id: str) -> Entry:
         origin=Origin.CODE,
         workspace_id=workspace_id,
         visibility=agent.visibility,
-        excerpt=_excerpt_of(None, agent, AGENT.text_field),
+        excerpt=_visible_excerpt(None, agent, AGENT.text_field),
     )
 
 
@@ -104,7 +104,7 @@ def reads_drafts(caller: Caller, resource: VersionedResource) -> bool:
     return caller.may(Right.READ_DRAFTS, resource.workspace_id)
 
 
-def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
+def _derive_state(resource: VersionedResource, code: CodeAgent | None, *, drafts: bool) -> ResourceState:
     if resource.active_id is None and code is None:
         was_live = resource.was_ever_published
         return ResourceState.UNPUBLISHED if was_live else ResourceState.NEVER_PUBLISHED
@@ -112,7 +112,7 @@ def _state_of(resource: VersionedResource, code: CodeAgent | None, *, drafts: bo
     return ResourceState.CHANGED if drafts and resource.waits else ResourceState.PUBLISHED
 
 
-def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
+def _derive_origin(resource: VersionedResource, code: CodeAgent | None) -> Origin:
     if code is None:
         return Origin.STORED
     if resource.active_id is None:
@@ -120,17 +120,17 @@ def _origin_of(resource: VersionedResource, code: CodeAgent | None) -> Origin:
     return Origin.OVERRIDE if resource.pointers is None else Origin.GIT
 
 
-def _excerpt_of(version: Snapshot | None, code: CodeAgent | None, text_field: str) -> str:
+def _visible_excerpt(version: Snapshot | None, code: CodeAgent | None, text_field: str) -> str:
     if code is not None:
-        return excerpt_of(merged_config(code, version.config) if version else code_config(code), text_field)
+        return make_excerpt(merged_config(code, version.config) if version else code_config(code), text_field)
     if version is None:
         return ""
     # As with the name: lists read it from a column of the row.
     excerpt: str | None = getattr(version, "excerpt", None)
-    return excerpt_of(version.config, text_field) if excerpt is None else excerpt
+    return make_excerpt(version.config, text_field) if excerpt is None else excerpt
 
 
-def _name_of(version: Snapshot | None) -> str:
+def _visible_name(version: Snapshot | None) -> str:
     if version is None:
         return ""
     # A row has the name in its own column, so a list need not read whole configurations.

@@ -6,14 +6,280 @@ catalog decides which resources and versions count, so nothing else can match, b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import datetime
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, Final
+from uuid import UUID
 
+from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.db.models.lookups import Exact
+from editor_client.shared.configurations import Searchable, searchable
+from editor_client.shared.text_keys import caseless
+
+from versioning.domain import text_search
+from versioning.domain.config import Config
 from versioning.domain.kinds import ResourceKind
-from versioning.domain.text_search import TextQuery
+from versioning.domain.snapshots import Snapshot
+from versioning.domain.text_search import Piece, TextQuery
+from versioning.domain.texts import clip
 from versioning.editor.catalog.catalog import Catalog
-from versioning.editor.catalog.text_results import Hit, InsideResults, Results, WordResults
+from versioning.editor.catalog.entries import Entry, reads_drafts
+from versioning.editor.catalog.filters import TEXT, Unstored, name_condition
+from versioning.models import VersionedResource
 from versioning.models.search import check_length
-from versioning.models.text_search.following import missing
+from versioning.models.text_keys import contains
+from versioning.models.text_search import Lines, Place, missing, text_index
+
+_AHEAD: Final = datetime.datetime.max.replace(tzinfo=datetime.UTC)
+"""Takes the place of the time for agents that only code defines, so that they come first as in lists."""
+_CODE_LINES: Final = 200
+"""How many texts of code-defined agents are cached with their words: they are the same in every search."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """A resource that matched, and why."""
+
+    kind: ResourceKind
+    entry: Entry
+    version: Snapshot | None
+    """The version that matched; None for an agent that only code defines."""
+    name: Sequence[Piece]
+    id: Sequence[Piece]
+    excerpt: Sequence[Piece]
+    """The part of the text or the description that matched, or the beginning if neither did."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The position of a match among the results."""
+
+    place: Place
+    at: datetime.datetime
+    resource_id: str
+
+    @property
+    def order(self) -> tuple[int, float, str]:
+        """The sort key of the results."""
+        return self.place, -self.at.timestamp(), self.resource_id
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seen:
+    """A match that was found without a search query."""
+
+    found: Found
+    entry: Entry
+    version: Snapshot | None
+    config: Config
+
+
+class Results(ABC):
+    """The results of one kind."""
+
+    is_inside = False
+    places: Sequence[Place] = tuple(Place)
+    """The places that are distinguished, the first ones first."""
+
+    def __init__(self, catalog: Catalog, query: TextQuery) -> None:
+        self.catalog = catalog
+        self.query = query
+        self.kind = catalog.collection.kind
+
+    @cached_property
+    def count(self) -> int:
+        """The number of results."""
+        return len(self.seen) + self._row_count
+
+    def first(self, limit: int) -> list[Found]:
+        """Return the first results, at least as many as asked for if there are that many; unordered."""
+        found: dict[str, Found] = {}
+        for place in self.places:
+            if len(found) >= min(limit, self._row_count):
+                break
+            rows = self._rows(place).order_by("-seen_at", "pk").values_list("seen_at", "pk")
+            for at, pk in rows[: 2 * (limit + len(found))]:
+                found.setdefault(pk, Found(place, at, pk))
+        return [*(hit.found for hit in self.seen.values()), *found.values()]
+
+    @cached_property
+    def _row_count(self) -> int:
+        return self._rows(Place.ANYWHERE).aggregate(found=Count("pk", distinct=True))["found"] or 0
+
+    @cached_property
+    def seen(self) -> Mapping[str, Seen]:
+        """The matches that were found without a search query, by id."""
+        return {hit.entry.id: hit for hit in self._look_through()}
+
+    def hits(self, shown: Sequence[Found]) -> Mapping[str, Hit]:
+        """Return the hits of a page, by id."""
+        ids = [place.resource_id for place in shown if place.resource_id not in self.seen]
+        places = {place.resource_id: place.place for place in shown}
+        seen = [self.seen[place.resource_id] for place in shown if place.resource_id in self.seen]
+        hits = [self._hit(hit.entry, hit.version, hit.config, hit.found.place) for hit in seen]
+        rows = list(self.catalog.rows.filter(pk__in=ids)) if ids else []
+        versions = self._versions(rows) if rows else {}
+        for row, entry in zip(rows, self.catalog.entries(rows) if rows else (), strict=True):
+            version = versions.get(row.pk)
+            if version is not None:
+                hits.append(self._hit(entry, version, version.config, places[row.pk]))
+        return {hit.entry.id: hit for hit in hits}
+
+    def _versions(self, rows: Sequence[VersionedResource]) -> Mapping[str, Snapshot]:
+        """Return the newest matching version of each row, by the id of the row."""
+        candidates = {row.pk: self._readable(row) for row in rows}
+        several = [catalog for two in candidates.values() if len(two) > 1 for catalog in two]
+        with_it = self._with_it(several) if several else set()
+        chosen = {
+            next((key for key in two if key in with_it), two[-1]): pk for pk, two in candidates.items() if two
+        }
+        versions: Any = self.catalog.collection.model.version_model._default_manager
+        found = versions.filter(pk__in=chosen).select_related("author").defer("search_text")
+        return {chosen[version.pk]: version for version in found}
+
+    def _readable(self, row: VersionedResource) -> list[UUID]:
+        """Return the ids of the readable versions of a row, without duplicates, newest first."""
+        latest = row.latest_version_id if reads_drafts(self.catalog.caller, row) else None
+        return list(
+            dict.fromkeys(
+                version_id for version_id in (latest, row.active_version_id) if version_id is not None
+            )
+        )
+
+    def _hit(self, entry: Entry, version: Snapshot | None, config: Config, place: Place) -> Hit:
+        texts = searchable(entry.id, config, self.kind.text_field)
+        sought = (
+            [texts.description, texts.text] if place is Place.DESCRIPTION else [texts.text, texts.description]
+        )
+        cut_out = (text_search.excerpt(text, self.query, inside=self.is_inside) for text in sought)
+        shown = next(
+            (piece for piece in cut_out if piece is not None),
+            text_search.beginning(texts.text or texts.description),
+        )
+        return Hit(
+            kind=self.kind,
+            entry=entry,
+            version=version,
+            name=text_search.mark_hits(
+                clip(entry.name, text_search.LENGTH), self.query, inside=self.is_inside
+            ),
+            id=text_search.mark_hits(entry.id, self.query, inside=self.is_inside),
+            excerpt=shown,
+        )
+
+    @abstractmethod
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield the matches that are found without a search query."""
+
+    @abstractmethod
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        """Return the rows that match in a place; one with two such versions can occur twice."""
+
+    @abstractmethod
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        """Return the ids of the versions that match."""
+
+
+class WordResults(Results):
+    """The texts that contain the words, found through the index."""
+
+    def __init__(self, catalog: Catalog, query: TextQuery, behind: Mapping[str, set[str]]) -> None:
+        super().__init__(catalog, query)
+        self.documents = catalog.collection.model.document_model
+        self.behind = behind.get(self.kind.slug, set())
+
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield matches in code-defined agents, and in rows whose index entry is missing or outdated."""
+        for unstored in self.catalog.unstored():
+            for config in unstored.configs:
+                place = _lines_of_code(searchable(unstored.entry.id, config, self.kind.text_field)).place_of(
+                    self.query
+                )
+                if place is not None:
+                    yield _seen_in_code(unstored, config, place)
+        if not self.behind:
+            return
+        stored = self.catalog.stored().filter(pk__in=self.behind)
+        rows = list(stored.defer(None).select_related("active_version__author", "latest_version__author"))
+        for row, entry in zip(rows, self.catalog.entries(rows), strict=True):
+            found = self._found_in(row, entry)
+            if found is not None:
+                yield found
+
+    def _found_in(self, row: VersionedResource, entry: Entry) -> Seen | None:
+        """Return the newest version that contains the words."""
+        by_id = {row.active_version_id: row.active_version, row.latest_version_id: row.latest_version}
+        for version in map(by_id.__getitem__, self._readable(row)):
+            place = Lines.of(searchable(row.pk, version.config, self.kind.text_field)).place_of(self.query)
+            if place is not None:
+                found = Found(place, row.seen_at, row.pk)
+                return Seen(found=found, entry=entry, version=version, config=version.config)
+        return None
+
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        is_read = _pointer_condition("active_version_id") | self.catalog.viewer.drafts & _pointer_condition(
+            "latest_version_id"
+        )
+        found = text_index().found(self.documents, self.query, place)
+        rows = self.catalog.stored().order_by().filter(is_read, documents__pk__in=found)
+        return rows.exclude(pk__in=self.behind) if self.behind else rows
+
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        documents: Any = self.documents._default_manager.filter(version_id__in=version_ids)
+        found = text_index().found(self.documents, self.query)
+        return set(documents.filter(pk__in=found).values_list("version_id", flat=True))
+
+
+class InsideResults(Results):
+    """The texts that contain everything typed, also inside words, as lists search."""
+
+    is_inside = True
+    places = (Place.NAME, Place.ANYWHERE)
+
+    def _look_through(self) -> Iterator[Seen]:
+        """Yield matches in code-defined agents."""
+        for unstored in self.catalog.unstored() if self.query.pieces else ():
+            if all(TEXT.holds(unstored, part, self.catalog.viewer) for part in self.query.pieces):
+                yield _seen_in_code(unstored, unstored.configs[0], Place.ANYWHERE)
+
+    def _rows(self, place: Place) -> QuerySet[Any]:
+        rows: QuerySet[Any] = self.catalog.stored().order_by()
+        for part in self.query.pieces:
+            viewer = self.catalog.viewer
+            in_names = place is Place.NAME
+            rows = rows.filter(name_condition(part, viewer)) if in_names else TEXT.narrow(rows, part, viewer)
+        return rows if self.query.pieces else rows.none()
+
+    def _with_it(self, version_ids: Sequence[UUID]) -> Collection[UUID]:
+        versions: Any = self.catalog.collection.model.version_model._default_manager.filter(
+            pk__in=version_ids
+        )
+        for part in self.query.pieces:
+            versions = versions.filter(contains("search_text", Value(caseless(part))))
+        return set(versions.values_list("pk", flat=True))
+
+
+def _pointer_condition(pointer: str) -> Q:
+    """Return the condition that a document belongs to a pointer, so that documents are read first.
+
+    With the plain column, SQLite would search all matches again for each readable row.
+    """
+    version_id = F("documents__version_id")
+    return Q(Exact(Coalesce(version_id, version_id), F(pointer)))
+
+
+def _seen_in_code(unstored: Unstored, config: Config, place: Place) -> Seen:
+    found = Found(place, _AHEAD, unstored.entry.id)
+    return Seen(found=found, entry=unstored.entry, version=unstored.entry.version, config=config)
+
+
+@lru_cache(maxsize=_CODE_LINES)
+def _lines_of_code(texts: Searchable) -> Lines:
+    return Lines.of(texts)
 
 
 class TextSearch:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q, QuerySet, Value
 
 from versioning.domain.access import Right
-from versioning.editor.catalog import criteria
+from versioning.editor.catalog import filters
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry
 from versioning.models import VersionedResource
@@ -63,8 +63,8 @@ class Waiting(Sequence[Waits]):
     @cached_property
     def counts(self) -> dict[Whose, int]:
         """Return how many drafts wait, by author group: one query for each kind."""
-        found = self._remembered(("counts",), self._counted)
-        mine = sum(own for _, own in found) + len(self._unstored_of(Whose.MINE))
+        found = self._remembered(("counts",), self._count_by_kind)
+        mine = sum(own for _, own in found) + len(self._find_unstored(Whose.MINE))
         everything = sum(count for count, _ in found) + len(self._unstored)
         return {Whose.ALL: everything, Whose.MINE: mine, Whose.OTHERS: everything - mine}
 
@@ -75,15 +75,19 @@ class Waiting(Sequence[Waits]):
         """Return the waiting drafts of a slice, in one query plus one for each kind in it."""
         wanted = self.keys(part.start or 0, part.stop)
         found = {
-            (catalog.collection.kind.slug, waits.resource.pk): waits
+            (catalog.collection.kind.slug, resource.pk): Waits(
+                catalog=catalog, resource=resource, entry=entry
+            )
             for catalog in self._catalogs
-            for waits in _of(catalog, [pk for slug, pk in wanted if slug == catalog.collection.kind.slug])
+            for resource, entry in catalog.some(
+                [pk for slug, pk in wanted if slug == catalog.collection.kind.slug]
+            )
         }
         return [found[key] for key in wanted if key in found]
 
     def keys(self, start: int, stop: int) -> list[tuple[str, str]]:
         """Return the kinds (`agent`) and ids of a slice, in one query."""
-        unstored = self._unstored_of(self._whose)
+        unstored = self._find_unstored(self._whose)
         # Files and code can precede the slice, so its rows begin at most that much earlier.
         first = max(0, start - len(unstored))
         stored = self._remembered(
@@ -97,7 +101,7 @@ class Waiting(Sequence[Waits]):
         slugs = [catalog.collection.kind.slug for catalog in self._catalogs]
         return [(slugs[place], pk) for place, pk, _ in places[start - first : stop - first]]
 
-    def _counted(self) -> list[tuple[int, int]]:
+    def _count_by_kind(self) -> list[tuple[int, int]]:
         """Return how many rows there are of each kind, and how many of them the caller saved."""
         own = Count("pk", filter=Q(latest_version__author_id=self._caller.user_id))
         found = [self._rows(catalog).aggregate(all=Count("pk"), own=own) for catalog in self._catalogs]
@@ -114,7 +118,7 @@ class Waiting(Sequence[Waits]):
         return self._cache.remembered(key, first, make, *more)
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
-        rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
+        rows = filters.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
         return rows.select_related(None).order_by()
 
     def _places(self) -> QuerySet[Any, Any]:
@@ -127,18 +131,13 @@ class Waiting(Sequence[Waits]):
         )
         return first.union(*more, all=True).order_by("-updated_at", "pk")
 
-    def _unstored_of(self, whose: Whose) -> list[tuple[int, Any]]:
+    def _find_unstored(self, whose: Whose) -> list[tuple[int, Any]]:
         def is_own(one: Any) -> bool:
             return one.latest.author_name is not None and one.latest.author_name == self._caller.username
 
         if whose is Whose.ALL:
             return self._unstored
         return [draft for draft in self._unstored if is_own(draft[1]) is (whose is Whose.MINE)]
-
-
-def _of(catalog: Catalog, ids: Sequence[str]) -> list[Waits]:
-    found = catalog.some(ids)
-    return [Waits(catalog=catalog, resource=resource, entry=entry) for resource, entry in found]
 
 
 def changed_since_live(catalog: Catalog, resources: Sequence[VersionedResource]) -> dict[str, list[str]]:

@@ -25,7 +25,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which a key does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("username")
         parser.add_argument("--workspace", help="limit the key to this workspace, by id; made when missing")
         parser.add_argument(
@@ -54,7 +53,7 @@ class Command(BaseCommand):
         except Invalid as error:
             raise CommandError(f"USERNAME: {error.issues[0].message}") from None
         limit = Role(role) if role else None
-        room = _joined(user, workspace, limit) if workspace else None
+        room = _join_workspace(user, workspace, limit) if workspace else None
         try:
             _, text = ApiKey.objects.issue(
                 user, name=name, workspace=room, role=limit, expires_at=expires_at, by=COMMAND
@@ -64,7 +63,7 @@ class Command(BaseCommand):
         self.stdout.write(text)
 
 
-def _joined(user: User, workspace_id: str, role: Role | None) -> Workspace:
+def _join_workspace(user: User, workspace_id: str, role: Role | None) -> Workspace:
     """Return the workspace with the user as a member of at least this role; never lowers a role."""
     problem = ids.problem(workspace_id)
     if problem is not None:

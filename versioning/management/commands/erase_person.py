@@ -19,7 +19,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which this does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("username")
 
     def handle(self, *_args: Any, username: str, **_options: Any) -> None:

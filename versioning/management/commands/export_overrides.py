@@ -17,7 +17,6 @@ class Command(BaseCommand):
     help = "Write the published overrides of code-defined agents to files below EDITOR_CODE_PATH."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Declare the options."""
         parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
         parser.add_argument("--force", action="store_true", help="also replace files that say something else")
 

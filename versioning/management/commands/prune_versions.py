@@ -23,7 +23,6 @@ class Command(BaseCommand):
     help = "Delete the old versions of each resource beyond EDITOR_KEEP_VERSIONS."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("--keep", type=int, help="how many of each (default EDITOR_KEEP_VERSIONS)")
 
     def handle(self, *_args: Any, keep: int | None, **_options: Any) -> None:

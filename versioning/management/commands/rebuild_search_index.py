@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from versioning.models.text_search import following
+from versioning.models import text_search
 
 
 class Command(BaseCommand):
@@ -17,5 +17,5 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         """Rebuild it; the service may keep running."""
-        documents = following.rebuild()
+        documents = text_search.rebuild()
         self.stdout.write(f"The search index has {documents} versions.")

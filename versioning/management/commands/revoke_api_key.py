@@ -19,7 +19,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which no key needs
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the options."""
         parser.add_argument("key", metavar="KEY_OR_PREFIX")
 
     def handle(self, *_args: Any, key: str, **_options: Any) -> None:

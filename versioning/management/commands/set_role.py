@@ -23,7 +23,6 @@ class Command(BaseCommand):
     requires_system_checks = ()  # they would load the framework, which a role does not need
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the arguments."""
         parser.add_argument("username")
         parser.add_argument("workspace", help="its id")
         parser.add_argument("role", choices=[*(role.value for role in Role), NO_ROLE])

@@ -22,7 +22,6 @@ class Command(BaseCommand):
     help = "Print the version, pending migrations, and the state of log, workers, queues and keys."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """Declare the option."""
         parser.add_argument("--json", action="store_true", help="for programs")
 
     def handle(self, *_args: Any, **options: Any) -> None:

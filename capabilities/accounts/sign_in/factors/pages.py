@@ -36,7 +36,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.uuids import is_key
 from versioning.models import SignInAttempts
 from versioning.models.sealed_keys import KeyUnreadable
-from versioning.models.sign_in_attempts import TooManyAttempts, subject
+from versioning.models.throttle import TooManyAttempts, subject
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User

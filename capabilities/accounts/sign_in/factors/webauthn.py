@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from capabilities.accounts.models import Kind, SecondFactor
-from versioning.domain.texts import clipped
+from versioning.domain.texts import clip
 
 if TYPE_CHECKING:
     from fido2.server import Fido2Server
@@ -57,7 +57,7 @@ def add(request: HttpRequest, user: Any, name: str, answer: str) -> SecondFactor
         return None
     if made.credential_data is None:
         return None
-    row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=clipped(name.replace("\0", ""), 80))
+    row = SecondFactor(user=user, kind=Kind.WEBAUTHN, name=clip(name.replace("\0", ""), 80))
     credential = base64.b64encode(bytes(made.credential_data)).decode()
     row.store({"credential": credential, "counter": made.counter})
     return row
