@@ -11,7 +11,8 @@ from capabilities.review.models import Review
 from capabilities.review.reviews.records import ReviewState, states_of
 from capabilities.review.reviews.verbs import Reviews
 from versioning.domain.kinds import ResourceKind
-from versioning.editor.catalog.filters import Filter, Viewer, among
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 
 MAX_OPEN: Final = 500
 """How many open reviews of a kind are judged to find those in which changes are requested: the newest."""

@@ -19,7 +19,7 @@ from versioning.domain.uuids import parse_uuid
 from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import ApiKey, VersionedResource, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 GONE: Final = "gone"
 """The code of a schedule whose resource, version or release was deleted."""
@@ -41,7 +41,7 @@ def _end_with_release(instance: Release, **_signal: Any) -> None:
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
-    waiting = Schedule.objects.waiting().about(make_target(resource, get_editor().code))
+    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
     for version_id in waiting.values_list("version_id", flat=True):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
             yield parse_uuid(version_id)

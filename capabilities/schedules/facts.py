@@ -25,7 +25,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor import Editor
 from versioning.models import ApiKey, Membership, VersionedResource, caller_of_author
 from versioning.models.workspaces import caller_with
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 _BY_ITSELF: Final = replace(APPLICATION, via=Via.SCHEDULE)
 """The caller of schedules made by the application itself."""
@@ -150,10 +150,10 @@ def facts_of(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
             resources |= _resources(editor, kind, {one.resource_id for one in of_kind})
             versions |= _versions(editor, kind, of_kind)
     live = {
-        name: (make_target(resource, editor.code), resource.active_id) for name, resource in resources.items()
+        name: (target_of(resource, editor.code), resource.active_id) for name, resource in resources.items()
     }
     for one in (one for of_one in items.values() for one in of_one if one.resource is not None):
-        about = make_target(one.resource, editor.code)
+        about = target_of(one.resource, editor.code)
         live.setdefault(f"{one.kind}/{one.resource_id}", (about, one.resource.active_id))
     return Facts(
         people=people(schedules),

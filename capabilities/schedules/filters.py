@@ -10,7 +10,8 @@ from django.utils.translation import pgettext_lazy
 from capabilities.releases.models import ReleaseItem
 from capabilities.schedules.verbs import Schedules
 from versioning.domain.kinds import ResourceKind
-from versioning.editor.catalog.filters import Filter, Viewer, among
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 
 
 def _scheduled(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:

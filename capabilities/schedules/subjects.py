@@ -18,7 +18,7 @@ from versioning.domain.uuids import parse_uuid
 from versioning.editor import Editor
 from versioning.editor.locking import Change, changing
 from versioning.models import events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 
@@ -66,7 +66,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     collection = editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as change:
         resource = change.resource
-        target = make_target(resource, editor.code)
+        target = target_of(resource, editor.code)
         columns = {
             "kind": target.kind,
             "resource_id": target.id,

@@ -34,7 +34,7 @@ from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
 from versioning.models.versioned import find_model
 from versioning.serving import choice
-from versioning.serving.grants import Grants, ids_named, make_target, store_grants
+from versioning.serving.grants import Grants, ids_named, store_grants, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 Lock = Mapping[str, Any]
@@ -176,7 +176,7 @@ def concerned_by(move: Move) -> list[Concerned]:
     """
     code, found = get_editor().code, []
     if move.agent_id is not None:
-        target = make_target(move.resource, code)
+        target = target_of(move.resource, code)
         found.append(
             Concerned(
                 id=target.id,

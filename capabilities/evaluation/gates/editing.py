@@ -31,7 +31,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import PromptBlock, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
 
 PLAIN = ("attempts", "evidence_days", "tool_policy", "too_few", "bypass", "enabled")
@@ -104,7 +104,7 @@ def create(
 
 
 def _agent(editor: Editor, agent_id: str, workspace: str | None, by: Caller) -> Target:
-    target = make_target(editor.agent.find_or_defined(agent_id, by=by), editor.code)
+    target = target_of(editor.agent.find_or_defined(agent_id, by=by), editor.code)
     by.require_publish(target.workspace_id)
     if workspace not in {None, target.workspace_id}:
         raise Invalid.field("resource", Message("belongs to another workspace"))

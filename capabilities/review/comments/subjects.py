@@ -17,7 +17,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.uuids import parse_uuid
 from versioning.editor import Collection, Editor
 from versioning.models import Workspace, events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,7 @@ class Subject:
         collection = editor.collection(kind_named(kind))
         resource = collection.versions(resource_id, by=by).resource
         if resource is not None:
-            target = make_target(resource, editor.code)
+            target = target_of(resource, editor.code)
         else:
             # An agent that only code defines: comments on its overrides remain.
             target = Target(

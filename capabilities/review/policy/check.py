@@ -31,7 +31,7 @@ from versioning.domain.events import Target
 from versioning.editor import gate
 from versioning.editor.gate import PublishRequest
 from versioning.models import events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 class ReviewRequired(Forbidden):
@@ -102,7 +102,7 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
     of versions.
     """
     code = get_editor().code
-    targets = [make_target(request.resource, code) for request in requests]
+    targets = [target_of(request.resource, code) for request in requests]
     digests = [request.version.digest for request in requests]
     requirements = requirements_of(list(zip(targets, digests, strict=True)))
     publications = [_Publication(*facts) for facts in zip(requests, targets, requirements, strict=True)]

@@ -26,7 +26,7 @@ from versioning.domain.texts import checked_text
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -71,7 +71,7 @@ def ask(
     message = checked_text("message", message.strip(), MAX_TEXT)
     with changing(collection, resource_id, Right.SAVE, by) as change:
         resource = change.resource
-        target = make_target(resource, reviews.editor.code)
+        target = target_of(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)
         there = Review.objects.open().about(target).first()
         if there is not None:

@@ -20,7 +20,7 @@ from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -61,7 +61,7 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
     collection = reviews.editor.collection(KINDS_BY_SLUG[found.kind])
     with changing(collection, found.resource_id, right, by, include_deleted=True) as change:
         resource = change.resource
-        target = make_target(resource, reviews.editor.code)
+        target = target_of(resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=found.pk).first()
         if review is None:
             raise NotFound

@@ -35,7 +35,7 @@ from versioning.domain.selectors import Selector
 from versioning.domain.snapshots import Snapshot
 from versioning.editor.configuration_checks import invisible_characters
 from versioning.models import VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 SEEN: Final = "seen"
@@ -134,9 +134,7 @@ class ReviewPage(DifferencesPage):
         """
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
-        since: Since | None = news_of(
-            self.review, make_target(resource, self.editor.code), self.caller.user_id
-        )
+        since: Since | None = news_of(self.review, target_of(resource, self.editor.code), self.caller.user_id)
         before = self.find(since.version_id) if since else None
         if before is None or version is None:
             return {"since": since}

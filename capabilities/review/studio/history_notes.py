@@ -19,14 +19,14 @@ from versioning.domain.access import Caller
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return the notes on each version, by its id; three queries at most."""
-    target = make_target(resource, get_editor().code)
+    target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
     found: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")

@@ -22,7 +22,7 @@ from studio.kinds import StudioKind
 from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.models import VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 def list_notes(
@@ -65,7 +65,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
     )
     asked = [one for one in waiting if one.workspace_id in strict]
     code = get_editor().code
-    outcomes = outcomes_of([judged_version(one, one.latest, make_target(one, code)) for one in asked])
+    outcomes = outcomes_of([judged_version(one, one.latest, target_of(one, code)) for one in asked])
     return {
         (one.kind.slug, one.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
         for one, outcome in zip(asked, outcomes, strict=True)

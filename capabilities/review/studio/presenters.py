@@ -29,7 +29,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right, roles_with
 from versioning.models import Membership, VersionedResource
 from versioning.models.accounts import username_lookup
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 _ENDED = (ReviewState.PUBLISHED, ReviewState.CLOSED)
 
@@ -181,7 +181,7 @@ def stuck(record: ReviewRecord) -> str:
 
 def open_review_of(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource, or None."""
-    return Review.objects.open().about(make_target(resource, get_editor().code)).first()
+    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
 
 
 def record_of(review: Review) -> ReviewRecord:

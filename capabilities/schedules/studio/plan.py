@@ -17,7 +17,7 @@ from capabilities.schedules.forecast import Outcome, in_order, outcomes_of
 from capabilities.schedules.models import SHOWN_FOR, Schedule, State
 from versioning.conf import get_editor
 from versioning.models import VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 MAX_SHOWN: Final = 20
 
@@ -55,7 +55,7 @@ def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
 
 def plan_of(resource: VersionedResource) -> Plan:
     """Return the schedules of a resource and of its releases."""
-    target = make_target(resource, get_editor().code)
+    target = target_of(resource, get_editor().code)
     items = ReleaseItem.objects.filter(
         kind=target.kind,
         resource_id=target.id,

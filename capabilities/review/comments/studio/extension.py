@@ -19,7 +19,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 def _open_comments(
@@ -29,7 +29,7 @@ def _open_comments(
     code = get_editor().code
     about = {}
     for resource, version in versions:
-        target = make_target(resource, code)
+        target = target_of(resource, code)
         about[target.kind, target.id, target.identity] = version
     rows = Comment.objects.filter(
         parent=None,
