@@ -193,10 +193,10 @@ def _log(rows: Sequence[Any], versions: Sequence[Any]) -> None:
 def _entries(rows: Sequence[Any], versions: Sequence[Any]) -> Iterator[dict[str, Any]]:
     """Yield the log entries of saving and publishing, as far as the pages read them."""
     from versioning.conf import get_editor  # noqa: PLC0415  its registry is made from the settings
-    from versioning.serving.grants import make_target  # noqa: PLC0415
+    from versioning.serving.grants import target_of  # noqa: PLC0415
 
     by_id = {row.pk: row for row in rows}
-    targets = {row.pk: make_target(row, get_editor().code) for row in rows}
+    targets = {row.pk: target_of(row, get_editor().code) for row in rows}
     for version in versions:
         row, target = by_id[version.resource_id], targets[version.resource_id]
         happened = ["created" if version.number == 1 else "updated"]

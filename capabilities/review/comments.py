@@ -38,7 +38,7 @@ from versioning.models import Membership, VersionedResource, Workspace, events
 from versioning.models.accounts import accounts, accounts_alike, accounts_named
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
 
 
@@ -60,7 +60,7 @@ class Subject:
         collection = editor.collection(kind_named(kind))
         resource = collection.versions(resource_id, by=by).resource
         if resource is not None:
-            target = make_target(resource, editor.code)
+            target = target_of(resource, editor.code)
         else:
             # An agent that only code defines: comments on its overrides remain.
             target = Target(

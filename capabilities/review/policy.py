@@ -33,7 +33,7 @@ from versioning.editor.gate import PublishRequest
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.verbs import Verbs
 
 CHANGED: Final = "reviewPolicy"
@@ -160,7 +160,7 @@ def decide(requests: Sequence[PublishRequest]) -> list[gate.Decision]:
     of versions.
     """
     code = get_editor().code
-    targets = [make_target(request.resource, code) for request in requests]
+    targets = [target_of(request.resource, code) for request in requests]
     digests = [request.version.digest for request in requests]
     requirements = read_requirements(list(zip(targets, digests, strict=True)))
     publications = [_Publication(*facts) for facts in zip(requests, targets, requirements, strict=True)]

@@ -42,7 +42,8 @@ from versioning.domain.overrides import IN_CODE
 from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import checked_text
 from versioning.domain.uuids import parse_uuid
-from versioning.editor.catalog.filters import Filter, Viewer, among
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.locking import changing, retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import Membership, VersionedResource, events
@@ -50,7 +51,7 @@ from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.followers import RESOURCES, Follower
 from versioning.models.querysets import covered_by, within
 from versioning.models.versioned import MODELS_BY_SLUG
-from versioning.serving.grants import Named, make_target
+from versioning.serving.grants import Named, target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 
@@ -90,7 +91,7 @@ def changing_review(reviews: Verbs, review_id: str, right: Right, by: Caller) ->
     by.require(right, unlocked.workspace_id)
     collection = reviews.editor.collection(KINDS_BY_SLUG[unlocked.kind])
     with changing(collection, unlocked.resource_id, right, by, include_deleted=True) as change:
-        target = make_target(change.resource, reviews.editor.code)
+        target = target_of(change.resource, reviews.editor.code)
         review = Review.objects.about(target).filter(pk=unlocked.pk).first()
         if review is None:
             raise NotFound
@@ -449,7 +450,7 @@ def ask(
     message = checked_text("message", message.strip(), MAX_TEXT)
     with changing(collection, resource_id, Right.SAVE, by) as change:
         resource = change.resource
-        target = make_target(resource, reviews.editor.code)
+        target = target_of(resource, reviews.editor.code)
         version = resource.latest if version_id is None else find_version(resource, version_id)
         there = Review.objects.open().about(target).first()
         if there is not None:

@@ -18,7 +18,7 @@ from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.editor.pins import KeptVersions
 from versioning.models import VersionedResource
 from versioning.models.followers import Follower
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 END_ROLLOUT: Final = "end_rollout"
 
@@ -38,7 +38,7 @@ class RolloutRunning(Conflict):
 
 def target(resource: VersionedResource) -> Target:
     """Return the columns by which a rollout refers to a resource."""
-    return make_target(resource, get_editor().code)
+    return target_of(resource, get_editor().code)
 
 
 def running_of(resource: VersionedResource) -> Rollout | None:

@@ -44,7 +44,7 @@ from versioning.editor import Editor, gate
 from versioning.editor.gate import PublishRequest, TakeDownRequest
 from versioning.models import ApiKey, Membership, VersionedResource, caller_of_author
 from versioning.models.workspaces import caller_with
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.references import UnpublishedBlocks
 from versioning.verbs import Verbs
 
@@ -327,11 +327,11 @@ def read_facts(editor: Editor, schedules: Sequence[Schedule]) -> Facts:
             resources |= _resources(editor, kind, {schedule.resource_id for schedule in of_kind})
             versions |= _versions(editor, kind, of_kind)
     live = {
-        name: (make_target(resource, editor.code), resource.active_id) for name, resource in resources.items()
+        name: (target_of(resource, editor.code), resource.active_id) for name, resource in resources.items()
     }
     for item in chain.from_iterable(items.values()):
         if item.resource is not None:
-            target = make_target(item.resource, editor.code)
+            target = target_of(item.resource, editor.code)
             live.setdefault(f"{item.kind}/{item.resource_id}", (target, item.resource.active_id))
     return Facts(
         people=people(schedules),

@@ -46,7 +46,7 @@ from versioning.editor.pins import KeptVersions, in_use
 from versioning.models import ApiKey, VersionedResource, events
 from versioning.models.due_work import Turns
 from versioning.models.followers import Follower
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 from versioning.verbs import Verbs
 from versioning.worker.jobs import Periodic
@@ -96,7 +96,7 @@ def locked_resource(editor: Editor, kind: str, resource_id: str, by: Caller) -> 
     collection = editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by, include_deleted=True) as change:
         resource = change.resource
-        target = make_target(resource, editor.code)
+        target = target_of(resource, editor.code)
         columns = {
             "kind": target.kind,
             "resource_id": target.id,
@@ -286,7 +286,7 @@ def _end_with_release(instance: Release, **_signal: Any) -> None:
 
 
 def _scheduled_versions(resource: VersionedResource) -> Iterable[UUID]:
-    waiting = Schedule.objects.waiting().about(make_target(resource, get_editor().code))
+    waiting = Schedule.objects.waiting().about(target_of(resource, get_editor().code))
     for version_id in waiting.values_list("version_id", flat=True):
         with suppress(NotFound):  # versions in Git have ids of another kind, and no rows
             yield parse_uuid(version_id)

@@ -20,7 +20,8 @@ from versioning.domain.access import APPLICATION, Caller, Right
 from versioning.domain.errors import Conflict, Invalid, Issue, Message, NotFound
 from versioning.domain.kinds import KINDS_BY_SLUG, ResourceKind
 from versioning.domain.uuids import is_uuid, parse_uuid
-from versioning.editor.catalog.filters import Filter, Viewer, among
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.editor.locking import retry_on_conflict
 from versioning.editor.resources import Who, caller_of
 from versioning.models import events

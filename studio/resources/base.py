@@ -39,7 +39,7 @@ from versioning.editor import Collection
 from versioning.editor.catalog import Catalog
 from versioning.editor.timeline import END_OF_LOG
 from versioning.models import Event, VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 TABS = (
     Tab(page="change", title=pgettext_lazy("tab", "Edit"), reading_title=pgettext_lazy("tab", "View")),
@@ -158,7 +158,7 @@ class ResourcePage(StudioPage):
         version, resource = self.taken_back, self.resource
         if version is None or resource is None:
             return None
-        target = make_target(resource, self.editor.code)
+        target = target_of(resource, self.editor.code)
         found = self.editor.event.page(
             before=END_OF_LOG,
             limit=1,
@@ -252,7 +252,7 @@ class ResourcePage(StudioPage):
             rights=self.caller.rights_in(resource.workspace_id) | {Right.READ},
             kind=self.kind,
             resource=resource,
-            target=make_target(resource, self.editor.code),
+            target=target_of(resource, self.editor.code),
             version=version,
             fields=frozenset(fields),
             unpublished_blocks=unpublished_blocks,

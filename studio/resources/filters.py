@@ -26,7 +26,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Invalid, NotFound
 from versioning.editor.bulk import MAX_CHOSEN, Choice
 from versioning.editor.catalog import Filter, Overview, ResourceState, Wanted, list_filters
-from versioning.editor.catalog.filters import NOT_LIVE
+from versioning.editor.catalog.criteria import NOT_LIVE
 from versioning.models.accounts import known_name
 from versioning.models.search import MAX_LENGTH
 

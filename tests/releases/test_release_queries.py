@@ -16,8 +16,8 @@ from tests.support.api import AGENTS, PROMPT_BLOCKS
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import LogPosition
+from versioning.models.agents import PromptBlockVersion
 from versioning.models.guarded import unguarded
-from versioning.models.prompts import PromptBlockVersion
 
 
 def test_a_list_takes_as_many_statements_for_many_releases_as_for_some(cast: Cast, pair: Pair) -> None:

@@ -16,7 +16,7 @@ from tests.support.override_files import define
 from tests.support.people import give_role, person
 from tests.support.window import KINDS
 from versioning.conf import get_editor
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 def resource_of(kind: Kind, resource_id: str = "writer") -> Any:
@@ -28,7 +28,7 @@ def asked(kind: Kind, number: int | None = None) -> Any:
     """Return the request to publish a version of `writer`; the latest by default."""
     resource = resource_of(kind)
     version = resource.versions.get(number=number) if number else resource.latest
-    return judged_version(resource, version, make_target(resource, get_editor().code))
+    return judged_version(resource, version, target_of(resource, get_editor().code))
 
 
 def say(kind: Kind, who: str, verdict: str = "approve", number: int | None = None) -> None:
@@ -174,7 +174,7 @@ def test_many_outcomes_take_as_many_statements_as_one(
         kind.make(cast.edgar, f"other-{number}")
     code = get_editor().code
     rows = [resource_of(kind, one) for one in ("writer", *(f"other-{number}" for number in range(5)))]
-    versions = [judged_version(row, row.latest, make_target(row, code)) for row in rows]
+    versions = [judged_version(row, row.latest, target_of(row, code)) for row in rows]
     for several in (versions[:1], versions):
         with django_assert_num_queries(8 if kind is AGENTS else 7):  # only agents name other resources
             assert [one.missing for one in judge_versions(several)] == [0, 1, 1, 1, 1, 1][: len(several)]

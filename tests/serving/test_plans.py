@@ -28,7 +28,7 @@ from versioning.models import (
     SubAgentReference,
     events,
 )
-from versioning.models.prompts import PromptBlockVersion
+from versioning.models.agents import PromptBlockVersion
 
 pytestmark = pytest.mark.database
 

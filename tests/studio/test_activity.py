@@ -20,7 +20,7 @@ from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.events import Audience, EventSubject, EventType
 from versioning.models import Agent, ApiKey, Membership, events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 pytestmark = pytest.mark.usefixtures("cast")
 
@@ -150,7 +150,7 @@ def test_events_of_other_applications_are_shown_with_their_names(
     types = [EventType(name="started")]
     toy_events.declare(monkeypatch, EventSubject(name="toy", audience=Audience.READERS, types=types))
     AGENTS.make(cast.alice)
-    agent = make_target(Agent.objects.get(pk="writer"), get_editor().code)
+    agent = target_of(Agent.objects.get(pk="writer"), get_editor().code)
     with events.transaction():
         events.record("toy.started", by=Caller(username="ada"), workspace_id="acme", resource=agent)
     assert lines(alice)[0] == "ada: toy started, agent Writer"
@@ -180,7 +180,7 @@ def test_events_about_reviews_have_their_own_sentences(cast: Cast, alice: Visito
                 event_type,
                 by=Caller(username="ada"),
                 workspace_id="acme",
-                resource=make_target(agent, get_editor().code),
+                resource=target_of(agent, get_editor().code),
                 version=agent.latest,
                 **details,
             )

@@ -22,7 +22,7 @@ from tests.support.window import KINDS, Window
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
 from versioning.models import Agent, Workspace, events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.testing import ApiKeyFactory, UserFactory
 
 PER_PAGE = 3
@@ -83,7 +83,7 @@ def fill(start: int, stop: int) -> None:
         ApiKeyFactory(owner=UserFactory(roles={"acme": "viewer"}), workspace=None)
         ApiKeyFactory(owner=alice, workspace=acme)
         with events.transaction():
-            agent = make_target(Agent.objects.get(pk=f"r{number % 2}"), get_editor().code)
+            agent = target_of(Agent.objects.get(pk=f"r{number % 2}"), get_editor().code)
             events.record("agent.published", by=APPLICATION, workspace_id="acme", resource=agent)
 
 

@@ -16,7 +16,7 @@ from versioning.editor.gate import PublishRequest
 from versioning.models import Agent, Event, PromptBlock, VersionedResource, events
 from versioning.serving.choice import Choice
 from versioning.serving.followed_log import FollowedValue
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 CHANGED: Final = "toy.changed"
 USERS: Final = [f"user{number}" for number in range(60)]
@@ -99,7 +99,7 @@ def record(kind: ResourceKind, resource_id: str, rule: Any, *, checked: bool = T
             CHANGED,
             by=APPLICATION,
             workspace_id=resource.workspace_id,
-            resource=make_target(resource, code),
+            resource=target_of(resource, code),
             rule=rule,
         )
 

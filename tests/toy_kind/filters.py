@@ -7,7 +7,8 @@ from typing import Final
 from django.db.models import Q
 
 from tests.toy_kind.kind import SNIPPET
-from versioning.editor.catalog.filters import Filter, condition
+from versioning.editor.catalog.criteria import condition
+from versioning.editor.catalog.filters import Filter
 
 PREFIX: Final = Filter(
     criterion=condition(

@@ -21,7 +21,8 @@ from versioning.domain.errors import Invalid, Issue
 from versioning.domain.kinds import KINDS, ResourceKind
 from versioning.domain.selectors import Selector, Status
 from versioning.editor import gate
-from versioning.editor.catalog.filters import Filter, Unstored, Viewer, list_filters
+from versioning.editor.catalog.criteria import Unstored, Viewer
+from versioning.editor.catalog.filters import Filter, list_filters
 from versioning.models import VersionedResource
 from versioning.models.merging import merged_slice
 from versioning.serving import overlays

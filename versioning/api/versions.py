@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic.alias_generators import to_snake
 from rest_framework.request import Request
 from rest_framework.response import Response
 from typing_extensions import TypeAliasType
@@ -209,7 +210,7 @@ def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
         f"A version of {a_kind}.",
         VersionRecord,
         fields,
-        **{_python(kind.id_member): (Annotated[str, Source("resource.pk")], ...)},
+        **{to_snake(kind.id_member): (Annotated[str, Source("resource.pk")], ...)},
     )
     compared = {"from_version": (version, ...), "to_version": (version, ...)}
     return {
@@ -223,7 +224,7 @@ def response_schemas(kind: ResourceKind) -> Mapping[str, type[ResponseSchema]]:
             f"{name}Export",
             f"{a_kind[0].upper()}{a_kind[1:]}'s configuration as a file.",
             resources.Export,
-            **{_python(kind.id_member): (Annotated[str, Source("resource_id")], ...)},
+            **{to_snake(kind.id_member): (Annotated[str, Source("resource_id")], ...)},
         ),
         "dependents": resources.DependentsAnswer,
         "activate": Activated,
@@ -239,7 +240,7 @@ def _schema(name: str, doc: str, /, *bases: type[Shape], **fields: Any) -> Any:
 
 
 def _page(name: str, doc: str, member: str, item: type[ResponseSchema]) -> Any:
-    fields = {_python(member): (Annotated[list[item], Source("items")], ...)}  # type: ignore[valid-type]
+    fields = {to_snake(member): (Annotated[list[item], Source("items")], ...)}  # type: ignore[valid-type]
     return _schema(name, doc, schemas.PageOf, **fields)
 
 
@@ -250,11 +251,6 @@ def _nothing_required(schema: ConfigSchema) -> type[Shape]:
     optional: Any = {name: (types[name] | None, None) for name in required}
     made: type[Shape] = _schema("Optional", "The fields; none is required.", schema.edit, **optional)
     return made
-
-
-def _python(member: str) -> str:
-    """Return the Python name of a member in camelCase."""
-    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in member)
 
 
 VERSION_ORDERS = {"versionNumber": "number", "createdAt": "created_at"}

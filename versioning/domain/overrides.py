@@ -129,7 +129,14 @@ def merged_config(agent: CodeAgent, override: Config) -> Config:
     base = code_config(agent)
     counted = apply_override(agent, override)
     if "tools" in counted:
-        counted["tools"] = _tools_over(base.get("tools", {}), counted["tools"])
+        base_tools, tools = base.get("tools", {}), counted["tools"]
+        if isinstance(tools, list):  # variants, as the stored ones are
+            stored = (
+                {**variant, "value": _add_descriptions(base_tools, variant["value"])} for variant in tools
+            )
+            counted["tools"] = [{"value": dict(base_tools)}, *stored]
+        else:
+            counted["tools"] = {**base_tools, **_add_descriptions(base_tools, tools)}
     return {**base, **counted}
 
 
@@ -193,14 +200,6 @@ def _descriptions(agent: CodeAgent, tools: Mapping[str, Any]) -> dict[str, Any]:
         for name, usage in tools.items()
         if name in agent.tool_descriptions and usage.get("description") is not None
     }
-
-
-def _tools_over(base: Mapping[str, Any], tools: Any) -> Any:
-    """Return the code's tools with the stored ones applied, as variants if the stored ones are variants."""
-    if isinstance(tools, list):
-        stored = ({**variant, "value": _add_descriptions(base, variant["value"])} for variant in tools)
-        return [{"value": dict(base)}, *stored]
-    return {**base, **_add_descriptions(base, tools)}
 
 
 def _add_descriptions(base: Mapping[str, Any], tools: Mapping[str, Any]) -> dict[str, Any]:

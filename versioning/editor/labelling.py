@@ -21,7 +21,7 @@ from versioning.editor.reading import find
 from versioning.editor.resources import Resources, Who, caller_of
 from versioning.models import Version, VersionedResource
 from versioning.models.guarded import delete_row, save_row
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 R = TypeVar("R", bound=VersionedResource)
@@ -194,7 +194,7 @@ def _record(
     """Log a change of a label; a released label is also logged for its readers."""
     change.record(
         what,
-        target=make_target(change.resource, change.resources.code, released=was_released),
+        target=target_of(change.resource, change.resources.code, released=was_released),
         label=name,
         released=released,
         audience=Audience.READERS if was_released or released else None,

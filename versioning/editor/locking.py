@@ -42,7 +42,7 @@ from versioning.editor.pins import pinned_versions
 from versioning.editor.resources import Resources
 from versioning.models import Version, VersionedResource, Visibility, events
 from versioning.models.guarded import unguarded
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.overlays import Versions
 from versioning.serving.references import agents_that_show
 from versioning.serving.resolution import Resolved
@@ -94,7 +94,7 @@ class Change(Generic[R]):
     def target(self) -> Target:
         """The log's reference to the resource, with who can read it before the next step of the change."""
         if self._target is None:
-            self._target = make_target(self.resource, self.resources.code)
+            self._target = target_of(self.resource, self.resources.code)
         return self._target
 
     def record(
@@ -117,7 +117,7 @@ class Change(Generic[R]):
         ):
             # Live agents show the text to people who cannot read the resource.
             agents = agents_that_show(resource, code, self.resources.agents.unstored(APPLICATION))
-            seen_in = [make_target(agent, code) for agent in agents]
+            seen_in = [target_of(agent, code) for agent in agents]
         events.record(
             f"{target.kind}.{what}",
             by=self.by,
@@ -134,7 +134,7 @@ class Change(Generic[R]):
         resource = self.resource
         by_label = resource.active_id is None and resource.is_stored
         released = by_label and resource.labels.filter(released=True).exists()
-        return make_target(resource, self.resources.code, released=released)
+        return target_of(resource, self.resources.code, released=released)
 
     def edited(self, start: Config, changes: Fields) -> tuple[Config, list[str]]:
         """Return the edited configuration and the names of the changed fields.

@@ -22,7 +22,7 @@ from versioning.models import VersionedResource, VersionLabel
 from versioning.models.accounts import username_lookup
 from versioning.models.merging import merged_slice
 from versioning.serving.answer_cache import AnswerCache
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ def live_periods(
     can change the live version without any entry. Takes two queries; with a `cache`, the log is read again
     only after a change of the resource.
     """
-    target, caller = make_target(resource, log.code), caller_of(by)
+    target, caller = target_of(resource, log.code), caller_of(by)
     read = partial(_read, log, target, caller)
     about = (target.kind, target.id)
     asked = (

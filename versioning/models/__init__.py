@@ -5,6 +5,11 @@ from versioning.models.agents import (
     AgentLabel,
     AgentTag,
     AgentVersion,
+    BlockReference,
+    PromptBlock,
+    PromptBlockLabel,
+    PromptBlockTag,
+    PromptBlockVersion,
     SubAgentReference,
     Visibility,
 )
@@ -13,13 +18,6 @@ from versioning.models.idempotency import IdempotentRequest
 from versioning.models.invitations import Invitation
 from versioning.models.keys import ApiKey
 from versioning.models.log import Event, KnownOverride, LogPosition
-from versioning.models.prompts import (
-    BlockReference,
-    PromptBlock,
-    PromptBlockLabel,
-    PromptBlockTag,
-    PromptBlockVersion,
-)
 from versioning.models.sealed_keys import LockKey
 from versioning.models.tags import Favorite, Favorited, Tag, VersionLabel
 from versioning.models.text_search import AgentDocument, PromptBlockDocument, SearchProgress

@@ -71,7 +71,12 @@ class Turns:
             }
             free = self._places - self._held[()]
             may = [owner for owner in due if not owner or self._held[owner[:1]] < free]
-            return sorted(may, key=self._precedence)
+            return sorted(
+                may,
+                key=lambda owner: [
+                    (self._held[level], self._latest.get(level, 0)) for level in _levels(owner)
+                ],
+            )
 
     def begin(self, owner: Owner) -> None:
         with self._lock:
@@ -82,9 +87,6 @@ class Turns:
     def end(self, owner: Owner) -> None:
         with self._lock:
             self._held -= Counter(_levels(owner))
-
-    def _precedence(self, owner: Owner) -> list[tuple[int, int]]:
-        return [(self._held[level], self._latest.get(level, 0)) for level in _levels(owner)]
 
 
 def _levels(owner: Owner) -> list[Owner]:

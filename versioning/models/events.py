@@ -230,7 +230,7 @@ def record(
         raise RuntimeError("record() needs an open events.transaction(), which writes the entry")
     if resource is not None and not isinstance(resource, Target):
         raise TypeError(
-            "record(resource=…) takes a Target, which versioning.serving.grants.make_target(resource, "
+            "record(resource=…) takes a Target, which versioning.serving.grants.target_of(resource, "
             f"get_editor().code) makes, and not an object of {type(resource).__name__}"
         )
     opened.actors[id(by)] = by

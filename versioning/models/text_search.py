@@ -24,8 +24,7 @@ from editor_client.shared.configurations import Searchable, searchable
 
 from versioning.domain.text_search import Term, TextQuery, word_line
 from versioning.models import events
-from versioning.models.agents import Agent
-from versioning.models.prompts import PromptBlock
+from versioning.models.agents import Agent, PromptBlock
 from versioning.models.search import ByteLength
 from versioning.models.text_keys import Caseless
 from versioning.models.versioned import MODELS, MODELS_BY_SLUG, VersionedResource

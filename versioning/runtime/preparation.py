@@ -128,12 +128,9 @@ def _chosen_tools(
                 Notice("unknown_tool", f"There is no tool {name!r}; it is left out.", f"tools.{name}")
             )
             continue
-        tools.append(_with_description(tool, usage.get("description")))
+        description = usage.get("description")
+        if description and description != tool.description:
+            schema = tool.function_schema
+            tool = Tool(tool.function, name=tool.name, description=description, function_schema=schema)
+        tools.append(tool)
     return tuple(tools), tuple(notices)
-
-
-def _with_description(tool: Tool[Any], description: str | None) -> Tool[Any]:
-    """Return the tool with another description; the tool itself if there is none or it is the same."""
-    if not description or description == tool.description:
-        return tool
-    return Tool(tool.function, name=tool.name, description=description, function_schema=tool.function_schema)

@@ -330,20 +330,14 @@ def _select_block(
     if one.selector.version_id is not None and one.selector.version_id == block.active_id:
         return _find_block(block, block.active, is_live=True)
     evaluation.spend(STEPS_OF_A_SELECTION)
-    version = _select_version(block, one)
+    version: Snapshot | None = None
+    if one.by.may(Right.READ, block.workspace_id) and one.by.covers(block.pk):
+        with suppress(NotFound, Forbidden):
+            version = select(block, one.selector, one.by).version
     if version is None:
         return replace(usual, is_unresolved=True)
     evaluation.read(len(cast("PromptBlockVersion", version).config_json))
     return _find_block(block, version, is_live=False)
-
-
-def _select_version(block: PromptBlock, one: SelectedBlock) -> Snapshot | None:
-    """Return the version that a selector names; None if there is none that the caller may read."""
-    if not one.by.may(Right.READ, block.workspace_id) or not one.by.covers(block.pk):
-        return None
-    with suppress(NotFound, Forbidden):
-        return select(block, one.selector, one.by).version
-    return None
 
 
 def _find_block(block: PromptBlock, version: Snapshot | None, *, is_live: bool) -> FoundBlock:

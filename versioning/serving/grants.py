@@ -49,7 +49,7 @@ Grants = Mapping[type[Reference], Sequence[tuple[UUID | None, str]]]
 """Changes to a version's grants: identities, or None to remove a grant, each with its id."""
 
 
-def make_target(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
+def target_of(resource: VersionedResource, code: Registry, *, released: bool = False) -> Target:
     """Return the log's reference to a resource; call it before the change.
 
     `released` means that the change affects a released label, which was readable until now. An override has

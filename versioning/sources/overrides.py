@@ -172,8 +172,11 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
         if commit.content is None:
             digest, previous = "", {}
             continue
-        config = _parsed_config(commit.content)
-        if config is None or canonical.digest(config) == digest:
+        try:
+            config = _read_config(canonical.parse_file(commit.content))
+        except Invalid:
+            continue
+        if canonical.digest(config) == digest:
             continue
         digest = canonical.digest(config)
         found.append(
@@ -190,14 +193,6 @@ def git_versions(commits: Sequence[Commit]) -> tuple[GitVersion, ...]:
         )
         previous = config
     return tuple(reversed(found))
-
-
-def _parsed_config(content: bytes) -> Config | None:
-    """Return the configuration in a file, or None if it holds none."""
-    try:
-        return _read_config(canonical.parse_file(content))
-    except Invalid:
-        return None
 
 
 def _read_config(value: Any) -> Config:

@@ -45,7 +45,7 @@ from versioning.models.guarded import unguarded
 from versioning.models.sealed_keys import LockKey
 from versioning.models.versioned import find_model
 from versioning.serving import choice
-from versioning.serving.grants import Grants, ids_named, make_target, store_grants
+from versioning.serving.grants import Grants, ids_named, store_grants, target_of
 from versioning.serving.overlays import OverlaidVersion, Overlay, Versions, counted_as_live
 
 """The slug of a kind, and the id of a resource."""
@@ -370,7 +370,7 @@ def concerned_by(move: Move) -> list[Concerned]:
     """
     code, concerned = get_editor().code, []
     if move.agent_id is not None:
-        target = make_target(move.resource, code)
+        target = target_of(move.resource, code)
         identity, workspace_id = target.identity, target.workspace_id
         concerned.append(
             Concerned(id=target.id, identity=identity, workspace_id=workspace_id, versions=frozenset())

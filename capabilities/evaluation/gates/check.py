@@ -24,7 +24,7 @@ from versioning.domain.errors import Forbidden, Message, ResourceId
 from versioning.editor import gate
 from versioning.editor.gate import GateRequest, PublishRequest
 from versioning.models import events
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 _OPTION: Final = "bypass_evaluation"
 _MEMBER: Final = "bypassEvaluation"
@@ -160,7 +160,7 @@ def _judge(request: GateRequest, enabled: Collection[Gate]) -> gate.Then:
 def _pass(request: GateRequest, known: Collection[UUID], failing: Sequence[Judgement]) -> None:
     """Record which gates are bypassed, by whom and why; make sure that the commit finds no others."""
     events.at_commit(partial(_refuse_new_gates, request, known))
-    target = make_target(request.resource, get_editor().code)
+    target = target_of(request.resource, get_editor().code)
     publishes = request if isinstance(request, PublishRequest) else None
     for bypassed in {judgement.gate.pk: judgement.gate for judgement in failing}.values():
         events.record(

@@ -40,7 +40,7 @@ from versioning.editor.resources import Who, caller_of
 from versioning.editor.saving import workspace_for
 from versioning.models import Agent, PromptBlock, events
 from versioning.models.followers import Follower
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.overlays import read_overlay
 from versioning.verbs import Verbs
 
@@ -243,7 +243,7 @@ def create_gate(
     if agent_id is None:
         workspace_id = workspace_for(caller, workspace)
     else:
-        target = make_target(gates.editor.agent.find_or_defined(agent_id, by=caller), gates.editor.code)
+        target = target_of(gates.editor.agent.find_or_defined(agent_id, by=caller), gates.editor.code)
         caller.require_publish(target.workspace_id)
         if workspace not in {None, target.workspace_id}:
             raise Invalid.field("resource", Message("belongs to another workspace"))

@@ -53,7 +53,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.editor.gate import PublishRequest
 from versioning.models import Event, VersionedResource
 from versioning.models.text_keys import ByName
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 KEPT: Final = "kept"
 PINNED: Final = "pinned"
@@ -646,7 +646,7 @@ def notes(
     _caller: Caller, _kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return who published versions without evidence, and why, for the history; one query."""
-    target = make_target(resource, get_editor().code)
+    target = target_of(resource, get_editor().code)
     events = Event.objects.filter(
         type="gate.bypassed",
         resource_id=target.id,

@@ -37,7 +37,7 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.texts import MAX_QUOTE
 from versioning.editor.locking import retry_on_conflict
 from versioning.models import Event, VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 @retry_on_conflict
@@ -302,7 +302,7 @@ def _open_comments(
     code = get_editor().code
     about = {}
     for resource, version in versions:
-        target = make_target(resource, code)
+        target = target_of(resource, code)
         about[target.kind, target.id, target.identity] = version
     rows = Comment.objects.filter(
         parent=None,

@@ -23,7 +23,7 @@ from versioning.domain.errors import EditConflict
 from versioning.editor.bulk import Choice, Outcome, change_chosen
 from versioning.editor.collection import Collection
 from versioning.editor.locking import current_state
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 
 class AskForManyPage(BulkPage):
@@ -62,7 +62,7 @@ class AskForManyPage(BulkPage):
         """Return the chosen resources, and note which of them have an open review, in one more query."""
         found = super()._drafts(choices)
         code = get_editor().code
-        targets = [make_target(draft.resource, code) for draft in found.values()]
+        targets = [target_of(draft.resource, code) for draft in found.values()]
         self._reviewed = {(kind, resource_id) for kind, resource_id, _ in Review.objects.open_about(targets)}
         return found
 

@@ -61,7 +61,7 @@ from versioning.editor.configuration_checks import invisible_characters
 from versioning.models import Membership, VersionedResource, storage
 from versioning.models.accounts import normalize_username, username_lookup
 from versioning.models.text_keys import ByName
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 MAX_PEOPLE: Final = 12
@@ -385,7 +385,7 @@ class ReviewPage(DifferencesPage):
         if self.request.method != "GET" or "X-Live" in self.request.headers:
             return {}
         since: Since | None = read_news(
-            self.review, make_target(resource, self.editor.code), self.caller.user_id
+            self.review, target_of(resource, self.editor.code), self.caller.user_id
         )
         before = self.find(since.version_id) if since else None
         if before is None or version is None:

@@ -50,7 +50,7 @@ from versioning.domain.errors import Conflict, Invalid, NotFound
 from versioning.domain.events import Target
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, VersionedResource
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 
 BUTTON: Final = "review"
 """The value of `then` that the button of the edit page sends."""
@@ -355,7 +355,7 @@ def publish_blockers(caller: Caller, resources: Sequence[VersionedResource]) -> 
     waiting = [resource for resource in waiting if resource.workspace_id in strict]
     code = get_editor().code
     outcomes = judge_versions(
-        [judged_version(resource, resource.latest, make_target(resource, code)) for resource in waiting]
+        [judged_version(resource, resource.latest, target_of(resource, code)) for resource in waiting]
     )
     return {
         (resource.kind.slug, resource.pk): missing_in_words(outcome.missing, outcome.changes_requested_by)
@@ -374,7 +374,7 @@ def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
     """Return the notes on each version, by its id; three queries at most."""
-    target = make_target(resource, get_editor().code)
+    target = target_of(resource, get_editor().code)
     ids = [version.version_id for version in versions]
     notes: defaultdict[str, list[SafeString]] = defaultdict(list)
     verdicts = Verdict.objects.about(target).filter(version_id__in=ids).order_by("pk")

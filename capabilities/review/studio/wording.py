@@ -27,7 +27,7 @@ from versioning.domain.errors import NotFound, VersioningError
 from versioning.domain.snapshots import Snapshot
 from versioning.models import Event, Membership, VersionedResource
 from versioning.models.accounts import username_lookup
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.resolution import find_version
 
 
@@ -308,7 +308,7 @@ def stuck(record: ReviewRecord) -> str:
 
 def find_open_review(resource: VersionedResource) -> Review | None:
     """Return the open review of a resource, or None."""
-    return Review.objects.open().about(make_target(resource, get_editor().code)).first()
+    return Review.objects.open().about(target_of(resource, get_editor().code)).first()
 
 
 def read_record(review: Review) -> ReviewRecord:

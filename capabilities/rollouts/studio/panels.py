@@ -26,7 +26,8 @@ from studio.panels import Panel, Slot, VersionOnPage
 from versioning.domain.access import Caller, Right
 from versioning.domain.kinds import ResourceKind
 from versioning.domain.snapshots import Snapshot
-from versioning.editor.catalog.filters import Filter, Viewer, among
+from versioning.editor.catalog.criteria import Viewer, among
+from versioning.editor.catalog.filters import Filter
 from versioning.models import VersionedResource
 from versioning.models.querysets import within
 

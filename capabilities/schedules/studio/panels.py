@@ -52,7 +52,7 @@ from versioning.domain.access import Caller, Right
 from versioning.domain.snapshots import reference_to_id
 from versioning.domain.zones import UTC, known_zones
 from versioning.models import Event, VersionedResource, WorkerHeartbeat
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.serving.references import UnpublishedBlocks
 
 
@@ -268,7 +268,7 @@ def concerns(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
 
 def read_plan(resource: VersionedResource) -> Plan:
     """Return the schedules of a resource and of its releases."""
-    target = make_target(resource, get_editor().code)
+    target = target_of(resource, get_editor().code)
     items = ReleaseItem.objects.filter(
         kind=target.kind,
         resource_id=target.id,

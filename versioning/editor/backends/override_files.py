@@ -25,7 +25,7 @@ from versioning.editor.backends import Finish
 from versioning.editor.backends.rows import Rows, find_row, with_authors
 from versioning.models import Agent, KnownOverride, Version, Workspace, events
 from versioning.models.querysets import VersionedQuerySet
-from versioning.serving.grants import make_target
+from versioning.serving.grants import target_of
 from versioning.sources.overrides import FileVersion, OverrideSource, override_digest
 
 
@@ -298,7 +298,7 @@ class OverrideFiles:
             changed_fields=changed,
             created_at=snapshot.created_at,
         )
-        target = make_target(resource, self.code)
+        target = target_of(resource, self.code)
         events.record(
             f"{target.kind}.versionCreated",
             by=BY_HAND,

@@ -19,8 +19,9 @@ from versioning.domain.access import APPLICATION, Right
 from versioning.domain.errors import NotFound
 from versioning.domain.overrides import CodeAgent, merged_config
 from versioning.domain.uuids import is_uuid
+from versioning.editor.catalog.criteria import Unstored, Viewer, name_condition
 from versioning.editor.catalog.entries import Entry, ResourceState, entry_of_code, make_entry, reads_drafts
-from versioning.editor.catalog.filters import Unstored, Viewer, Wanted, name_condition
+from versioning.editor.catalog.filters import Wanted
 from versioning.editor.collection import Collection
 from versioning.editor.resources import Who, caller_of
 from versioning.models import VersionedResource

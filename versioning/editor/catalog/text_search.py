@@ -27,8 +27,8 @@ from versioning.domain.snapshots import Snapshot
 from versioning.domain.text_search import Piece, TextQuery
 from versioning.domain.texts import clip
 from versioning.editor.catalog.catalog import Catalog
+from versioning.editor.catalog.criteria import TEXT, Unstored, name_condition
 from versioning.editor.catalog.entries import Entry, reads_drafts
-from versioning.editor.catalog.filters import TEXT, Unstored, name_condition
 from versioning.models import VersionedResource
 from versioning.models.search import check_length
 from versioning.models.text_keys import contains

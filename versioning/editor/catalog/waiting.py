@@ -12,7 +12,7 @@ from typing import Any, Final
 from django.db.models import Count, F, Q, QuerySet, Value
 
 from versioning.domain.access import Right
-from versioning.editor.catalog import filters
+from versioning.editor.catalog import criteria
 from versioning.editor.catalog.catalog import Catalog
 from versioning.editor.catalog.entries import Entry
 from versioning.models import VersionedResource
@@ -118,7 +118,7 @@ class Waiting(Sequence[Waits]):
         return self._cache.remembered(key, first, make, *more)
 
     def _rows(self, catalog: Catalog) -> QuerySet[Any]:
-        rows = filters.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
+        rows = criteria.WAITING.narrow(catalog.rows, True, catalog.viewer)  # noqa: FBT003  as any criterion
         return rows.select_related(None).order_by()
 
     def _places(self) -> QuerySet[Any, Any]:
