@@ -22,13 +22,11 @@ from editor_client.base import (
 )
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.errors import ValidationFailed
-from editor_client.manage.evaluating import Evaluated, evaluation
-from editor_client.manage.experiments import Comparison
+from editor_client.manage.experiments import Comparison, Evaluated, evaluation
 from editor_client.manage.stored import Stored
-from editor_client.methods import Awaiting
-from editor_client.pages import Pages
+from editor_client.methods import Awaiting, Pages
 from editor_client.reads.agents import Agent
-from editor_client.reads.effects import (
+from editor_client.reads.exchange import (
     ClientClosed,
     CloseStream,
     DiskWork,
@@ -76,7 +74,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
         """Ask a function of the application, which may be awaited, every item of a dataset.
 
-        Returns the comparison; see `editor_client.manage.evaluating.evaluation` for the arguments.
+        Returns the comparison; see `editor_client.manage.experiments.evaluation` for the arguments.
         """
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)

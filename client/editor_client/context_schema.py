@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from editor_client.errors import CannotEvaluate
 from editor_client.shared import canonical
-from editor_client.shared.brief import brief
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import brief, clipped
 from editor_client.shared.conditions import same_value
 from editor_client.shared.errors import Issue
 

@@ -24,16 +24,14 @@ from editor_client.base import (
 )
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.errors import ValidationFailed
-from editor_client.manage.evaluating import Evaluated, evaluation
-from editor_client.manage.experiments import Comparison
+from editor_client.manage.experiments import Comparison, Evaluated, evaluation
 from editor_client.manage.stored import Stored
-from editor_client.methods import Blocking
-from editor_client.pages import Pages
+from editor_client.methods import Blocking, Pages
 from editor_client.reads.agents import Agent
-from editor_client.reads.deadlines import Deadline
-from editor_client.reads.effects import (
+from editor_client.reads.exchange import (
     ClientClosed,
     CloseStream,
+    Deadline,
     DiskWork,
     Effect,
     Flow,
@@ -71,7 +69,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
     def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
         """Ask a function of the application every item of a dataset, and return the comparison.
 
-        See `editor_client.manage.evaluating.evaluation` for the arguments.
+        See `editor_client.manage.experiments.evaluation` for the arguments.
         """
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from editor_client.calls import Answer, Request
 from editor_client.errors import CursorAhead, CursorExpired, EditorError, Unreachable
-from editor_client.reads.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
+from editor_client.reads.exchange import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.reads.feed import (
     NEVER,
     POLL_HOLDS_SECONDS,
     POLL_SECONDS,
     RETRY_STREAM_SECONDS,
     SILENCE_SECONDS,
+    After,
     Feed,
     Listener,
     Outage,
+    read_event,
 )
-from editor_client.reads.log import After, read_event
 from editor_client.reads.streams import WholePositions
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from editor_client.errors import ValidationFailed
-from editor_client.pages import Pages
+from editor_client.methods import Pages
 
 SIZES = [1] * 30 + [10] * 5 + [1] * 17 + [40, 1]
 """How long each entry of a list is."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from editor_client.transfer.importing.collection import Unreadable
+from editor_client.transfer.importing.documents import FrontMatter, parted
 from editor_client.transfer.importing.formats.dotprompt import ENDINGS
 from editor_client.transfer.importing.formats.prompty import MARKER
-from editor_client.transfer.importing.front_matter import FrontMatter, parted
 
 from tests.importing.conftest import Desk, losses
 

@@ -16,7 +16,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from editor_client.shared import canonical
-from editor_client.shared.brief import brief
+from editor_client.shared.clipping import brief
 from jsonschema import ValidationError
 from jsonschema.validators import extend
 from jsonschema_specifications import REGISTRY as METASCHEMAS

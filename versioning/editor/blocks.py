@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.db.models import F, Value
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
     BlockText,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from editor_client.shared import canonical
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.configurations import referenced_agents
-from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.errors import Forbidden, Message, NotFound

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 
 from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller

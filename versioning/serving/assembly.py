@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from editor_client.shared.agents import evaluated, left_out, unresolved
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller, Right

@@ -23,7 +23,7 @@ from itertools import chain, product
 from typing import Any, Final, Literal, NamedTuple
 
 from editor_client.shared import canonical, dataset_items, promptfoo, tags, yaml_files
-from editor_client.shared.brief import brief
+from editor_client.shared.clipping import brief
 from editor_client.shared.tables import Table, read
 
 from capabilities.evaluation.scoring.scoring import whole_number

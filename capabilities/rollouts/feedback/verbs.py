@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from editor_client.shared import feedback as shared
+from editor_client.shared import scores as shared
 
 from capabilities.rollouts.counting import RECORDER, SECONDS, reference
 from capabilities.rollouts.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback, ServedRun

@@ -12,9 +12,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from editor_client.shared.canonical import dump
-from editor_client.shared.conditions import holds
+from editor_client.shared.conditions import Evaluation, holds
 from editor_client.shared.errors import Invalid, Issue, Message
-from editor_client.shared.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The maximum length of assembled instructions, in characters."""

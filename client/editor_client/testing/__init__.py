@@ -14,12 +14,11 @@ from urllib.parse import parse_qsl, unquote
 
 import httpx2
 
-from editor_client.reads.http_libraries import http_libraries
+from editor_client.reads.exchange import http_libraries
 from editor_client.shared import canonical
-from editor_client.shared.credentials import why_no_key
 from editor_client.shared.errors import Invalid, VersioningError
-from editor_client.shared.request_contexts import PARAMETER
-from editor_client.testing import routes
+from editor_client.shared.request_contexts import PARAMETER, why_no_key
+from editor_client.testing import editor
 from editor_client.testing.editor import Answer, Editor, Generate, Refused, Request, not_done
 
 __all__ = ["FakeEditor"]
@@ -50,7 +49,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         generate: Generate | None = None,
         api_prefix: str = "/api",
     ) -> None:
-        self._editor = Editor(workspace, username, generate or routes.echo)
+        self._editor = Editor(workspace, username, generate or editor.echo)
         self._prefix = "/" + api_prefix.strip("/")
         self.is_down = False
         self._lock = RLock()
@@ -103,7 +102,7 @@ class FakeEditor(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         self._editor.key_prefix = key[:11]
         query, if_match = dict(parse_qsl(raw_query, keep_blank_values=True)), request.headers.get("If-Match")
         asked = Request(request.method, tuple(map(unquote, segments)), query, body, if_match)
-        answer = routes.answer(self._editor, asked)
+        answer = editor.answer(self._editor, asked)
         for name in asked.query.keys() - {PARAMETER}:
             raise not_done(f"the parameter {name!r} of {request.method} {path}")
         return answer

@@ -1,21 +1,30 @@
-"""The editor in memory: requests, answers and refusals; resources, changed by the rules of `shared`."""
+"""The editor in memory: its routes; and resources, changed by the rules of `shared`."""
 
 from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 import uuid
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple
 
-from editor_client.manage.stored import Kind
-from editor_client.manage.stored_agents import AGENTS
-from editor_client.shared import canonical, configurations
+from editor_client.context_schema import refusals
+from editor_client.errors import CannotEvaluate
+from editor_client.manage.stored import AGENTS, KINDS, PROMPT_BLOCKS, Kind
+from editor_client.parts import evaluated_agent
+from editor_client.result import with_json_names
+from editor_client.shared import canonical, configurations, ids
+from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
+from editor_client.shared.arms import Arm, placed, refuse_path, reweighted, rule_of
 from editor_client.shared.configurations import Config
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.shared.request_contexts import PARAMETER, read_context
+from editor_client.shared.scores import summed
 
 Json = dict[str, Any]
 Body = Mapping[str, Any]
@@ -342,3 +351,415 @@ def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
         if config[name] is None or (name != "content" and not str(config[name]).strip()):
             raise Invalid.field(name, "must be text" if config[name] is None else "must not be blank")
     return config
+
+
+SELECTORS: Final = ("status", "versionId", "label", "release")
+RUN_MEMBERS: Final = ("messages", "versions", "requestContext", "maxSteps", "modelSettings", "instructions")
+NO_TOKENS: Final = {"inputTokens": 0, "outputTokens": 0, "totalTokens": 0}
+PUBLISHED: Final[Mapping[str, str]] = {"status": "published"}
+NEVER_PUBLISHED: Final = "Nothing is published yet; this is the latest version instead."
+
+
+def answer(editor: Editor, request: Request) -> Answer:
+    match request.method, *request.names:
+        case "GET", "agents":
+            context, ids = request.context(), sorted(agent.id for agent in editor.all(AGENTS))
+            return Answer(
+                {agent_id: _resolved(_parts_of(editor, agent_id, PUBLISHED), context) for agent_id in ids}
+            )
+        case "GET", "agents", agent_id:
+            context, form = request.context(), request.query.pop("form", None)
+            own = _parts_of(editor, agent_id, request.take(*SELECTORS))
+            return Answer(own if form else _resolved(own, context))
+        case "POST", "agents", agent_id, "generate":
+            return _generate(editor, request, agent_id)
+        case "POST", "agents", agent_id, "stream":
+            return _stream(editor, request, agent_id)
+        case "GET", "stored", "agents" | "prompt-blocks" as segment:
+            status = request.query.pop("status", "published" if segment == "agents" else "all")
+            records = [resource.record() for resource in editor.all(KINDS[segment])]
+            records = [record for record in records if status in {"all", record["status"]}]
+            return request.page(KINDS[segment].list_member, records)
+        case "POST", "stored", "agents" | "prompt-blocks" as segment:
+            resource = editor.create(KINDS[segment], request.body)
+            return Answer({**resource.record(resource.latest), "warnings": []}, 201, resource.etag)
+        case method, "stored", "agents" | "prompt-blocks" as segment, resource_id, *rest:
+            resource = editor.find(KINDS[segment].slug, resource_id)
+            if method != "GET" and request.if_match is not None and resource.etag not in request.if_match:
+                latest, active = resource.latest, resource.active
+                pointers = {"latestVersionId": latest.id, "activeVersionId": active and active.id}
+                saved = {"savedBy": resource.author, "savedAt": latest.created_at}
+                message = "This has changed since you read it; look at the current state and try again."
+                current = {**pointers, **saved, "changedFields": latest.changed}
+                raise Refused(412, "edit_conflict", message, current=current)
+            return _answer_stored(editor, request, resource, rest)
+        case "GET", "events":
+            return _events(editor, request)
+        case "GET", "rollouts":
+            filters = request.take("kind", "id", "state").items()
+            rows = [rollout for _, rollout in editor.rollouts]
+            rows = [row for row in rows if filters <= {"state": row["state"], **row["resource"]}.items()]
+            return request.page("rollouts", rows)
+        case "POST", "rollouts":
+            return _start_rollout(editor, request)
+        case _, "rollouts", rollout_id, *rest:
+            return _answer_rollout(editor, request, rollout_id, rest)
+        case "POST", "usage":
+            about, version_id, _ = members(request.body, "resource", "versionId", "runs", more=("arm", *SUMS))
+            resource = editor.named(about)
+            if version_id is not None:
+                resource.version(version_id)
+            editor.count(resource, version_id, request.body.get("arm"), request.body)
+            return Answer({"success": True, "message": "The usage is counted."}, status=201)
+        case "GET", "usage":
+            resource = editor.named(request.take("kind", "id"))
+            numbers = {version.id: version.number for version in resource.versions}
+            rows = [{"versionNumber": numbers.get(row["versionId"]), **row} for row in resource.usage]
+            return Answer({"usage": [{**row, "cost": None} for row in rows]})
+        case "POST", "feedback":
+            return _give_feedback(editor, request)
+        case "GET", "feedback":
+            rows = editor.named(request.take("kind", "id")).feedback
+            filters = request.take("versionId", "name").items()
+            return request.page("feedback", [row for row in rows if filters <= row.items()])
+        case "GET", "feedback", "summary":
+            rows = editor.named(request.take("kind", "id")).feedback
+            facts = ((row["versionId"], row["arm"], row["name"], row["value"]) for row in rows)
+            sums = summed((version or "", arm or "", name, value) for version, arm, name, value in facts)
+            return Answer({"summary": [with_json_names(vars(sum_)) for sum_ in sums]})
+    raise not_done(f"{request.method} /{'/'.join(request.names)}")
+
+
+def _answer_stored(editor: Editor, request: Request, resource: Resource, rest: list[str]) -> Answer:
+    match request.method, *rest:
+        case ("GET",):
+            version, _ = _select(resource, request.take(*SELECTORS))
+            return Answer(resource.record(version), etag=resource.etag)
+        case ("PATCH",):
+            editor.edit(resource, request.body)
+            return Answer({**resource.record(resource.latest), "warnings": []}, etag=resource.etag)
+        case ("DELETE",):
+            if "ifUnused" in request.query:
+                raise not_done("a look at what uses a resource")
+            editor.end_rollout(resource, request.take("endRollout"))
+            editor.record("deleted", resource, previousVersionId=resource.active and resource.active.id)
+            editor.rollouts = [row for row in editor.rollouts if row[0] is not resource]
+            del editor.resources[resource.kind.slug, resource.id]
+            kind = re.sub("([A-Z])", r" \1", resource.kind.slug).lower()
+            return Answer({"success": True, "message": f"The {kind} {resource.id!r} is deleted."})
+        case "POST", "unpublish":
+            if resource.active is not None:
+                editor.end_rollout(resource, request.body)
+                editor.record("unpublished", resource, previousVersionId=resource.active.id)
+                resource.active = None
+                resource.touch()
+            return Answer(resource.record(), etag=resource.etag)
+        case "GET", "versions":
+            versions = [resource.version_record(version) for version in reversed(resource.versions)]
+            return request.page("versions", versions, size=20)
+        case "GET", "versions", version_id:
+            return Answer(resource.version_record(resource.version(version_id)))
+        case "POST", "versions", version_id, "activate":
+            version = resource.version(version_id)
+            editor.publish(resource, version, request.body)
+            done = {"success": True, "message": f"Version {version.number} is published."}
+            return Answer({**done, "activeVersionId": version.id, "warnings": []}, etag=resource.etag)
+        case "GET", "labels":
+            computed = {"latest": Label(resource.latest, resource.latest.created_at)}
+            if resource.active is not None:
+                computed["production"] = Label(resource.active, resource.published_at)
+            labels = [resource.label_record(*named, "computed") for named in computed.items()]
+            labels += [resource.label_record(*named) for named in sorted(resource.labels.items())]
+            return Answer({"labels": labels})
+        case "PUT", "labels", name:
+            return _set_label(editor, request, resource, name)
+        case "DELETE", "labels", name:
+            if name in ids.RESERVED_LABELS:
+                raise Invalid.field("name", f"{name!r} is computed and cannot be removed")
+            label = resource.labels.pop(name, None)
+            if label is None:
+                raise not_found()
+            resource.touch()
+            detail, previous = {"released": label.released}, label.version.id
+            editor.record("labelRemoved", resource, label=name, previousVersionId=previous, detail=detail)
+            return Answer({"success": True, "message": f"The label {name!r} is removed."})
+    raise not_done(f"{request.method} /{'/'.join(request.names)}")
+
+
+def _set_label(editor: Editor, request: Request, resource: Resource, name: str) -> Answer:
+    body = request.body
+    [version_id] = members(body, "versionId", more=("released", "bypassEvaluation", "bypassReview"))
+    if (problem := ids.label_problem(name)) is not None:
+        raise Invalid.field("name", problem)
+    version, before = resource.version(version_id), resource.labels.get(name)
+    released = bool(body.get("released", before is not None and before.released))
+    if before is None or (before.version, before.released) != (version, released):
+        if released:
+            editor.require_published_blocks(version.config)
+        resource.labels[name] = Label(version, now(), released=released)
+        resource.touch()
+        detail, previous = {"released": released}, before and before.version.id
+        editor.record("labelMoved", resource, version, label=name, previousVersionId=previous, detail=detail)
+    return Answer(resource.label_record(name, resource.labels[name]), etag=resource.etag)
+
+
+def _events(editor: Editor, request: Request) -> Answer:
+    query, newest = request.take("after", "epoch", "limit", "type"), FIRST + len(editor.events)
+    filters = request.take("kind", "id", "workspaceId", "actor").items()
+    after = newest if query.get("after") == "now" else int(query.get("after", 0))
+    limit, events = int(query.get("limit", 100)), []
+    for event in editor.events[max(0, after - FIRST) :]:
+        facts = {**event["resource"], "workspaceId": event["workspaceId"], "actor": event["actor"]["id"]}
+        patterns = query.get("type", "*").split(",")
+        if filters <= facts.items() and any(fnmatchcase(event["type"], pattern) for pattern in patterns):
+            events.append(event)
+    page, has_more = events[:limit], len(events) > limit
+    following = page[-1]["position"] if has_more else newest
+    return Answer({"events": page, "next": following, "hasMore": has_more, "epoch": editor.epoch})
+
+
+# Agents as applications use them
+
+
+def _select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, Json | None]:
+    """Return the version that a selector names, and the reason if another one is served instead."""
+    if len(selector) > 1:
+        message = "give only one of status, versionId, label and release"
+        raise Invalid([Issue(name, message) for name in selector])
+    if selector.get("status", "draft") not in {"published", "draft"}:
+        raise Invalid.field("status", "must be one of 'published', 'draft'")
+    if "versionId" in selector:
+        return resource.version(selector["versionId"]), None
+    name = selector.get("label")
+    if selector.get("status") == "draft" or name == "latest":
+        return resource.latest, None
+    if name in resource.labels:
+        return resource.labels[name].version, None
+    if "release" in selector or name not in {None, "production"}:
+        raise not_found()
+    if resource.active is not None:
+        return resource.active, None
+    if name is not None:
+        raise not_found()
+    if resource.published_at:
+        message = "It was unpublished: nothing is served until a version is published again."
+        raise Refused(404, "unpublished", message)
+    return resource.latest, {"code": "no_published_version", "message": NEVER_PUBLISHED}
+
+
+def _arms_of(rollout: Body) -> list[Arm]:
+    """Return the arms of a rollout; raises `Invalid` for invalid names and weights."""
+    arms = rollout["arms"]
+    return placed([Arm(name=arm["name"], version_id=arm["versionId"], weight=arm["weight"]) for arm in arms])
+
+
+def _parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
+    """Return an agent in parts, in its published version without a selector."""
+    selector = selector or PUBLISHED
+    resource = editor.find(AGENTS.slug, agent_id)
+    version, fallback = _select(resource, selector)
+    drafts = selector.get("status") == "draft" or selector.get("label") == "latest"
+    blocks = {block.id: block.latest if drafts else block.active for block in editor.all(PROMPT_BLOCKS)}
+    active_id = resource.active and resource.active.id
+    state = {"status": "published" if active_id else "draft", "activeVersionId": active_id}
+    selected = {"selector": dict(selector), "resolvedVersionId": version.id, "fallback": fallback}
+    parts: Json = {"id": resource.id, "source": "stored", "metadata": resource.metadata, **state, **selected}
+    parts |= {"rollout": None, "blockRollouts": {}, **_shown(version, blocks)}
+    if selector == PUBLISHED and (running := editor.running(resource)) is not None:
+        versions = map(resource.version, (arm["versionId"] for arm in running["arms"]))
+        arms = {version.id: _shown(version, blocks) for version in versions}
+        # An arm may refer to blocks that the agent's own version does not.
+        shown = ChainMap(parts["promptBlocks"], *(arm.pop("promptBlocks") for arm in arms.values()))
+        parts |= {"promptBlocks": dict(sorted(shown.items())), "rollout": _rule(running, arms)}
+    for block_id in [] if drafts else [name for name, block in parts["promptBlocks"].items() if block]:
+        block = editor.find(PROMPT_BLOCKS.slug, block_id)
+        if (running := editor.running(block)) is not None:
+            versions = map(block.version, (arm["versionId"] for arm in running["arms"]))
+            texts = {version.id: {"config": _text(version)} for version in versions}
+            parts["blockRollouts"][block_id] = _rule(running, texts)
+    return parts
+
+
+def _shown(version: Version, blocks: Mapping[str, Version | None]) -> Json:
+    """Return what a version of an agent shows, with these versions of prompt blocks; None: not published."""
+    config, shown, omitted = version.config, Json(), Json()
+    for block_id in sorted({block_id for _, block_id in referenced_blocks(config)}):
+        block = blocks.get(block_id)
+        shown[block_id] = block and {"versionId": block.id, **_text(block)}
+        if block is None:
+            omitted[block_id] = "unpublished" if block_id in blocks else "missing"
+    evaluated = {name: config[name] for name in EVALUATED_FIELDS if name in config}
+    schema = {"requestContextSchema": config.get("requestContextSchema")}
+    return {"config": evaluated, **schema, "promptBlocks": shown, "omittedBlocks": omitted}
+
+
+def _text(version: Version) -> Json:
+    return {"content": version.config["content"], "rules": version.config.get("rules")}
+
+
+def _rule(rollout: Json, versions: Mapping[str, Json]) -> Json:
+    return rule_of(rollout["id"], rollout["seed"], rollout["bucketBy"], _arms_of(rollout), versions)
+
+
+def _resolved(parts: Json, context: Mapping[str, Any]) -> Json:
+    try:
+        return evaluated_agent(parts, context)
+    except CannotEvaluate as reason:
+        raise not_done(f"this agent: {reason}") from None
+
+
+def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
+    members(request.body, more=RUN_MEMBERS)
+    body: Json = {PARAMETER: request.context(), **request.body}
+    versions, context = body.get("versions") or {}, body.get(PARAMETER) or {}
+    if versions.keys() - {"self"}:
+        raise not_done("a run by a lock, or with chosen versions of other resources")
+    selector = request.take(*SELECTORS)
+    if selector and "self" in versions:
+        raise Invalid.field("versions.self", "selected more than once")
+    parts = _parts_of(editor, agent_id, selector or versions.get("self") or {})
+    messages, schema = _messages(body), parts["requestContextSchema"]
+    try:
+        issues = [] if schema is None else refusals(schema, canonical.sorted_by_key(context))
+    except CannotEvaluate as reason:
+        raise not_done(f"a run of this agent: {reason}") from None
+    if issues:
+        raise Invalid(issues, code="request_context_invalid")
+    agent = _resolved(parts, context)
+    if agent["model"] is None:
+        message = f"The agent {agent['id']!r} has no model: give it one with a provider and a name."
+        raise Refused(422, "no_model", message)
+    text, run_id = editor.generate(agent, body), new_id()
+    own = {"agent": [{**agent, "versionId": agent["resolvedVersionId"], "shown": True}]}
+    arms: Json = {}
+    served = editor.served[run_id] = dict[tuple[str, str], tuple[str | None, str | None]]()
+    for kind, resources in {**own, "promptBlock": agent["blocks"]}.items():
+        arms[f"{kind}s"] = {
+            resource["id"]: resource["rollout"] for resource in resources if resource["rollout"]
+        }
+        for shown in (resource for resource in resources if resource["shown"]):
+            version_id, arm = shown["versionId"], (shown["rollout"] or {}).get("arm")
+            served[kind, shown["id"]] = (version_id, arm)
+            editor.count(editor.find(kind, shown["id"]), version_id, arm, {"runs": 1})
+    unresolved = [warning for warning in agent["warnings"] if warning["code"] == UNRESOLVED]
+    step = {"text": text, "finishReason": "stop", "toolCalls": [], "toolResults": [], "usage": NO_TOKENS}
+    about = {"runId": run_id, "resolvedVersions": {agent["id"]: agent["resolvedVersionId"]}}
+    about |= {"rollouts": arms, "warnings": [] if body.get("instructions") else unresolved}
+    about |= {"steps": [step], "messages": [*messages, {"role": "assistant", "content": text}]}
+    return Answer({**step, "usage": {**NO_TOKENS, "cost": None}, **about})
+
+
+def _stream(editor: Editor, request: Request, agent_id: str) -> Answer:
+    run = _generate(editor, request, agent_id).content
+    message, text = {"messageId": new_id()}, {"id": "text-1"}
+    done = {"finishReason": "stop", "stepResult": {"reason": "stop"}, "usage": NO_TOKENS}
+    end = {name: run[name] for name in ("usage", "resolvedVersions", "rollouts", "warnings")}
+    pieces = [{**text, "text": piece} for piece in re.findall(r"\S+\s*|\s+", run["text"])]
+    events: list[tuple[str, Json]] = [("start", message), ("step-start", message), ("text-start", text)]
+    events += [("text-delta", piece) for piece in pieces]
+    events += [("text-end", text), ("step-finish", done), ("finish", {**done, **end})]
+    about = {"runId": run["runId"], "from": "AGENT"}
+    return Answer([{"type": kind, **about, "payload": payload} for kind, payload in events], is_stream=True)
+
+
+def echo(agent: Mapping[str, Any], body: Mapping[str, Any]) -> str:
+    """Answer like the echo model: with the instructions and the last message."""
+    if agent["agents"]:
+        raise not_done("a run with sub-agents by the echo rule: give it `generate=`")
+    return f"{body.get('instructions') or agent['instructions']}\n\n{_messages(body)[-1]['content']}"
+
+
+def _messages(body: Body) -> list[Json]:
+    messages = body.get("messages")
+    messages = [messages] if isinstance(messages, str | dict) else messages
+    if not isinstance(messages, list) or not messages:
+        raise Invalid.field("messages", "is required" if messages is None else "must not be empty")
+    return [
+        {"role": "user", "content": message} if isinstance(message, str) else message for message in messages
+    ]
+
+
+# Rollouts, usage and feedback
+
+
+def _start_rollout(editor: Editor, request: Request) -> Answer:
+    body = request.body
+    bypasses = ("bypassReview", "bypassEvaluation")
+    reference, path, _ = members(body, "resource", "bucketBy", "arms", more=bypasses)
+    resource = editor.named(reference)
+    editor.refuse_running(resource, {}, "first")
+    refuse_path("bucketBy", path)
+    arms, versions = _arms_of(body), {version.id: version for version in resource.versions}
+    if resource.active is None:
+        raise Invalid.field("resource", "has no active version for all others to get")
+    unknown = [number for number, arm in enumerate(arms) if arm.version_id not in versions]
+    if unknown:
+        raise Invalid.field(f"arms.{unknown[0]}.versionId", "is not a version of this resource")
+    for arm in arms:
+        editor.require_published_blocks(versions[arm.version_id].config)
+    shown = [{"name": arm.name, "versionId": arm.version_id, "weight": arm.weight} for arm in arms]
+    rollout = {"id": new_id(), "seed": new_id(), "bucketBy": path, "arms": shown, "state": "running"}
+    rollout |= {"resource": dict(reference), "workspaceId": resource.workspace}
+    rollout |= {"startedBy": editor.username, "startedAt": now(), "endedAt": None, "reason": None}
+    editor.rollouts.insert(0, (resource, rollout))
+    editor.record_rollout("started", resource, rollout)
+    return Answer(rollout, status=201)
+
+
+def _answer_rollout(editor: Editor, request: Request, rollout_id: str, rest: list[str]) -> Answer:
+    resource, rollout = next((row for row in editor.rollouts if row[1]["id"] == rollout_id), (None, {}))
+    if resource is None:
+        raise not_found()
+    if request.method != "GET" and rollout["state"] != "running":
+        message = f"This rollout is {rollout['state']} and can no longer be changed."
+        raise Refused(409, "rollout_ended", message)
+    match request.method, *rest:
+        case ("GET",):
+            pass
+        case ("PATCH",):
+            [changes], before = members(request.body, "arms"), _arms_of(rollout)
+            after = reweighted(before, [(arm["name"], arm["weight"]) for arm in changes])
+            for arm in [new for old, new in zip(before, after, strict=True) if new.weight > old.weight]:
+                editor.require_published_blocks(resource.version(arm.version_id).config)
+            if after != before:
+                weights = {arm.name: arm.weight for arm in after}
+                rollout["arms"] = [{**arm, "weight": weights[arm["name"]]} for arm in rollout["arms"]]
+                editor.record_rollout("changed", resource, rollout)
+        case "POST", "stop":
+            reason = request.body.get("reason", "").strip() or None
+            rollout |= {"state": "stopped", "reason": reason, "endedAt": now()}
+            editor.record_rollout("stopped", resource, rollout)
+        case "POST", "complete":
+            [name] = members(request.body, "arm")
+            version_id = next((arm["versionId"] for arm in rollout["arms"] if arm["name"] == name), None)
+            if version_id is None:
+                raise Invalid.field("arm", "is not an arm of this rollout")
+            version = resource.version(version_id)
+            editor.require_published_blocks(version.config)
+            rollout |= {"state": "completed", "endedAt": now()}
+            editor.record_rollout("completed", resource, rollout, arm=name)
+            editor.publish(resource, version, request.body, rolloutId=rollout["id"])
+        case _:
+            raise not_done(f"{request.method} /{'/'.join(request.names)}")
+    return Answer(rollout)
+
+
+def _give_feedback(editor: Editor, request: Request) -> Answer:
+    own: Json = {"runId": None, "externalId": None, "comment": "", "versionId": None, "arm": None}
+    members(request.body, "name", "value", more=(*own, "resource"))
+    row = {**own, **request.body}
+    reference = row.pop("resource", None)
+    if row["runId"] is None:
+        resource = editor.named(*members(request.body, "resource"))
+    elif row["runId"] not in editor.served:
+        raise not_found()
+    else:
+        served = editor.served[row["runId"]]
+        kind, resource_id = members(reference, "kind", "id") if reference else next(iter(served))
+        resource = editor.find(kind, resource_id)
+        row["versionId"], row["arm"] = served[kind, resource_id]
+    for earlier in resource.feedback:
+        if row["externalId"] is not None and earlier["externalId"] == row["externalId"]:
+            return Answer(earlier)
+    resource.feedback.insert(0, {"id": new_id(), **row, "createdAt": now()})
+    return Answer(resource.feedback[0], status=201)

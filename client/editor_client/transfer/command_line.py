@@ -16,22 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from editor_client.errors import EditorError
-from editor_client.reads.log import After, EventFilters, LogEvent
+from editor_client.reads.feed import After, EventFilters, LogEvent
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer import (
-    administration_commands,
-    dataset_commands,
-    evaluate_commands,
-    transfer_commands,
-)
-from editor_client.transfer.administration_commands import ME
-from editor_client.transfer.commands import Group, add_command
+from editor_client.transfer import commands, dataset_commands, evaluate_commands, transfer_commands
+from editor_client.transfer.commands import ME, Group, add_command
 from editor_client.transfer.folder import Folder, FolderError
 from editor_client.transfer.pull_push import PullPush
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
-GROUPS: tuple[Group, ...] = (*administration_commands.GROUPS,)
+GROUPS: tuple[Group, ...] = (*commands.GROUPS,)
 """The commands with subcommands."""
 FILTERS = ("type", "kind", "id", "workspace_id", "actor")
 BEYOND_THE_END = 10**18

@@ -11,14 +11,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from editor_client.errors import EditorError, Unauthorized, Unreachable
-from editor_client.manage.kinds import KINDS
 from editor_client.manage.records import Record
-from editor_client.manage.stored import creation, edit
-from editor_client.pages import Pages
+from editor_client.manage.stored import KINDS, creation, edit
+from editor_client.methods import Pages
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer.comparison import Remote, State, changes, compare, difference, fetch, handle
-from editor_client.transfer.folder import Agreement, Config, Folder, FolderError, Place
+from editor_client.transfer.folder import (
+    Agreement,
+    Config,
+    Folder,
+    FolderError,
+    Place,
+    Remote,
+    State,
+    changes,
+    compare,
+    difference,
+    fetch,
+    handle,
+)
 
 LEFT = {State.BEHIND, State.GONE}
 """Not edited locally, so that there is nothing to push: the change is on the server."""

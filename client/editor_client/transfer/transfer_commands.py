@@ -18,9 +18,9 @@ from editor_client.transfer.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.transfer.exporting.published import Reader
 from editor_client.transfer.importing.applying import Application
 from editor_client.transfer.importing.collection import Unreadable, shown
+from editor_client.transfer.importing.documents import MissingExtra
 from editor_client.transfer.importing.formats.table import SOURCES, collected
 from editor_client.transfer.importing.planning import UNMADE, checked, make_plan
-from editor_client.transfer.importing.yaml_text import MissingExtra
 
 EPILOG: Final = """\
 exit codes:

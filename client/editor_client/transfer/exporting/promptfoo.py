@@ -21,15 +21,17 @@ from editor_client.transfer.exporting.published import (
     with_question,
 )
 from editor_client.transfer.importing.collection import shown
+from editor_client.transfer.importing.documents import yaml_files
 from editor_client.transfer.importing.formats.promptfoo import (
+    DIGEST,
+    EXTERNAL_ID,
     JOINED,
     JSON,
     METADATA,
     NAMES,
     SOURCE,
+    WRITTEN,
 )
-from editor_client.transfer.importing.promptfoo_tests import DIGEST, EXTERNAL_ID, WRITTEN
-from editor_client.transfer.importing.yaml_text import yaml_files
 
 INPUT: Final = "input"
 """The variable with the input of an item."""

@@ -8,15 +8,13 @@ from typing import Any, Final
 
 from editor_client.calls import SEGMENTS
 from editor_client.errors import EditorError, Forbidden, Unauthorized, Unreachable
-from editor_client.manage.kinds import KINDS
 from editor_client.manage.records import Record
 from editor_client.manage.releases import NewReleaseItem
-from editor_client.manage.stored import creation, edit
+from editor_client.manage.stored import KINDS, creation, edit
 from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
 from editor_client.sync import Client
-from editor_client.transfer.comparison import Remote, changes, fetch, handle
-from editor_client.transfer.folder import Place
+from editor_client.transfer.folder import Place, Remote, changes, fetch, handle
 from editor_client.transfer.importing.collection import Config, shown
 from editor_client.transfer.importing.datasets import Changed, apply_dataset
 from editor_client.transfer.importing.planning import UNMADE, origin_of

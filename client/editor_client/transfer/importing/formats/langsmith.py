@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from editor_client.shared import tags
-from editor_client.transfer.importing import models
-from editor_client.transfer.importing.agents import AgentReader
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
+    Members,
     Unreadable,
     a_text,
     an_object,
+    nested,
     objects,
     shown,
 )
-from editor_client.transfer.importing.fetching import Server, from_environment, segment
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import Message
-from editor_client.transfer.importing.templates import Language
+from editor_client.transfer.importing.documents import Server, from_environment, segment
+from editor_client.transfer.importing.messages import Language, Message
 
 SYSTEM: Final = "langsmith"
 KEY: Final = "LANGSMITH_API_KEY"
@@ -156,10 +155,10 @@ class _Manifest:
         named = arguments.take("model", arguments.peek("model_name"))
         if arguments.peek("model_name") == named:
             arguments.skip("model_name")
-        self.settings = models.settings_in(arguments)
+        self.settings = settings_in(arguments)
         provider = arguments.take("provider", PROVIDERS.get(_class_of(model)))
-        self.model = models.model_from(named, self.collection, self.name, provider=provider)
-        if left := arguments.left() | models.without_place(named, self.model):
+        self.model = model_from(named, self.collection, self.name, provider=provider)
+        if left := arguments.left() | without_place(named, self.model):
             self.extra["config"] = left
         if _class_of(model) not in PROVIDERS and (named or _class_of(model)):
             self.extra["modelClass"] = _class_of(model)

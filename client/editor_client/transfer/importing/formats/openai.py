@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from editor_client.transfer.importing import models
-from editor_client.transfer.importing.agents import AgentReader, number_of
-from editor_client.transfer.importing.collection import Collection, Unreadable, shown
+from editor_client.transfer.importing.agents import (
+    AgentReader,
+    model_from,
+    number_of,
+    settings_in,
+    without_place,
+)
+from editor_client.transfer.importing.collection import Collection, Members, Unreadable, nested, shown
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.members import Members, nested
 from editor_client.transfer.importing.messages import messages_from
 
 SYSTEM: Final = "openai"
@@ -41,14 +45,14 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
         members.skip("version")
         messages = messages_from(members.take("messages", []), collection, where)
         config = members.members("config")
-        settings, named = models.settings_in(config), config.take("model")
-        model = models.model_from(named, collection, where, provider="openai")
+        settings, named = settings_in(config), config.take("model")
+        model = model_from(named, collection, where, provider="openai")
         reader.add(
             messages,
             number=number,
             model=model,
             settings=settings,
-            extra=nested(config=config.left() | models.without_place(named, model), version=members.left()),
+            extra=nested(config=config.left() | without_place(named, model), version=members.left()),
             live=str(live) == number,
         )
     reader.finish({**nested(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.cases import Cases
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
     Dataset,
+    Members,
     Unreadable,
+    nested,
+    remove_credentials,
     shown,
 )
+from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.messages import messages_from, renamed, texts_of, variables
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
-from editor_client.transfer.importing.templates import renamed, variables
 
 SYSTEM: Final = "prompt-yml"
 ENDINGS: Final = (".prompt.yml", ".prompt.yaml")
@@ -52,10 +52,10 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         more_names=sorted(columns),
     )
     parameters = about.members("modelParameters")
-    settings = models.settings_in(parameters)
+    settings = settings_in(parameters)
     messages = messages_from(about.listed("messages"), collection, name)
     named = about.take("model")
-    model = models.model_from(named, collection, name)
+    model = model_from(named, collection, name)
     evaluators = about.objects("evaluators")
     reader.add(
         messages,
@@ -63,7 +63,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         settings=settings,
         extra={
             **nested(modelParameters=parameters.left()),
-            **models.without_place(named, model),
+            **without_place(named, model),
             **about.left(),
         },
     )
@@ -81,7 +81,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
             names=renamed([*used, *columns]),
         )
         for row in rows:
-            given = credentials.without(row, collection, f"{name}, testData", by_name=False)
+            given = remove_credentials(row, collection, f"{name}, testData", by_name=False)
             cases.add(_without_expected(given), groundTruth=given.get("expected"))
         scorer_ids = [scorer for scorer in found if scorer is not None]
         agent_ids = [reader.id] if reader.is_made else []
@@ -149,7 +149,7 @@ def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str
     system, prompt = given.text("systemPrompt"), given.text("prompt")
     instructions = "\n\n".join(text for text in (system, prompt) if text.strip())
     named = given.take("modelId")
-    model = models.model_from(named, scorers.collection, where)
+    model = model_from(named, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)
     lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
-    return scorer_id, {**nested(choices=left), **models.without_place(named, model), **lost}
+    return scorer_id, {**nested(choices=left), **without_place(named, model), **lost}

@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from editor_client.shared import canonical, tags
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.collection import Collection, an_object, shown
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.front_matter import messages_in, note_unresolved, parted
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.templates import Language
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Members,
+    an_object,
+    nested,
+    remove_credentials,
+    shown,
+)
+from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, parted
+from editor_client.transfer.importing.messages import Language
 
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
@@ -119,7 +123,7 @@ def _model(
         head.skip("model")
     old = about.mapping("configuration")
     options = about.members("options" if "options" in about else "parameters")
-    settings = models.settings_in(options)
+    settings = settings_in(options)
     if about.peek("connection") or old:
         collection.lose(
             "credential",
@@ -140,11 +144,11 @@ def _model(
     if reason:
         collection.lose("model", where, f"The model is left out: {reason}.")
     else:
-        model = models.model_from(identifier, collection, where, provider=provider)
+        model = model_from(identifier, collection, where, provider=provider)
     extra = nested(options=options.left(), modelOptions=about.left())
     if model is None and identifier is not None:
         kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
-        extra["model"] = credentials.without(kept, collection, where)
+        extra["model"] = remove_credentials(kept, collection, where)
     elif kind != "chat":
         collection.lose("model", where, f"That it is asked by the type {shown(kind)!r} is left out.")
         extra["apiType"] = kind
@@ -182,7 +186,7 @@ def _schema(
     for key, one in inputs.items():
         members = Members(dict(one), collection, f"{name}, inputs.{key}")
         if found := _property(members):
-            properties[key] = credentials.without(found, collection, f"{name}, inputs.{key}")
+            properties[key] = remove_credentials(found, collection, f"{name}, inputs.{key}")
             if members.take("required") is True:
                 required.append(key)
         elif kind := members.peek("kind") or members.peek("type"):

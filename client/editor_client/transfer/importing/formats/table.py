@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from editor_client.transfer.importing.collection import Collection, Unreadable
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.fetching import is_address
+from editor_client.transfer.importing.documents import Documents, is_address
 from editor_client.transfer.importing.formats import (
     dotprompt,
     langfuse,
