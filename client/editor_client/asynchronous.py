@@ -13,11 +13,11 @@ import httpx2
 from editor_client.base import (
     BaseClient,
     OpenedStream,
-    answer_of,
     is_stream,
     no_answer,
     request_errors,
     stream_limits,
+    to_answer,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
@@ -79,7 +79,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)
         while True:
-            done = await self.perform(step) if isinstance(step, Call) else await step.awaited()
+            done = await self.perform(step) if isinstance(step, Call) else await step.run_and_await()
             try:
                 step = steps.send(done)
             except StopIteration as ended:
@@ -99,7 +99,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                for entry in pages.entries_of(page):
+                for entry in pages.new_entries(page):
                     yield entry
 
     async def _run_events(self, run: Run) -> AsyncIterator[Any]:
@@ -203,7 +203,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         left = send.deadline - self._clock()
         try:
             async with in_time(left):
-                return answer_of(await self._http.request(**sent, timeout=left))
+                return to_answer(await self._http.request(**sent, timeout=left))
         except request_errors() as error:
             raise no_answer(error) from error
 
@@ -218,7 +218,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
                 await response.aread()
         async with aclosing(response):
             if response.status_code != httpx2.codes.OK:
-                await self._run(self._flows.fail(request, answer_of(response)))
+                await self._run(self._flows.fail(request, to_answer(response)))
             yield response
 
     # Streams of the log
@@ -233,7 +233,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
                 if not is_stream(response):
                     async with aclosing(response):
                         await response.aread()
-                    return answer_of(response)
+                    return to_answer(response)
         except request_errors() as error:
             raise no_answer(error) from error
         return OpenedStream(response, response.aiter_bytes())

@@ -31,7 +31,7 @@ from editor_client.reads.cached import Policy, Updates
 from editor_client.reads.exchange import Flow, NoAnswer, classes
 from editor_client.reads.feed import SILENCE_SECONDS
 from editor_client.reads.flows import Flows, LogMethods
-from editor_client.reads.reporting import UsageMethods, UsedByRun, checked_usage, reported_of
+from editor_client.reads.reporting import UsageMethods, UsedByRun, checked_usage, reporting_key
 
 if TYPE_CHECKING:
     import httpx
@@ -166,7 +166,7 @@ class BaseClient(
             )
         if agent.source == "fallback":
             return
-        reports.add(reported_of(agent), checked_usage(used))
+        reports.add(reporting_key(agent), checked_usage(used))
         if (later := reports.due()) is not None:
             self._later(later)
 
@@ -257,7 +257,7 @@ def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def answer_of(response: httpx2.Response) -> Answer:
+def to_answer(response: httpx2.Response) -> Answer:
     """Return a response that has been read, in the form that the flows need."""
     headers = {
         known.decode(): value.decode("latin-1")

@@ -131,7 +131,7 @@ class Pages(Source[Entry]):
             raise error
         self._size, self._smaller = fits, {"per_page": fits}
 
-    def entries_of(self, page: Page[Entry]) -> Iterator[Entry]:
+    def new_entries(self, page: Page[Entry]) -> Iterator[Entry]:
         """Yield the new items of a page.
 
         Items created in the meantime shift the list, so that the last items of one page can be repeated on

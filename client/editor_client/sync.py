@@ -15,11 +15,11 @@ import httpx2
 from editor_client.base import (
     BaseClient,
     OpenedStream,
-    answer_of,
     is_stream,
     no_answer,
     request_errors,
     stream_limits,
+    to_answer,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
@@ -94,7 +94,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                yield from pages.entries_of(page)
+                yield from pages.new_entries(page)
 
     def _run_events(self, run: Run) -> Iterator[Any]:
         reader = EventReader()
@@ -216,7 +216,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
         left = send.deadline - self._clock()
         try:
             with self._deadline.at(send.deadline):
-                return answer_of(self._http.request(**sent, timeout=left))
+                return to_answer(self._http.request(**sent, timeout=left))
         except request_errors() as error:
             raise no_answer(error) from error
 
@@ -231,7 +231,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
                 response.read()
         with closing(response):
             if response.status_code != httpx2.codes.OK:
-                self._run(self._flows.fail(request, answer_of(response)))
+                self._run(self._flows.fail(request, to_answer(response)))
             yield response
 
     # Streams of the log
@@ -248,7 +248,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
                 if not is_stream(response):
                     with closing(response):
                         response.read()
-                    return answer_of(response)
+                    return to_answer(response)
         except request_errors() as error:
             raise no_answer(error) from error
         stream = OpenedStream(response, response.iter_bytes())

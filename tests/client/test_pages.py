@@ -53,7 +53,7 @@ def test_pages_get_smaller_if_they_would_be_too_long() -> None:
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                found += [entry.id for entry in pages.entries_of(part)]
+                found += [entry.id for entry in pages.new_entries(part)]
         assert found == [str(number) for number in range(len(SIZES))]
 
 

@@ -14,7 +14,7 @@ from editor_client.shared.instructions import (
     Piece,
     assemble,
     referenced_blocks,
-    traced,
+    trace,
 )
 
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -59,7 +59,7 @@ class Explanation:
 
         Raises `Invalid` if the text is too long or takes too much to evaluate.
         """
-        pieces, reports = traced(instructions, evaluation, texts, field=field)
+        pieces, reports = trace(instructions, evaluation, texts, field=field)
         return cls(pieces=pieces, blocks=reports)
 
 

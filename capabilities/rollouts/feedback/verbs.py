@@ -148,7 +148,7 @@ def summed(
         rows = rows.filter(created_at__gte=since)
     if until is not None:
         rows = rows.filter(created_at__lte=until)
-    return shared.summed(rows.values_list("version_id", "arm", "name", "value").iterator())
+    return shared.sum_feedback(rows.values_list("version_id", "arm", "name", "value").iterator())
 
 
 class Feedbacks(Verbs):

@@ -301,7 +301,7 @@ class Step:
             self.error = f"{type(error).__name__}: {error}"
         return self
 
-    async def awaited(self) -> Step:
+    async def run_and_await(self) -> Step:
         """Call it, and await what it returns if that can be awaited."""
         self()
         if inspect.isawaitable(self.value):
@@ -335,10 +335,10 @@ def evaluation(
     found: DatasetRecord = yield from _dataset(dataset)
     if baseline is None:
         baseline = yield from _newest(found.id, name)
-    start = _described(ExperimentMethods.start_experiment)
+    start = _describe_method(ExperimentMethods.start_experiment)
     started = yield start(None, found.id, start=False, name=name, attempts=attempts)
     experiment: Experiment[Any] = Experiment(None, found.id, started.experiment_id)
-    submit = _described(Experiment.submit_result)
+    submit = _describe_method(Experiment.submit_result)
     page = 0
     while True:
         path = f"/datasets/{found.id}/items"
@@ -346,19 +346,19 @@ def evaluation(
         listed: ItemPage = yield listing(path, ItemPage, {**given, "version": found.version})
         for item in listed.item_records:
             for attempt in range(attempts):
-                result = yield from _answered(function, scorers, item)
+                result = yield from _build_result(function, scorers, item)
                 yield submit(experiment, item.id, attempt=attempt, **result)
         if not listed.has_more:
             break
         page += 1
-    yield _described(Experiment.finalize)(experiment)
-    comparison: Comparison = yield _described(Experiment.compare)(
+    yield _describe_method(Experiment.finalize)(experiment)
+    comparison: Comparison = yield _describe_method(Experiment.compare)(
         experiment, baseline=baseline or experiment.id
     )
     return comparison
 
 
-def _described(method: Any) -> Callable[..., Call[Any]]:
+def _describe_method(method: Any) -> Callable[..., Call[Any]]:
     """Return the description of a method, which makes the call without performing it."""
     describe: Callable[..., Call[Any]] = getattr(method, "__wrapped__", method)
     return describe
@@ -387,7 +387,7 @@ def _newest(dataset_id: str, name: str) -> Steps:
     return next(same, None)
 
 
-def _answered(
+def _build_result(
     function: Evaluated, scorers: Sequence[Scorer], item: ItemRecord
 ) -> Generator[Step, Step, dict[str, Any]]:
     """Return the result of an item: the output with its scores, or an error."""

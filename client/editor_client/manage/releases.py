@@ -111,13 +111,14 @@ def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields under their JSON names, with each item in the server's form."""
     members = with_json_names(fields)
     if "items" in members:
-        members["items"] = [_item(item) for item in members["items"]]
+        members["items"] = [
+            {
+                "resource": {"kind": item["kind"], "id": item["id"]},
+                **with_json_names({name: item[name] for name in item if name not in {"kind", "id"}}),
+            }
+            for item in members["items"]
+        ]
     return members
-
-
-def _item(item: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: value for name, value in item.items() if name not in {"kind", "id"}}
-    return {"resource": {"kind": item["kind"], "id": item["id"]}, **with_json_names(more)}
 
 
 class ScheduleArguments(ScheduleTimes, total=False):

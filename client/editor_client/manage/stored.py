@@ -121,9 +121,6 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     @method
     def details(self, **selector: Unpack[Selector]) -> Call[R]:
         """Read the record with the fields of one version, the published one without a selector."""
-        return self._details(**selector)
-
-    def _details(self, **selector: Unpack[Selector]) -> Call[R]:
         version = ("resolved_version_id", selector.get("version_id"))
         return cached_read(
             self._kind.record, self._about, self._path, query(**selector), ("id", self.id), version
@@ -314,11 +311,7 @@ def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
 def creation_check(kind: Kind[Any, Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
     """Describe the call that checks the fields of a new resource as its creation would; nothing is stored."""
     path = f"/stored/{kind.segment}"
-    return Call.to("POST", path, _nothing, query=query(dry_run=True), body=fields)
-
-
-def _nothing(_answer: Answer) -> None:
-    return None
+    return Call.to("POST", path, lambda _answer: None, query=query(dry_run=True), body=fields)
 
 
 def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base = None) -> Call[R]:

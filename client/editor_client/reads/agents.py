@@ -270,8 +270,8 @@ def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] 
         call,
         local=Local(
             parts,
-            evaluate=partial(_evaluated, request_context),
-            evaluate_offline=partial(_evaluated, request_context, offline=True),
+            evaluate=partial(_evaluate_parts, request_context),
+            evaluate_offline=partial(_evaluate_parts, request_context, offline=True),
         ),
     )
 
@@ -286,7 +286,7 @@ def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call
     return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
 
 
-def _evaluated(
+def _evaluate_parts(
     request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
 ) -> ServedAgent:
     return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline), etag=parts.etag)

@@ -182,7 +182,7 @@ class Cache:
         """Remove an answer because the server says that it does not exist or is not for this key."""
         self._set(key, ticket, ticket)
 
-    def changed(self) -> None:
+    def mark_changed(self) -> None:
         """Treat all cached answers as stale, because this client changed something."""
         with self._lock:
             self._changes += 1
@@ -262,14 +262,25 @@ class DiskCache:
         except OSError:
             return None
         try:
-            return _answer(json.loads(text), key)
+            document = json.loads(text)
+            body, etag = str(document["body"]), document["etag"]
+            if document["question"] != _question(key) or document["digest"] != _body_digest(body):
+                raise ValueError  # damaged, or the answer for another key
+            return Answer(200, {"etag": etag} if etag else {}, body.encode())
         except (ValueError, KeyError, TypeError, RecursionError):
             logger.warning("a file of the cache cannot be read and is ignored: %s", self._path(key))
             return None
 
     def store(self, key: Key, answer: Answer, is_current: Callable[[], bool]) -> None:
         """Store an answer if it is still current; failures are only logged."""
-        self._store(self._path(key), _document(key, answer), is_current)
+        text = answer.content.decode()
+        document = {
+            "question": _question(key),
+            "etag": answer.etag,
+            "body": text,
+            "digest": _body_digest(text),
+        }
+        self._store(self._path(key), document, is_current)
 
     def drop(self, key: Key) -> None:
         """Remove the answer to one request."""
@@ -322,19 +333,6 @@ class DiskCache:
 
 def _digest(value: Any) -> str:
     return canonical.digest(value)[:32]
-
-
-def _document(key: Key, answer: Answer) -> dict[str, Any]:
-    text = answer.content.decode()
-    return {"question": _question(key), "etag": answer.etag, "body": text, "digest": _body_digest(text)}
-
-
-def _answer(document: Any, key: Key) -> Answer:
-    """Return the answer in a document; raises `ValueError` and others if it is damaged or another key's."""
-    body, etag = str(document["body"]), document["etag"]
-    if document["question"] != _question(key) or document["digest"] != _body_digest(body):
-        raise ValueError
-    return Answer(200, {"etag": etag} if etag else {}, body.encode())
 
 
 def _question(key: Key) -> list[Any]:

@@ -174,10 +174,10 @@ class Reads:
         """Raise the error for an answer; an invalid key removes its cached answers."""
         error = failure(answer)
         if isinstance(error, Unauthorized):
-            yield from self.refused(error)
+            yield from self.note_refusal(error)
         raise error
 
-    def refused(self, error: Unauthorized) -> Flow[None]:
+    def note_refusal(self, error: Unauthorized) -> Flow[None]:
         """Remove all answers because the key is refused, or log once that they are served nevertheless."""
         with self._refusals:  # several threads notice it at the same moment
             is_news, self._refused_at = self._refused_at is None, self.cache.number()
@@ -241,7 +241,8 @@ class Reads:
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket, unconfirmed=False)
             else:
-                yield from self._raise_unless_good(answer)
+                if answer.status not in {OK, CREATED}:
+                    yield from self.fail(answer)
                 entry = _entry(call, answer, ticket)
             return (yield from self._store(key, entry))
         except (Forbidden, NotFound):
@@ -260,10 +261,6 @@ class Reads:
             if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
                 logger.warning("%s: %s The last good answer is used.", call.request.path, error)
             return stale(cached)
-
-    def _raise_unless_good(self, answer: Answer) -> Flow[None]:
-        if answer.status not in {OK, CREATED}:
-            yield from self.fail(answer)
 
     # The cache
 
@@ -350,7 +347,7 @@ class AgentReads:
         for name in (_ANY, call.request.path) if self._by_the_server else ():
             found = self._by_the_server.get(name, _NOT)
             if self._clock() < found.until:
-                return (yield from self._served(call, local, events_tell=found.events_tell))
+                return (yield from self._let_server_evaluate(call, local, events_tell=found.events_tell))
         try:
             parts = yield from self._held(local.parts)
         except (ValidationFailed, Conflict) as error:
@@ -360,18 +357,18 @@ class AgentReads:
                 raise
             is_too_old = isinstance(error, ValidationFailed)
             self._leave_to_the_server(_ANY if is_too_old else call.request.path, events_tell=is_too_old)
-            return (yield from self._served(call, local, events_tell=is_too_old))
+            return (yield from self._let_server_evaluate(call, local, events_tell=is_too_old))
         try:
-            return self._evaluated(call, local, parts)
+            return self._evaluate(call, local, parts)
         except CannotEvaluate:
             if not self._parts_cost_nothing:
                 self._leave_to_the_server(call.request.path, events_tell=True)
-            return (yield from self._served(call, local, events_tell=True))
+            return (yield from self._let_server_evaluate(call, local, events_tell=True))
 
     def _leave_to_the_server(self, name: str, *, events_tell: bool) -> None:
         self._by_the_server[name] = _ByTheServer(self._clock() + SERVER_SECONDS, events_tell)
 
-    def _served(self, call: Call[Any], local: Local[Any], *, events_tell: bool) -> Flow[Any]:
+    def _let_server_evaluate(self, call: Call[Any], local: Local[Any], *, events_tell: bool) -> Flow[Any]:
         """Let the server evaluate an agent; without an answer, evaluate what is held as far as possible."""
         if self._reads.rests:
             key = yield from self._reads.key(call)
@@ -397,7 +394,7 @@ class AgentReads:
         except CannotEvaluate:
             return None
 
-    def _evaluated(self, call: Call[Any], local: Local[Any], parts: Any) -> Any:
+    def _evaluate(self, call: Call[Any], local: Local[Any], parts: Any) -> Any:
         """Evaluate an agent in a context, once as long as its parts stay the same."""
         asked = (call.request.path, call.request.query)
         known = self._results.get(asked)

@@ -209,12 +209,17 @@ class Exchange:
         retries = self._retries if repeats and not self.down else 0
         for attempt in count():
             began = self._clock()
-            outcome = yield from _attempt(Send(request, deadline, etag))
+            outcome: Answer | NoAnswer
+            try:
+                outcome = yield Send(request, deadline, etag)
+            except NoAnswer as error:
+                outcome = error
             ended = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
             wanted = _retry_after(outcome) if isinstance(outcome, Answer) else None
-            pause = wanted or _back_off(attempt)
+            # Random, so that many clients that lost the server together do not return at the same time.
+            pause = wanted or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
             if self._clock() + pause >= deadline or not (wait or wanted is None):
                 break
             yield Sleep(pause)
@@ -247,14 +252,6 @@ def _retry_after(answer: Answer) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _attempt(send: Send) -> Flow[Answer | NoAnswer]:
-    try:
-        answer: Answer = yield send
-    except NoAnswer as error:
-        return error
-    return answer
-
-
 def _is_down(outcome: Answer | NoAnswer) -> bool:
     return isinstance(outcome, NoAnswer) or outcome.status in DOWN
 
@@ -264,11 +261,6 @@ def _is_busy(outcome: Answer | NoAnswer) -> bool:
         return False
     # The first attempt is in progress, and its answer has not arrived.
     return outcome.status == TOO_MANY or (outcome.status == CONFLICT and IN_PROGRESS in outcome.content)
-
-
-def _back_off(attempt: int) -> float:
-    # Random, so that many clients that lost the server together do not return at the same time.
-    return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
 
 
 def http_libraries() -> tuple[Any, ...]:

@@ -319,7 +319,7 @@ class Outage:
     def __init__(self) -> None:
         self.attempts = 0
 
-    def failed(self, error: Exception, consequence: str) -> float:
+    def record_failure(self, error: Exception, consequence: str) -> float:
         """Record a failure, and return the seconds until the next attempt."""
         self.attempts += 1
         if self.attempts == 1:
@@ -369,7 +369,7 @@ class Listener(Source[LogEvent]):
             logger.warning("%s Some events are missed; those from %s on are not.", error, begin)
             self.feed.start_at(begin)
         except LOST as error:
-            pause = self._outage.failed(error, "The client retries until a server answers.")
+            pause = self._outage.record_failure(error, "The client retries until a server answers.")
             if not self._has_begun and self._outage.attempts > self._retries:
                 if isinstance(error, NoAnswer):
                     raise unreachable(error) from error

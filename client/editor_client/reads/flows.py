@@ -56,7 +56,7 @@ class Flows:
         if self.reports is None or call.local is None:
             return flow
         # A read agent is about to be used; a prefetched one is not.
-        return cast("Flow[T]", self.reports.counted(cast("Flow[Any]", flow)))
+        return cast("Flow[T]", self.reports.count_run(cast("Flow[Any]", flow)))
 
     def report_usage(self) -> Flow[None]:
         """Report the waiting usage at once."""
@@ -121,7 +121,7 @@ class Flows:
         finally:
             # Also if it is unknown whether it was done.
             if call.changes:
-                self._reads.cache.changed()
+                self._reads.cache.mark_changed()
         if call.removes and call.about is not None:
             yield from self._reads.forget(call.about)
         return result

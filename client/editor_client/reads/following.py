@@ -151,7 +151,9 @@ class FollowedReads:
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
         if cached is not None and self._is_known_to_be_away():
-            yield from self._try_in_the_background(call, key, cached)
+            # Ask now and then, in case only the follower gets no answer.
+            if not self._reads.rests and self._is_attempt_due():
+                yield from self._reads.refresh(call, key, cached)
             return stale(cached)
         return (yield from self._ask_in_turn(call, key, cached, deadline))
 
@@ -188,11 +190,6 @@ class FollowedReads:
     def _is_of_no_use_to_ask(self) -> bool:
         """Return whether the server is away, or refuses the key: then a read tries now and then."""
         return self._is_known_to_be_away() or (self._is_refused and not self._is_attempt_due())
-
-    def _try_in_the_background(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask a server that is away now and then, in case only the follower gets no answer."""
-        if not self._reads.rests and self._is_attempt_due():
-            yield from self._reads.refresh(call, key, cached)
 
     def _is_attempt_due(self) -> bool:
         is_due = self._clock() >= self._attempt_due
@@ -249,16 +246,18 @@ class FollowedReads:
             if isinstance(error, NoAnswer) and not self._is_away:
                 self._reads.lose(silent=not error.in_time)
             self._is_away, self._is_refused = True, False
-            return self._outage.failed(error, "The client serves stale answers until a server answers.")
+            return self._outage.record_failure(
+                error, "The client serves stale answers until a server answers."
+            )
         except Unauthorized as error:
             self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
-            yield from self._reads.refused(error)
+            yield from self._reads.note_refusal(error)
             return REFUSED_SECONDS
         except (CursorAhead, CursorExpired) as error:
-            return self._outage.failed(error, "The client reads its cached answers again.")
+            return self._outage.record_failure(error, "The client reads its cached answers again.")
         except EditorError as error:
             self._is_away = self._is_refused = False
-            self._outage.failed(error, "Every read asks the server.")
+            self._outage.record_failure(error, "Every read asks the server.")
             return IMPOSSIBLE_SECONDS
         if batch.begins:
             self._freshness.begin()

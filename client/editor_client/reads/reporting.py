@@ -66,11 +66,11 @@ class UsageReports:
         self._waiting: dict[Reported, Counter[str]] = {}
         self._is_scheduled = False
 
-    def counted(self, reading: Flow[ServedAgent]) -> Flow[ServedAgent]:
+    def count_run(self, reading: Flow[ServedAgent]) -> Flow[ServedAgent]:
         """Return the result of a read, and count it as a run of the agent and of the blocks that it shows."""
         served = yield from reading
         if served.source != "fallback":
-            self.add(reported_of(served), {"runs": 1})
+            self.add(reporting_key(served), {"runs": 1})
             for block in served.blocks:
                 if block.shown and block.id is not None:
                     arm = (block.rollout or {}).get("arm")
@@ -136,7 +136,7 @@ class UsageReports:
         return True
 
 
-def reported_of(served: ServedAgent) -> Reported:
+def reporting_key(served: ServedAgent) -> Reported:
     """Return the key under which the use of an agent is reported."""
     arm = (served.rollout or {}).get("arm")
     return Reported("agent", served.id, served.resolved_version_id, arm)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical
-from editor_client.shared.arms import arm_of, describe_arm, outcome_of
+from editor_client.shared.arms import choose_arm, describe_arm, describe_outcome
 from editor_client.shared.conditions import Evaluation, choose, holds
 from editor_client.shared.errors import Message
 from editor_client.shared.instructions import BlockReport, BlockText, assemble
@@ -56,7 +56,7 @@ class EvaluatedAgent:
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
 
 
-def evaluated(
+def evaluate_agent(
     config: Mapping[str, Any], texts: Mapping[str, BlockText | str], evaluation: Evaluation
 ) -> EvaluatedAgent:
     """Return the agent of a configuration, which has instructions, in a context.
@@ -67,8 +67,8 @@ def evaluated(
     instructions, reports = assemble(config["instructions"], evaluation, texts)
     return EvaluatedAgent(
         instructions=instructions,
-        tools=_offered("tools", config, evaluation),
-        agents=_offered("agents", config, evaluation),
+        tools=_choose_offered("tools", config, evaluation),
+        agents=_choose_offered("agents", config, evaluation),
         model=_chosen("model", config, evaluation),
         default_options=_chosen("defaultOptions", config, evaluation) or {},
         blocks=reports,
@@ -122,7 +122,7 @@ def _chosen(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> An
     return choose(config.get(field), evaluation)
 
 
-def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+def _choose_offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """Return the tools or sub-agents whose rules hold, without the rules."""
     chosen = _chosen(field, config, evaluation) or {}
     return {
@@ -132,7 +132,7 @@ def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> d
     }
 
 
-def messages_of(given: Any) -> Any:
+def build_messages(given: Any) -> Any:
     """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
     if isinstance(given, str):
         return given
@@ -154,11 +154,11 @@ def answer_in(
     evaluation = Evaluation(context)
     # An arm has its own version, configuration and schema, and leaves out other blocks.
     rule = parts["rollout"]
-    arm = arm_of(rule, context)
+    arm = choose_arm(rule, context)
     outcome = None if rule is None else describe_arm(rule, arm, context)
     parts = {**parts, **(arm or {})}
     config, schema = parts["config"], parts["requestContextSchema"]
-    agent = evaluated(config, _texts(parts, context), evaluation)
+    agent = evaluate_agent(config, _texts(parts, context), evaluation)
     model = agent.model or {}
     return {
         "id": parts["id"],
@@ -191,7 +191,7 @@ def answer_in(
                 "versionId": block.version_id,
                 "shown": block.shown,
                 "reason": block.reason,
-                "rollout": outcome_of(parts["blockRollouts"].get(block.id), context),
+                "rollout": describe_outcome(parts["blockRollouts"].get(block.id), context),
             }
             for block in agent.blocks
             if block.id is not None
@@ -205,7 +205,7 @@ def _texts(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Bl
     for block_id, block in parts["promptBlocks"].items():
         if block_id in parts["omittedBlocks"] or block is None:
             texts[block_id] = parts["omittedBlocks"].get(block_id, "missing")
-        elif arm := arm_of(parts["blockRollouts"].get(block_id), context):
+        elif arm := choose_arm(parts["blockRollouts"].get(block_id), context):
             texts[block_id] = BlockText(version_id=arm["resolvedVersionId"], config=arm["config"])
         else:
             texts[block_id] = BlockText(version_id=block["versionId"], config=block)

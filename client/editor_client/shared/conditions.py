@@ -107,7 +107,11 @@ def holds(rules: Mapping[str, Any] | None, context: Mapping[str, Any] | Evaluati
         return True
     evaluation = Evaluation.of(context)
     met = (
-        holds(condition, evaluation) if "conditions" in condition else _rule_holds(condition, evaluation)
+        holds(condition, evaluation)
+        if "conditions" in condition
+        else _OPERATORS[condition["operator"]](
+            evaluation.value_at(condition["field"], _MISSING), condition.get("value"), evaluation
+        )
         for condition in rules["conditions"]
     )
     return all(met) if rules["operator"] == "AND" else any(met)
@@ -148,11 +152,6 @@ def same_value(left: Any, right: Any) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same_value, left, right))
     return type(left) is type(right) and bool(left == right)
-
-
-def _rule_holds(rule: Mapping[str, Any], evaluation: Evaluation) -> bool:
-    actual = evaluation.value_at(rule["field"], _MISSING)
-    return _OPERATORS[rule["operator"]](actual, rule.get("value"), evaluation)
 
 
 def _contains(actual: Any, expected: Any, evaluation: Evaluation) -> bool:

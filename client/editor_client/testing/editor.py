@@ -19,12 +19,12 @@ from editor_client.parts import evaluated_agent
 from editor_client.result import with_json_names
 from editor_client.shared import canonical, configurations, ids
 from editor_client.shared.agents import EVALUATED_FIELDS, UNRESOLVED
-from editor_client.shared.arms import Arm, placed, refuse_path, reweighted, rule_of
+from editor_client.shared.arms import Arm, build_rule, place_arms, refuse_path, reweight_arms
 from editor_client.shared.configurations import Config
 from editor_client.shared.errors import Invalid, Issue
 from editor_client.shared.instructions import referenced_blocks
 from editor_client.shared.request_contexts import PARAMETER, read_context
-from editor_client.shared.scores import summed
+from editor_client.shared.scores import sum_feedback
 
 Json = dict[str, Any]
 Body = Mapping[str, Any]
@@ -243,7 +243,7 @@ class Editor:
             raise Invalid(issues, code="unpublished_blocks")
 
     def create(self, kind: AnyKind, body: Body) -> Resource:
-        config = _edited(kind, {}, body, "id", "workspaceId")
+        config = _edit(kind, {}, body, "id", "workspaceId")
         wanted_id = str(body["id"]) if "id" in body else None
         resource_id = configurations.id_of_new(wanted_id, body)
         configurations.check_id(resource_id, given=wanted_id)
@@ -272,7 +272,7 @@ class Editor:
 
     def edit(self, resource: Resource, body: Body) -> None:
         """Save an edit, as a draft unless `autoPublish` is true."""
-        config = _edited(resource.kind, resource.latest.config, body)
+        config = _edit(resource.kind, resource.latest.config, body)
         message = configurations.message_or(configurations.EDIT_MESSAGE, body.get("changeMessage"))
         is_changed = not canonical.same(config, resource.latest.config)
         if body.get("autoPublish"):
@@ -341,11 +341,11 @@ class Editor:
         row |= {name: row[name] + used.get(name, 0) for name in SUMS} | {"lastUsedAt": now()}
 
 
-def _edited(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
+def _edit(kind: AnyKind, current: Config, body: Body, *more: str) -> Config:
     members(body, more=(*kind.names, *_SAVED, *more, *(["visibility"] if kind.has_visibility else [])))
     needed = ("name", kind.text)
     changes = {name: value for name, value in body.items() if name in kind.names}
-    config = configurations.merged(current, changes, set(kind.names) - set(needed))
+    config = configurations.merge_changes(current, changes, set(kind.names) - set(needed))
     members(config, *needed)
     for name in needed:
         if config[name] is None or (name != "content" and not str(config[name]).strip()):
@@ -365,12 +365,12 @@ def answer(editor: Editor, request: Request) -> Answer:
         case "GET", "agents":
             context, ids = request.context(), sorted(agent.id for agent in editor.all(AGENTS))
             return Answer(
-                {agent_id: _resolved(_parts_of(editor, agent_id, PUBLISHED), context) for agent_id in ids}
+                {agent_id: _resolve(_read_parts(editor, agent_id, PUBLISHED), context) for agent_id in ids}
             )
         case "GET", "agents", agent_id:
             context, form = request.context(), request.query.pop("form", None)
-            own = _parts_of(editor, agent_id, request.take(*SELECTORS))
-            return Answer(own if form else _resolved(own, context))
+            own = _read_parts(editor, agent_id, request.take(*SELECTORS))
+            return Answer(own if form else _resolve(own, context))
         case "POST", "agents", agent_id, "generate":
             return _generate(editor, request, agent_id)
         case "POST", "agents", agent_id, "stream":
@@ -425,7 +425,9 @@ def answer(editor: Editor, request: Request) -> Answer:
         case "GET", "feedback", "summary":
             rows = editor.named(request.take("kind", "id")).feedback
             facts = ((row["versionId"], row["arm"], row["name"], row["value"]) for row in rows)
-            sums = summed((version or "", arm or "", name, value) for version, arm, name, value in facts)
+            sums = sum_feedback(
+                (version or "", arm or "", name, value) for version, arm, name, value in facts
+            )
             return Answer({"summary": [with_json_names(vars(sum_)) for sum_ in sums]})
     raise not_done(f"{request.method} /{'/'.join(request.names)}")
 
@@ -547,13 +549,15 @@ def _select(resource: Resource, selector: Mapping[str, str]) -> tuple[Version, J
     return resource.latest, {"code": "no_published_version", "message": NEVER_PUBLISHED}
 
 
-def _arms_of(rollout: Body) -> list[Arm]:
+def _build_arms(rollout: Body) -> list[Arm]:
     """Return the arms of a rollout; raises `Invalid` for invalid names and weights."""
     arms = rollout["arms"]
-    return placed([Arm(name=arm["name"], version_id=arm["versionId"], weight=arm["weight"]) for arm in arms])
+    return place_arms(
+        [Arm(name=arm["name"], version_id=arm["versionId"], weight=arm["weight"]) for arm in arms]
+    )
 
 
-def _parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
+def _read_parts(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Json:
     """Return an agent in parts, in its published version without a selector."""
     selector = selector or PUBLISHED
     resource = editor.find(AGENTS.slug, agent_id)
@@ -564,10 +568,10 @@ def _parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Jso
     state = {"status": "published" if active_id else "draft", "activeVersionId": active_id}
     selected = {"selector": dict(selector), "resolvedVersionId": version.id, "fallback": fallback}
     parts: Json = {"id": resource.id, "source": "stored", "metadata": resource.metadata, **state, **selected}
-    parts |= {"rollout": None, "blockRollouts": {}, **_shown(version, blocks)}
+    parts |= {"rollout": None, "blockRollouts": {}, **_describe_shown(version, blocks)}
     if selector == PUBLISHED and (running := editor.running(resource)) is not None:
         versions = map(resource.version, (arm["versionId"] for arm in running["arms"]))
-        arms = {version.id: _shown(version, blocks) for version in versions}
+        arms = {version.id: _describe_shown(version, blocks) for version in versions}
         # An arm may refer to blocks that the agent's own version does not.
         shown = ChainMap(parts["promptBlocks"], *(arm.pop("promptBlocks") for arm in arms.values()))
         parts |= {"promptBlocks": dict(sorted(shown.items())), "rollout": _rule(running, arms)}
@@ -580,7 +584,7 @@ def _parts_of(editor: Editor, agent_id: str, selector: Mapping[str, str]) -> Jso
     return parts
 
 
-def _shown(version: Version, blocks: Mapping[str, Version | None]) -> Json:
+def _describe_shown(version: Version, blocks: Mapping[str, Version | None]) -> Json:
     """Return what a version of an agent shows, with these versions of prompt blocks; None: not published."""
     config, shown, omitted = version.config, Json(), Json()
     for block_id in sorted({block_id for _, block_id in referenced_blocks(config)}):
@@ -598,10 +602,10 @@ def _text(version: Version) -> Json:
 
 
 def _rule(rollout: Json, versions: Mapping[str, Json]) -> Json:
-    return rule_of(rollout["id"], rollout["seed"], rollout["bucketBy"], _arms_of(rollout), versions)
+    return build_rule(rollout["id"], rollout["seed"], rollout["bucketBy"], _build_arms(rollout), versions)
 
 
-def _resolved(parts: Json, context: Mapping[str, Any]) -> Json:
+def _resolve(parts: Json, context: Mapping[str, Any]) -> Json:
     try:
         return evaluated_agent(parts, context)
     except CannotEvaluate as reason:
@@ -617,7 +621,7 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
     selector = request.take(*SELECTORS)
     if selector and "self" in versions:
         raise Invalid.field("versions.self", "selected more than once")
-    parts = _parts_of(editor, agent_id, selector or versions.get("self") or {})
+    parts = _read_parts(editor, agent_id, selector or versions.get("self") or {})
     messages, schema = _messages(body), parts["requestContextSchema"]
     try:
         issues = [] if schema is None else refusals(schema, canonical.sorted_by_key(context))
@@ -625,7 +629,7 @@ def _generate(editor: Editor, request: Request, agent_id: str) -> Answer:
         raise not_done(f"a run of this agent: {reason}") from None
     if issues:
         raise Invalid(issues, code="request_context_invalid")
-    agent = _resolved(parts, context)
+    agent = _resolve(parts, context)
     if agent["model"] is None:
         message = f"The agent {agent['id']!r} has no model: give it one with a provider and a name."
         raise Refused(422, "no_model", message)
@@ -689,7 +693,7 @@ def _start_rollout(editor: Editor, request: Request) -> Answer:
     resource = editor.named(reference)
     editor.refuse_running(resource, {}, "first")
     refuse_path("bucketBy", path)
-    arms, versions = _arms_of(body), {version.id: version for version in resource.versions}
+    arms, versions = _build_arms(body), {version.id: version for version in resource.versions}
     if resource.active is None:
         raise Invalid.field("resource", "has no active version for all others to get")
     unknown = [number for number, arm in enumerate(arms) if arm.version_id not in versions]
@@ -717,8 +721,8 @@ def _answer_rollout(editor: Editor, request: Request, rollout_id: str, rest: lis
         case ("GET",):
             pass
         case ("PATCH",):
-            [changes], before = members(request.body, "arms"), _arms_of(rollout)
-            after = reweighted(before, [(arm["name"], arm["weight"]) for arm in changes])
+            [changes], before = members(request.body, "arms"), _build_arms(rollout)
+            after = reweight_arms(before, [(arm["name"], arm["weight"]) for arm in changes])
             for arm in [new for old, new in zip(before, after, strict=True) if new.weight > old.weight]:
                 editor.require_published_blocks(resource.version(arm.version_id).config)
             if after != before:

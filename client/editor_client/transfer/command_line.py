@@ -108,8 +108,9 @@ def _lock(client: Client, given: argparse.Namespace) -> int:
 def _events(client: Client, given: argparse.Namespace) -> int:
     """Print the requested events, until Ctrl-C or until the reader of the output exits."""
     try:
-        for event in _wanted(client, given):
-            sys.stdout.write(f"{_json(event) if given.json else _line(event)}\n")
+        for event in _read_events(client, given):
+            line = json.dumps(event.raw, ensure_ascii=False) if given.json else _line(event)
+            sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
     except KeyboardInterrupt:
         pass
@@ -119,7 +120,7 @@ def _events(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _wanted(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
+def _read_events(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
     chosen: dict[str, Any] = {name: getattr(given, name) for name in FILTERS}
     filters: EventFilters = {name: value for name, value in chosen.items() if value is not None}  # type: ignore[assignment]
     if given.follow:
@@ -144,10 +145,6 @@ def _line(event: LogEvent) -> str:
     by = f"{event.actor.id or 'the application'} ({event.actor.via})"
     words = (f"{event.position:>6}", f"{event.created_at:%Y-%m-%d %H:%M:%S}", event.type, about, version, by)
     return "  ".join(word for word in words if word)
-
-
-def _json(event: LogEvent) -> str:
-    return json.dumps(event.raw, ensure_ascii=False)
 
 
 def _selector(given: argparse.Namespace) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _push(client: Client, given: argparse.Namespace) -> int:
             content = tables.decode(content, given.encoding)[0].encode()
         except Invalid as error:
             raise CommandError(UNDONE, f"{given.file} {error.issues[0].message}") from None
-    found = named(client, given.name, given.workspace)
+    found = find_dataset(client, given.name, given.workspace)
     if found is not None:
         dataset_id = found.id
     elif given.dry_run:
@@ -94,7 +94,7 @@ def _pull(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def named(client: Client, name: str, workspace: str | None = None) -> DatasetRecord | None:
+def find_dataset(client: Client, name: str, workspace: str | None = None) -> DatasetRecord | None:
     """Return the dataset with this name or id, if there is one; raises `CommandError` for several."""
     filters: DatasetFilters = {"per_page": 100}
     if workspace is not None:
@@ -112,7 +112,7 @@ def named(client: Client, name: str, workspace: str | None = None) -> DatasetRec
 
 def existing(client: Client, name: str, workspace: str | None = None) -> DatasetRecord:
     """Return the dataset with this name or id; raises `CommandError` unless there is exactly one."""
-    found = named(client, name, workspace)
+    found = find_dataset(client, name, workspace)
     if found is None:
         raise CommandError(REFUSED, f"there is no dataset {name!r} that the key may read")
     return found

@@ -63,7 +63,7 @@ class PullPush:
 
     def pull(self) -> None:
         """Write the published resources to files; remove the files of those no longer published."""
-        published = self._published()
+        published = self._list_published()
         with self._saving_agreements():
             self._each(published, self._pull_one)
             self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
@@ -81,7 +81,7 @@ class PullPush:
         """Show how files and server differ, without changing either; return whether they differ."""
         files = self._files()
         differ = [self._diff_one(place, here) for place, here in files.items()]
-        absent = [place for place in self._published() if place not in files]
+        absent = [place for place in self._list_published() if place not in files]
         for place in absent:
             self.report.say(State.ONLY_THERE.value, place)
         return any(differ) or bool(absent)
@@ -169,7 +169,7 @@ class PullPush:
             except (EditorError, FolderError) as error:
                 self.report.complain(place, error)
 
-    def _published(self) -> list[Place]:
+    def _list_published(self) -> list[Place]:
         filters = {"status": "published", "per_page": 1000}
         if self.workspace is not None:
             filters["workspace_id"] = self.workspace

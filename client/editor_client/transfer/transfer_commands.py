@@ -19,8 +19,8 @@ from editor_client.transfer.exporting.published import Reader
 from editor_client.transfer.importing.applying import Application
 from editor_client.transfer.importing.collection import Unreadable, shown
 from editor_client.transfer.importing.documents import MissingExtra
-from editor_client.transfer.importing.formats.table import SOURCES, collected
-from editor_client.transfer.importing.planning import UNMADE, checked, make_plan
+from editor_client.transfer.importing.formats.table import SOURCES, collect
+from editor_client.transfer.importing.planning import UNMADE, check_plan, make_plan
 
 EPILOG: Final = """\
 exit codes:
@@ -114,7 +114,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
         given.usage_error("give SOURCE PATH --plan FILE, or --apply FILE")
     if applies:
         return _apply(client, given)
-    collection = collected(given.source, given.path)
+    collection = collect(given.source, given.path)
     plan = make_plan(client, collection, path=given.path, workspace=given.workspace, prefix=given.prefix)
     given.plan.write_text(canonical.file_text(plan), encoding="utf-8")
     _print_plan(plan)
@@ -124,7 +124,7 @@ def _import(client: Client, given: argparse.Namespace) -> int:
 
 def _apply(client: Client, given: argparse.Namespace) -> int:
     try:
-        plan = checked(canonical.parse_file(given.apply.read_bytes(), field=given.apply.name))
+        plan = check_plan(canonical.parse_file(given.apply.read_bytes(), field=given.apply.name))
     except Invalid as error:
         raise Unreadable(str(error)) from None
     report = Application(client, plan).run(given.release)

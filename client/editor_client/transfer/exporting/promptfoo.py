@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
-from editor_client.shared.promptfoo import data_text, escaped, is_plain, is_plain_within, pieces
+from editor_client.shared.promptfoo import data_text, escape, is_plain, is_plain_within, pieces
 from editor_client.shared.providers import BUILT_IN
 from editor_client.transfer.exporting.published import (
     SETTINGS,
@@ -158,7 +158,7 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
     def filled(path: str, fallback: str | None) -> str:
         if path.partition(".")[0] == ENVIRONMENT:
             reader.lose("variable", where, f"{path!r} would be the environment there: it stays as text.")
-            return escaped(f"{{{{ {path} }}}}")
+            return escape(f"{{{{ {path} }}}}")
         if fallback is not None:
             message = f"The fallback of {path!r} is used for missing values, not for null."
             reader.lose("fallback", where, message)
@@ -167,7 +167,7 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
                 fallback = None
         return variables.placeholder(path, fallback)
 
-    return rewritten(text, filled, escaped)
+    return rewritten(text, filled, escape)
 
 
 def _messages(agent: Published, variables: Variables, reader: Reader) -> list[dict[str, str]]:
@@ -279,9 +279,9 @@ def _assertion(
     if found["type"] == "is-json" and not is_plain_within(value):
         found["value"] = data_text(value)  # a schema as a text is one, too
     elif isinstance(value, str):
-        found["value"] = escaped(value)
+        found["value"] = escape(value)
     elif isinstance(value, list) and scorer["type"] == "contains":
-        found["value"] = [escaped(entry) if isinstance(entry, str) else entry for entry in value]
+        found["value"] = [escape(entry) if isinstance(entry, str) else entry for entry in value]
     elif not is_plain_within(value):
         message = f"The scorer {shown(scorer_id)} is left out: promptfoo would run a part of its value."
         reader.lose("refused", f"item {item.external_id or item.id}", message)

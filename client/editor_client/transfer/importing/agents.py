@@ -26,8 +26,8 @@ from editor_client.transfer.importing.messages import (
     Message,
     Translator,
     chat_prompt,
-    left_of,
-    texts_of,
+    collect_left,
+    list_texts,
 )
 
 SETTINGS: Final[Mapping[str, str]] = {
@@ -126,7 +126,7 @@ def model_from(
     if not isinstance(provider, str) or not provider.strip():
         provider, text, reason = _split(text)
         if not provider and not reason:
-            provider = next((one for pattern, one in _PROVIDERS if pattern.match(text)), None)
+            provider = next((name for pattern, name in _PROVIDERS if pattern.match(text)), None)
             if provider is not None:
                 message = f"The source names no provider of {shown(text)}; it is taken to be {provider}."
                 collection.lose("model_provider", where, message)
@@ -280,23 +280,23 @@ class AgentReader:
         """Add a version, unless there is no text in it."""
         number = about.get("number") or None
         where = self.name if number is None else f"{self.name} v{number}"
-        texts = texts_of(messages)
+        texts = list_texts(messages)
         translator = Translator.of(self.collection, self.language, texts, self.more_names, where=where)
         prompt = chat_prompt(messages, translator, where)
-        if left := left_of(messages):
+        if left := collect_left(messages):
             about["extra"] = {**about.get("extra", {}), "messages": left}
         if prompt is None:
             return
         self.dropped_variables = prompt.input_variables
         for place, content in prompt.blocks.items():
-            block: Config = {"name": self._titled(f" ({place})"), "content": content}
-            said = self.message_of(number, about.get("message", ""))
+            block: Config = {"name": self._add_title(f" ({place})"), "content": content}
+            said = self.describe_version(number, about.get("message", ""))
             self._blocks.setdefault(place, []).append(Snapshot(config=block, message=said, number=number))
         self.add_instructions(prompt.instructions, **about)
 
     def add_instructions(self, instructions: str | Blocks, **about: Unpack[About]) -> None:
         """Add a version whose instructions are in the editor's language already."""
-        config: Config = {"name": self._titled(), "instructions": instructions, **about.get("more", {})}
+        config: Config = {"name": self._add_title(), "instructions": instructions, **about.get("more", {})}
         if self.description:
             config["description"] = self.description
         if about.get("live"):
@@ -305,7 +305,7 @@ class AgentReader:
         self._snapshots.append(
             Snapshot(
                 config=with_model(config, about.get("model"), about.get("settings", {})),
-                message=self.message_of(number, about.get("message", "")),
+                message=self.describe_version(number, about.get("message", "")),
                 number=number,
                 labels=about.get("labels", ()),
             )
@@ -335,10 +335,10 @@ class AgentReader:
             )
         )
 
-    def _titled(self, more: str = "") -> str:
+    def _add_title(self, more: str = "") -> str:
         return f"{(self.title or self.name).strip()}{more}"
 
-    def message_of(self, number: str | None, message: str) -> str:
+    def describe_version(self, number: str | None, message: str) -> str:
         """Return the message of a version: where it comes from, and what was said there."""
         return change_message(self.collection, self.name, number, message)
 
@@ -351,7 +351,7 @@ def change_message(collection: Collection, name: str, number: str | None, messag
     return said if len(said) <= MAX_MESSAGE else f"{clipped(said, MAX_MESSAGE - 1)}…"
 
 
-def number_of(version: Any, file: str) -> tuple[int, int, str]:
+def read_number(version: Any, file: str) -> tuple[int, int, str]:
     """Return what the versions of a prompt are ordered by: their numbers; raises `Unreadable`."""
     number = version.get("version") if isinstance(version, dict) else None
     if isinstance(number, bool) or not isinstance(number, int | str) or str(number).strip() == "":

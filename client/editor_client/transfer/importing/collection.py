@@ -123,7 +123,7 @@ class Collection:
 
         The path of a file is the id as it stands, if it can be one.
         """
-        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else id_of(name)
+        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
         renamed = f"{clipped(wanted, MAX_ID)}-{_short_digest(name)}"
@@ -141,8 +141,8 @@ class Collection:
         if not extra:
             return
         if len(self.datasets) > datasets:
-            one = self.datasets[datasets]
-            self.datasets[datasets] = replace(one, extra=self.fitting({**extra, **one.extra}, where))
+            dataset = self.datasets[datasets]
+            self.datasets[datasets] = replace(dataset, extra=self.fitting({**extra, **dataset.extra}, where))
             return
         kinds = {resource.kind for resource in self.resources[resources:]}
         for place in range(resources, len(self.resources)):
@@ -164,7 +164,7 @@ class Collection:
         return kept
 
 
-def id_of(name: str) -> str:
+def make_id(name: str) -> str:
     """Return an id for a name: each part between slashes in lower case, with `-` for other characters."""
     parts = [ids.slug(part) for part in name.split("/")]
     found = "/".join(part for part in parts if part)
@@ -256,18 +256,16 @@ def remove_credentials(value: Any, collection: Collection, where: str, *, by_nam
     kept = {}
     for name, member in value.items():
         place = f"{where}.{shown(name)}"
-        if by_name and member not in (None, "") and _names_a_credential(name):
+        is_named = by_name and _KEY.fullmatch(
+            re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]", "_", name[-200:]).lower()
+        )
+        if is_named and member not in (None, ""):
             collection.lose(CODE, place, "A credential is left out.")
         else:
             kept[_in_text(name, collection, where)] = remove_credentials(
                 member, collection, place, by_name=by_name
             )
     return kept
-
-
-def _names_a_credential(name: str) -> bool:
-    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]", "_", name[-200:]).lower()
-    return _KEY.fullmatch(snake) is not None
 
 
 def _in_text(text: str, collection: Collection, where: str) -> str:
@@ -330,7 +328,7 @@ class Members:
         """Take the members of an object; anything else is left here."""
         return Members(self.mapping(name), self.collection, f"{self.where}, {name}")
 
-    def listed(self, name: str) -> list[Any]:
+    def take_list(self, name: str) -> list[Any]:
         """Take a list; anything else is left, and an empty one returned."""
         if not isinstance(self._left.get(name), list):
             return []
@@ -339,7 +337,7 @@ class Members:
 
     def objects(self, name: str) -> list[dict[str, Any]]:
         """Take the objects in a list; what else is in it is left."""
-        listed = self.listed(name)
+        listed = self.take_list(name)
         found = [entry for entry in listed if isinstance(entry, dict)]
         if others := [entry for entry in listed if not isinstance(entry, dict)]:
             self._left[name] = others

@@ -57,7 +57,7 @@ def plan_dataset(
     }
     if there is None:
         return {"action": "create", **planned}
-    if not _is_of(there, origin):
+    if not _belongs_to(there, origin):
         reason = "There is a dataset of this name and of another origin; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
     known = _external_ids(client, there)
@@ -67,7 +67,7 @@ def plan_dataset(
         reason = "There is a dataset of this name from another source, with other items; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
     missing = [item for item in dataset.items if item["externalId"] not in known]
-    missing = _accepted(client, there, missing, dataset, collection)
+    missing = _select_accepted(client, there, missing, dataset, collection)
     changes, stay = _changes(there, wanted)
     named = {item["externalId"] for item in dataset.items}
     stay["items"] = sum(1 for item_id in known if item_id not in named)
@@ -97,7 +97,7 @@ def apply_dataset(
         # With the origin from the beginning: an import that is interrupted goes on.
         new |= {"name": planned["name"], "workspaceId": workspace_id, "metadata": metadata}
         there = client.create_dataset(**new)
-    elif not _is_of(there, planned["origin"]):
+    elif not _belongs_to(there, planned["origin"]):
         raise Changed("it has changed since the plan was made; plan again")
     dataset = client.get_dataset(there.id)
     known = set() if is_new else _external_ids(client, there)
@@ -117,7 +117,7 @@ def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord 
     return next((dataset for dataset in found if dataset.name == dataset_items.composed_name(name)), None)
 
 
-def _is_of(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
+def _belongs_to(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
     made = (there.metadata or {}).get("origin")
     if not isinstance(made, Mapping):
         return False
@@ -145,7 +145,7 @@ def _changes(there: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[st
     return changes, stay
 
 
-def _accepted(
+def _select_accepted(
     client: Client,
     there: DatasetRecord,
     items: Sequence[Mapping[str, Any]],

@@ -122,7 +122,7 @@ class Documents:
         decoded = unquote(stem, errors="strict") if "%" in stem else stem
         return decoded if ids.encode(decoded) == stem else stem
 
-    def referred(self, reference: str) -> Path:
+    def resolve_reference(self, reference: str) -> Path:
         """Return the file that a reference names; raises `Unreadable` for anything outside the folder."""
         text = reference.removeprefix("file://")
         parts = PurePosixPath(text).parts
@@ -139,14 +139,14 @@ class Documents:
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files in the folder that a reference with `*` names."""
-        reference = self.referred(pattern)
+        reference = self.resolve_reference(pattern)
         if "*" not in pattern:
             return [reference]
         try:
             found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise Unreadable(f"{shown(pattern)} names no files: {error}.") from None
-        return [path for path in found if self.referred(self.name(path)).is_file()]
+        return [path for path in found if self.resolve_reference(self.name(path)).is_file()]
 
     def text(self, path: Path) -> str:
         """Return a file as text, without a byte-order mark."""
@@ -255,7 +255,7 @@ class FrontMatter(NamedTuple):
     """The lines of comments before the head, such as a licence."""
 
 
-def parted(
+def split_head(
     text: str, name: str, *, marker: re.Pattern[str] = DASHES, with_comments: bool = False
 ) -> FrontMatter:
     """Return the parts of a file; one without a head is a body. Raises `Unreadable`.

@@ -61,7 +61,7 @@ def variables(text: str, language: Language) -> set[str]:
     return {piece.name for piece in pieces(text, language) if piece.kind == "variable"}
 
 
-def renamed(names: Iterable[str]) -> dict[str, str]:
+def rename_variables(names: Iterable[str]) -> dict[str, str]:
     """Return our name for each name that cannot stay as it is; no two names become one."""
     found = sorted(set(names))
     taken = {name for name in found if is_path(name)}
@@ -108,7 +108,7 @@ class Translator:
     ) -> Translator:
         """Return the translator for these texts; `more` are names in data that fills them in."""
         found = {name for text in texts for name in variables(text, language)}
-        names = renamed([*found, *more])
+        names = rename_variables([*found, *more])
         for name, ours in names.items():
             collection.lose("variable_renamed", where, f"The variable {shown(name)!r} is now {ours!r}.")
         return cls(collection=collection, language=language, names=names)
@@ -133,20 +133,19 @@ class Translator:
             elif piece.kind == "literal":
                 result.append(piece.name)
             else:
-                result.append(piece.source if self.language != "f-string" else _unescaped(piece))
+                is_escaped = self.language == "f-string" and piece.kind == "text"
+                source = piece.source
+                result.append(source.replace("{{", "{").replace("}}", "}") if is_escaped else source)
             if piece.kind == "logic":
                 message = f"{shown(piece.source)} stays as text: the editor does not run it."
                 self.collection.lose(LOGIC, where, message, line)
         translated = "".join(result)
-        self._note_unmeant(translated, meant, where)
-        return translated
-
-    def _note_unmeant(self, translated: str, meant: list[str], where: str) -> None:
-        found, wanted = Counter(path for path, _ in placeholders(translated)), Counter(meant)
-        for path, count in found.items():
-            if count != wanted[path]:
+        expected = Counter(meant)
+        for path, count in Counter(path for path, _ in placeholders(translated)).items():
+            if count != expected[path]:
                 message = f"{{{{ {path} }}}} is text in the source, and filled in by the editor."
                 self.collection.lose("literal_placeholder", where, message)
+        return translated
 
 
 def only_variables(text: str, language: Language) -> list[str] | None:
@@ -162,10 +161,6 @@ def _placeholder(piece: Piece, ours: str) -> str:
     if piece.name == ours and [path for path, _ in placeholders(piece.source)] == [ours]:
         return piece.source if not piece.source.startswith("{{{") else f"{{{{ {ours} }}}}"
     return f"{{{{ {ours} }}}}"
-
-
-def _unescaped(piece: Piece) -> str:
-    return piece.source.replace("{{", "{").replace("}}", "}") if piece.kind == "text" else piece.source
 
 
 def _format_pieces(text: str) -> Iterator[Piece]:
@@ -193,14 +188,16 @@ def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
     opener = re.compile("|".join(map(re.escape, openers)))
     place, line, searched = 0, 1, 0
     while match := opener.search(text, searched):
-        opened = _opened(text, match.start(), match[0], language)
+        opened = _find_opening(text, match.start(), match[0], language)
         closer = _CLOSERS[opened]
         end = -1 if closer in exhausted else text.find(closer, match.start() + len(opened))
         if end < 0:
             exhausted.add(closer)
             searched = match.end()
             continue
-        start, end = _tightest(text, match.start(), opened, end, language)
+        start = match.start()
+        if language == "curly":  # of `{{{ x }}` and `{{ a {{ x }}` the innermost braces count
+            start = max(start, text.rfind("{{", start, end))
         if start > place:
             yield Piece("text", text[place:start], line)
             line += text.count("\n", place, start)
@@ -212,19 +209,11 @@ def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
         yield Piece("text", text[place:], line)
 
 
-def _opened(text: str, start: int, found: str, language: Language) -> str:
+def _find_opening(text: str, start: int, found: str, language: Language) -> str:
     """Return the whole opening of a tag."""
     if language in {"mustache", "handlebars"}:
         return next((opening for opening in ("{{!--", "{{{") if text.startswith(opening, start)), found)
     return found
-
-
-def _tightest(text: str, start: int, opened: str, end: int, language: Language) -> tuple[int, int]:
-    """Return where a tag begins: in curly, of `{{{ x }}` and `{{ a {{ x }}` the innermost braces count."""
-    if language == "curly":
-        inner = text.rfind("{{", start, end)
-        return (inner if inner >= 0 else start), end
-    return start, end
 
 
 def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
@@ -298,8 +287,8 @@ class ChatPrompt:
 def messages_from(value: Any, collection: Collection, where: str) -> list[Message]:
     """Return the messages in a list of `{role, content}`; what is no message, or no text, is noted."""
     found = []
-    for number, one in enumerate(value if isinstance(value, list) else [value], 1):
-        members = Members(one, collection, f"{where}, message {number}")
+    for number, entry in enumerate(value if isinstance(value, list) else [value], 1):
+        members = Members(entry, collection, f"{where}, message {number}")
         if members.peek("type") == "placeholder":
             name = members.text("name")
             members.skip("type")
@@ -314,7 +303,7 @@ def _message(members: Members) -> Message:
     role, kind = members.text("role").lower(), members.peek("type")
     if kind in ("message", "chatmessage"):
         members.skip("type")
-    text, lost = _text_of(members.take("content", members.peek("text")), members.collection, members.where)
+    text, lost = _read_text(members.take("content", members.peek("text")), members.collection, members.where)
     if "text" in members and members.peek("text") == text:
         members.skip("text")
     members.skip("id", "status")
@@ -329,12 +318,12 @@ def _message(members: Members) -> Message:
     return Message(role=role, text=text, left=left)
 
 
-def left_of(messages: Sequence[Message]) -> dict[str, Any]:
+def collect_left(messages: Sequence[Message]) -> dict[str, Any]:
     """Return what is left of messages, by their numbers."""
     return {str(number): dict(message.left) for number, message in enumerate(messages, 1) if message.left}
 
 
-def texts_of(messages: Sequence[Message]) -> list[str]:
+def list_texts(messages: Sequence[Message]) -> list[str]:
     """Return the texts of the messages, with those that they refer to."""
     texts = [message.text for message in messages if message.text is not None]
     return [*texts, *(part.text for message in messages for part in message.parts)]
@@ -344,31 +333,31 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     """Return a chat prompt as instructions and blocks; None, which is noted, if there is no text."""
     collection, language = translator.collection, translator.language
     numbered = [(number, message) for number, message in enumerate(messages, 1) if message.text is not None]
-    for one in messages:
-        if one.text is None and not one.is_dropped:
-            name = shown(one.placeholder)
+    for message in messages:
+        if message.text is None and not message.is_dropped:
+            name = shown(message.placeholder)
             collection.lose("placeholder", where, f"The place for messages {name!r} is left out.")
     system = [entry for entry in numbered if entry[1].role in INSTRUCTING and str(entry[1].text).strip()]
     rest = [entry for entry in numbered if entry[1].role not in INSTRUCTING and str(entry[1].text).strip()]
     if not system and rest:
         system, rest = rest[:1], rest[1:]
-        message = "There is no system message: the first message became the instructions."
-        collection.lose("no_system_message", where, message)
+        lost = "There is no system message: the first message became the instructions."
+        collection.lose("no_system_message", where, lost)
     if not system:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
-    asked = _input_of(rest, language)
+    asked = _find_input(rest, language)
     blocks = {}
-    for number, one in rest:
+    for number, message in rest:
         place = f"{where}, message {number}"
         if asked and number == asked.number:
             names = ", ".join(map(shown, asked.variables))
             left = f"A message that consists of variables is left out, as the input of the agent: {names}."
             collection.lose("input_message", place, left)
             continue
-        name = f"{number}-{one.role}"
-        blocks[name] = _inline(one, translator, place)
-        became = f"An agent has no messages: this one of the {shown(one.role)} became a prompt block."
+        name = f"{number}-{message.role}"
+        blocks[name] = _inline(message, translator, place)
+        became = f"An agent has no messages: this one of the {shown(message.role)} became a prompt block."
         collection.lose("message_as_block", place, became)
     instructions = [
         block
@@ -378,17 +367,14 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     if not instructions:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
+    [first, *others] = instructions
+    # A single text in which nothing is filled in stays a text.
+    is_blocks = others or first["type"] != "text" or any(True for _ in placeholders(first["content"]))
     return ChatPrompt(
-        instructions=_as_text(instructions), blocks=blocks, input_variables=asked.variables if asked else []
+        instructions=instructions if is_blocks else str(first["content"]),
+        blocks=blocks,
+        input_variables=asked.variables if asked else [],
     )
-
-
-def _as_text(blocks: Blocks) -> str | Blocks:
-    """Return a single text in which nothing is filled in as such, otherwise the blocks."""
-    [first, *others] = blocks
-    if others or first["type"] != "text" or any(True for _ in placeholders(first["content"])):
-        return blocks
-    return str(first["content"])
 
 
 def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
@@ -412,7 +398,7 @@ def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
             lost = "A reference within a paragraph becomes its own paragraph."
             translator.collection.lose("reference_joined", where, lost)
         if text.strip():
-            content = _translated(text, translator, where, message.line)
+            content = _translate(text, translator, where, message.line)
             blocks.append({"type": "prompt_block" if part.note else "text", "content": content})
     return blocks
 
@@ -424,21 +410,21 @@ def _inline(message: Message, translator: Translator, where: str) -> str:
             lost = part.note or f"The text of {shown(part.block_id)} is pasted: a block has no references."
             translator.collection.lose("reference", where, lost)
     text = "".join(part.text for part in message.parts) or str(message.text)
-    return _translated(text, translator, where, message.line)
+    return _translate(text, translator, where, message.line)
 
 
-def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
+def _find_input(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
     """Return the one message of a user that consists of variables; None if there are several, or none."""
     users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
     found = [Input(number, names) for number, text in users if (names := only_variables(text, language))]
     return found[0] if len(found) == 1 else None
 
 
-def _translated(text: str, translator: Translator, where: str, line: int) -> str:
+def _translate(text: str, translator: Translator, where: str, line: int) -> str:
     return translator.text(remove_credentials(text, translator.collection, where), where, line)
 
 
-def _text_of(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
+def _read_text(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
     """Return the text of a message, and the parts of it that are no texts, which are noted."""
     if isinstance(content, str) or content is None:
         return content, []

@@ -25,7 +25,7 @@ from editor_client.transfer.importing.collection import (
     remove_credentials,
     shown,
 )
-from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, parted
+from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
 from editor_client.transfer.importing.messages import Message, Part, Translator
 
 SYSTEM: Final = "dotprompt"
@@ -45,7 +45,7 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection, partials: _Partials) -> None:
-    parts = parted(text, name, with_comments=True)
+    parts = split_head(text, name, with_comments=True)
     head = Members(parts.head, collection, name)
     config = head.members("config")
     settings = settings_in(config)
@@ -80,7 +80,7 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         **head.left(),
     }
     reader.add(
-        [partials.expanded(message, name) for message in messages_in(parts, _TAG, "user")],
+        [partials.expand(message, name) for message in messages_in(parts, _TAG, "user")],
         model=model,
         settings=settings,
         extra=remove_credentials(extra, collection, name),
@@ -97,14 +97,16 @@ class _Partials:
     collection: Collection
     _found: dict[str, Part | None] = field(default_factory=dict)
 
-    def expanded(self, message: Message, where: str) -> Message:
+    def expand(self, message: Message, where: str) -> Message:
         """Return a message with the parts in which its partials are resolved."""
         if message.text is None or not _PARTIAL.search(message.text):
             return message
         parts: list[Part] = []
         end = 0
         for match in _PARTIAL.finditer(message.text):
-            part = self._part(match["name"])
+            if match["name"] not in self._found:
+                self._found[match["name"]] = self._read(match["name"])
+            part = self._found[match["name"]]
             if part is None:
                 lost = f"{shown(match[0])} stays as text: there is no such text in the folder."
                 self.collection.lose("reference", where, lost)
@@ -115,16 +117,13 @@ class _Partials:
         kept = [part for part in parts if part.text]
         return Message(role=message.role, text=message.text, line=message.line, parts=kept)
 
-    def _part(self, name: str) -> Part | None:
-        if name not in self._found:
-            self._found[name] = self._read(name)
-        return self._found[name]
-
     def _read(self, name: str) -> Part | None:
         folder, _, last = name.rpartition("/")
         try:
-            text = self.documents.text(self.documents.referred(f"{folder}/_{last}.prompt".lstrip("/")))
-            parts = parted(text, name, with_comments=True)
+            text = self.documents.text(
+                self.documents.resolve_reference(f"{folder}/_{last}.prompt".lstrip("/"))
+            )
+            parts = split_head(text, name, with_comments=True)
         except Unreadable:
             return None
         body = parts.body.strip("\n")

@@ -15,7 +15,7 @@ from editor_client.transfer.importing.agents import (
     Extras,
     change_message,
     model_from,
-    number_of,
+    read_number,
     settings_in,
     without_place,
 )
@@ -65,7 +65,7 @@ class Prompts:
         """Return the id of a prompt block."""
         return self.collection.id_for(name, "promptBlock")
 
-    def expanded(self, message: Message, where: str) -> Message:
+    def expand(self, message: Message, where: str) -> Message:
         """Return a message with the parts in which its references are resolved."""
         if message.text is None or not _REFERENCE.search(message.text):
             return message
@@ -92,7 +92,7 @@ class Prompts:
 
     def _part(self, match: re.Match[str], where: str) -> Part:
         name, which = match["name"], f"{match['by']} {match['which']}"
-        target = self._text_of(match, (), where)
+        target = self._resolve_text(match, (), where)
         if target is None:
             return Part(match[0])
         if name in self.blocks and match["which"] == PRODUCTION:
@@ -100,7 +100,7 @@ class Prompts:
         why = "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
         return Part(target, note=f"The text of {shown(name)}, {shown(which)}, is pasted: {why}.")
 
-    def _text_of(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
+    def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
         """Return the text that a reference stands for; None, which is noted, if there is none."""
         version = self._version(match)
         text = None if version is None else version["prompt"]
@@ -112,7 +112,7 @@ class Prompts:
         inner = (*above, match["name"])
 
         def replaced(found: re.Match[str]) -> str:
-            nested = self._text_of(found, inner, where)
+            nested = self._resolve_text(found, inner, where)
             return found[0] if nested is None else nested
 
         full = _REFERENCE.sub(replaced, text)
@@ -129,35 +129,32 @@ class Prompts:
             )
         if match["which"] == "latest":
             return versions[-1] if versions else None
-        return next((version for version in reversed(versions) if match["which"] in labels_of(version)), None)
+        return next(
+            (version for version in reversed(versions) if match["which"] in read_labels(version)), None
+        )
 
     def _all_references(self) -> list[re.Match[str]]:
-        texts = [
-            text
-            for found in self.versions.values()
-            for version in found
-            for text in _texts(version["prompt"])
+        prompts = [version["prompt"] for versions in self.versions.values() for version in versions]
+        messages = [
+            message
+            for prompt in prompts
+            for message in (prompt if isinstance(prompt, list) else [{"content": prompt}])
         ]
-        return [match for text in texts for match in _REFERENCE.finditer(text)]
+        texts = [message.get("content") for message in messages if isinstance(message, dict)]
+        return [match for text in texts if isinstance(text, str) for match in _REFERENCE.finditer(text)]
 
     def _can_be_block(self, name: str) -> bool:
         """Return whether every version is a text without references, and one of them is published."""
         versions = self.versions.get(name, ())
         texts = [version["prompt"] for version in versions]
         plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
-        return plain and any(PRODUCTION in labels_of(version) for version in versions)
+        return plain and any(PRODUCTION in read_labels(version) for version in versions)
 
 
-def labels_of(version: Mapping[str, Any]) -> list[str]:
+def read_labels(version: Mapping[str, Any]) -> list[str]:
     """Return the labels of a version."""
     found = version.get("labels")
     return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
-
-
-def _texts(prompt: Any) -> list[str]:
-    messages = prompt if isinstance(prompt, list) else [{"content": prompt}]
-    contents = [message.get("content") for message in messages if isinstance(message, dict)]
-    return [content for content in contents if isinstance(content, str)]
 
 
 SYSTEM: Final = "langfuse"
@@ -223,15 +220,15 @@ def from_values(values: Sequence[Any]) -> Collection:
     collection = Collection(SYSTEM)
     versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     items: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for number, one in enumerate(values, 1):
-        if isinstance(one, dict) and isinstance(one.get("datasetName"), str):
-            items[one["datasetName"]].append(one)
-        elif isinstance(one, dict) and a_text(one.get("name")).strip() and "prompt" in one:
-            versions[one["name"]].append(one)
+    for number, value in enumerate(values, 1):
+        if isinstance(value, dict) and isinstance(value.get("datasetName"), str):
+            items[value["datasetName"]].append(value)
+        elif isinstance(value, dict) and a_text(value.get("name")).strip() and "prompt" in value:
+            versions[value["name"]].append(value)
         else:
             raise Unreadable(f"Entry {number} is no prompt: it has no name, or no member `prompt`.")
     for name, found in versions.items():
-        found.sort(key=lambda one: number_of(one, name))
+        found.sort(key=lambda version: read_number(version, name))
     prompts = Prompts(versions, collection)
     for name in sorted(versions):
         if name in prompts.blocks:
@@ -246,7 +243,7 @@ def from_values(values: Sequence[Any]) -> Collection:
 def _about(version: Mapping[str, Any], where: str, collection: Collection) -> About:
     """Return what is known of a version: its labels, its model and what else is configured."""
     members = Members(version, collection, where)
-    labels = labels_of(version)
+    labels = read_labels(version)
     members.skip("name", "version", "prompt", "tags", *_BOOKKEEPING)
     if members.peek("type") in ("text", "chat"):
         members.skip("type")
@@ -281,7 +278,7 @@ def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
             messages = [Message(role="system", text=prompt)]
         else:
             messages = messages_from(prompt, collection, where)
-        expanded = [prompts.expanded(message, where) for message in messages]
+        expanded = [prompts.expand(message, where) for message in messages]
         reader.add(expanded, **_about(version, where, collection))
     reader.finish(tags=_tags(prompts.versions[name]))
 
@@ -324,7 +321,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
 
 def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
     found = [tag for version in versions if isinstance(version.get("tags"), list) for tag in version["tags"]]
-    return tags.tags_of({tags.MEMBER: found})
+    return tags.read_tags({tags.MEMBER: found})
 
 
 def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:

@@ -88,7 +88,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         collection.lose("public", name, "It is public, and left out: only one's own prompts are imported.")
         return
     about.skip("repo_handle", "is_public", *_BOOKKEEPING)
-    description, labels = about.text("description"), about.listed("tags")
+    description, labels = about.text("description"), about.take_list("tags")
     path = f"commits/{segment(owner)}/{segment(name)}/latest"
     commit = Members(server.get(path, missing={}), collection, f"{name}, commit")
     number = commit.text("commit_hash")[:8]
@@ -103,7 +103,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         settings=manifest.settings,
         extra={**manifest.extra, **nested(commit=commit.left(), repo=about.left())},
     )
-    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
+    reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
 
 @dataclass
@@ -121,7 +121,7 @@ class _Manifest:
 
     def read(self, manifest: Mapping[str, Any]) -> None:
         """Read a prompt, or a sequence of a prompt and a model."""
-        if _class_of(manifest) not in _SEQUENCES:
+        if _class_name(manifest) not in _SEQUENCES:
             self._prompt(manifest)
             return
         arguments = self._arguments(manifest, "sequence")
@@ -156,12 +156,12 @@ class _Manifest:
         if arguments.peek("model_name") == named:
             arguments.skip("model_name")
         self.settings = settings_in(arguments)
-        provider = arguments.take("provider", PROVIDERS.get(_class_of(model)))
+        provider = arguments.take("provider", PROVIDERS.get(_class_name(model)))
         self.model = model_from(named, self.collection, self.name, provider=provider)
         if left := arguments.left() | without_place(named, self.model):
             self.extra["config"] = left
-        if _class_of(model) not in PROVIDERS and (named or _class_of(model)):
-            self.extra["modelClass"] = _class_of(model)
+        if _class_name(model) not in PROVIDERS and (named or _class_name(model)):
+            self.extra["modelClass"] = _class_name(model)
 
     def _prompt(self, prompt: Mapping[str, Any]) -> None:
         """Read the messages of a prompt, and the language of all of them."""
@@ -170,10 +170,10 @@ class _Manifest:
         listed = arguments.objects("messages")
         languages: set[Language] = set()
         if listed:
-            for number, one in enumerate(listed, 1):
-                self._message(one, f"message {number}", languages)
+            for number, message in enumerate(listed, 1):
+                self._message(message, f"message {number}", languages)
         else:
-            self._template(_class_of(prompt), arguments, languages)
+            self._template(_class_name(prompt), arguments, languages)
         self._keep("prompt", arguments)
         if len(languages) > 1:
             lost = "Its messages are in different template languages: all of it stays as text."
@@ -183,7 +183,7 @@ class _Manifest:
             self.language = languages.pop()
 
     def _message(self, message: Mapping[str, Any], what: str, languages: set[Language]) -> None:
-        kind = _class_of(message)
+        kind = _class_name(message)
         arguments = self._arguments(message, what)
         if kind == "MessagesPlaceholder":
             place = arguments.text("variable_name")
@@ -216,6 +216,6 @@ class _Manifest:
         languages.add(known if is_template else "none")
 
 
-def _class_of(manifest: Mapping[str, Any]) -> str:
+def _class_name(manifest: Mapping[str, Any]) -> str:
     listed = manifest.get("id")
     return a_text(listed[-1]) if isinstance(listed, list) and listed else ""

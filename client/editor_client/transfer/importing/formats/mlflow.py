@@ -10,7 +10,7 @@ from typing import Any, Final
 from editor_client.transfer.importing.agents import (
     AgentReader,
     model_from,
-    number_of,
+    read_number,
     settings_in,
     without_place,
 )
@@ -67,7 +67,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
     labels = _aliases(prompt, versions)
     about.skip("aliases", "latest_versions", *_BOOKKEEPING)
     reader = AgentReader(collection, name, "jinja2", description=about.text("description") or None)
-    for version in sorted(versions, key=lambda one: number_of(one, name)):
+    for version in sorted(versions, key=lambda version: read_number(version, name)):
         number = str(version["version"])
         where = f"{name} v{number}"
         members = Members(version, collection, where)

@@ -7,7 +7,7 @@ from typing import Any, Final
 from editor_client.transfer.importing.agents import (
     AgentReader,
     model_from,
-    number_of,
+    read_number,
     settings_in,
     without_place,
 )
@@ -38,7 +38,7 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
     live = about.take("production_version")
     prompt_id = about.take("openai_prompt_id")
     reader = AgentReader(collection, name, "curly")
-    for version in sorted(versions, key=lambda one: number_of(one, file)):
+    for version in sorted(versions, key=lambda version: read_number(version, file)):
         number = str(version["version"])
         where = f"{name} v{number}"
         members = Members(version, collection, where)

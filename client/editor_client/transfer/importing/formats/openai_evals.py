@@ -23,7 +23,7 @@ from editor_client.transfer.importing.collection import (
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.messages import list_texts, messages_from
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
 
 SYSTEM: Final = "openai-evals"
@@ -129,7 +129,7 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
 def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[list[str], dict[str, Any]]:
     """Take the prompt of a run; return the id of its agent, or what is kept if there is none."""
     template = source.members("input_messages")
-    messages = messages_from(template.listed("template"), collection, name)
+    messages = messages_from(template.take_list("template"), collection, name)
     if template.peek("type") == "template":
         template.skip("type")
     sampling = source.members("sampling_params")
@@ -198,7 +198,7 @@ def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     asked = grader.peek("input")
     messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)
     model = model_from(grader.peek("model"), scorers.collection, where, provider="openai")
-    scorer_id = scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
+    scorer_id = scorers.judge(name, "\n\n".join(list_texts(messages)), choices, model, None)
     if scorer_id is not None:
         grader.skip("type", "name", "model", "labels", "passing_labels")
         if not any(message.left for message in messages):

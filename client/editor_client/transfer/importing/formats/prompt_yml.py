@@ -17,7 +17,7 @@ from editor_client.transfer.importing.collection import (
 )
 from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.messages import messages_from, renamed, texts_of, variables
+from editor_client.transfer.importing.messages import list_texts, messages_from, rename_variables, variables
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
 
 SYSTEM: Final = "prompt-yml"
@@ -53,7 +53,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     )
     parameters = about.members("modelParameters")
     settings = settings_in(parameters)
-    messages = messages_from(about.listed("messages"), collection, name)
+    messages = messages_from(about.take_list("messages"), collection, name)
     named = about.take("model")
     model = model_from(named, collection, name)
     evaluators = about.objects("evaluators")
@@ -72,26 +72,23 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     left: dict[str, Any] = {}
     found = [_scorer(evaluator, scorers, left) for evaluator in evaluators]
     if rows:
-        used = {variable for text in texts_of(messages) for variable in variables(text, "curly")}
+        used = {variable for text in list_texts(messages) for variable in variables(text, "curly")}
         cases = Cases(
             collection,
             name,
             needed=used - set(reader.dropped_variables),
             dropped=reader.dropped_variables,
-            names=renamed([*used, *columns]),
+            names=rename_variables([*used, *columns]),
         )
         for row in rows:
             given = remove_credentials(row, collection, f"{name}, testData", by_name=False)
-            cases.add(_without_expected(given), groundTruth=given.get("expected"))
+            values = {key: value for key, value in given.items() if key != "expected"}
+            cases.add(values, groundTruth=given.get("expected"))
         scorer_ids = [scorer for scorer in found if scorer is not None]
         agent_ids = [reader.id] if reader.is_made else []
         dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
         collection.datasets.append(dataset)
     collection.attach(nested(evaluators=left), since, name)
-
-
-def _without_expected(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != "expected"}
 
 
 def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical
-from editor_client.shared.promptfoo import expanded, expected, merged
+from editor_client.shared.promptfoo import expand_variables, merge_tests, parse_assertion
 from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
@@ -30,10 +30,10 @@ from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents, csv_rows, parse_json, parse_yaml
 from editor_client.transfer.importing.messages import (
     Message,
+    list_texts,
     messages_from,
     pieces,
-    renamed,
-    texts_of,
+    rename_variables,
     variables,
 )
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
@@ -68,14 +68,16 @@ class Tests:
 
     def read(self, config: Members) -> Iterator[Test]:
         """Yield each test with its defaults, one for each combination of variables that are lists."""
-        found = self._expanded(config)
+        found = self._expand(config)
         yield from islice(found, MAX_TESTS)
         if next(found, None) is not None:
             raise Unreadable(f"There are more than {MAX_TESTS} tests.")
 
-    def _expanded(self, config: Members) -> Iterator[Test]:
+    def _expand(self, config: Members) -> Iterator[Test]:
         defaults = self._objects_in(config.take("defaultTest"), "defaultTest")
-        base = self._default(defaults[0]) if defaults else {}
+        base = self._read_known(defaults[0]) if defaults else {}
+        if left := base.pop("left", None):  # kept once, not with every test
+            self.left["defaultTest"] = left
         if len(defaults) > 1:
             message = f"{len(defaults) - 1} further defaults of tests are left out; metadata.import has them."
             self.collection.lose("not_followed", "defaultTest", message)
@@ -85,24 +87,17 @@ class Tests:
         if base and not listed and not scenarios:
             listed = [{}]  # promptfoo then makes one test of the defaults alone
         for test in listed:
-            yield from self._variants(self._merged(base, self._known(test)))
+            yield from self._variants(self._merge(base, self._read_known(test)))
         for number, scenario in enumerate(scenarios, 1):
             members = Members(scenario, self.collection, f"scenarios, {number}")
             inner = self._objects_in(members.take("config"), "scenarios") or [{}]
             tests = self._objects_in(members.take("tests"), "scenarios") or [{}]
             if left := members.left():
                 self.left.setdefault("scenarios", {})[str(number)] = left
-            for one, test in product(map(self._known, inner), map(self._known, tests)):
-                yield from self._variants(self._merged(self._merged(base, one), test))
+            for setting, test in product(map(self._read_known, inner), map(self._read_known, tests)):
+                yield from self._variants(self._merge(self._merge(base, setting), test))
 
-    def _default(self, test: Mapping[str, Any]) -> Test:
-        """Return the defaults of all tests; what has no place is kept once, not with every test."""
-        known = self._known(test)
-        if left := known.pop("left", None):
-            self.left["defaultTest"] = left
-        return known
-
-    def _known(self, test: Mapping[str, Any]) -> Test:
+    def _read_known(self, test: Mapping[str, Any]) -> Test:
         """Return a test with its known members; the others are noted, and kept in `left`."""
         members = Members(test, self.collection, "tests")
         found: Test = {}
@@ -127,18 +122,18 @@ class Tests:
             elif name == "description":
                 found[name] = members.text(name)
             elif name == "assert":
-                found[name] = members.listed(name)
+                found[name] = members.take_list(name)
             else:
                 found[name] = members.mapping(name)
         left |= members.left()
-        if external_id := _written_of(test):
+        if external_id := _read_exported_id(test):
             found["externalId"] = external_id
         found = {name: value for name, value in found.items() if value}
         return {**found, "left": left} if left else found
 
     @staticmethod
-    def _merged(base: Test, test: Test) -> Test:
-        both: Test = merged(base, test)
+    def _merge(base: Test, test: Test) -> Test:
+        both: Test = merge_tests(base, test)
         left = {**base.get("left", {}), **test.get("left", {})}
         return {**both, "left": left} if left else both
 
@@ -153,27 +148,27 @@ class Tests:
         for _ in range(10_000):
             if not pending or len(found) >= 1_000:
                 break
-            one = pending.pop()
-            named = one.get("$ref") if isinstance(one, dict) else None
+            assertion = pending.pop()
+            named = assertion.get("$ref") if isinstance(assertion, dict) else None
             if isinstance(named, str):
                 name = named.removeprefix("#/assertionTemplates/")
                 template = an_object(self.templates.get(name))
                 if not template:
                     self.collection.lose("assertion", "tests", f"{shown(named)} names no assertion here.")
-                    left.append(one)
+                    left.append(assertion)
                     continue
                 self.used_templates.add(name)
-                one = {**template, **{key: value for key, value in one.items() if key != "$ref"}}
-            if isinstance(one, dict) and one.get("type") == "assert-set":
+                assertion = {**template, **{key: value for key, value in assertion.items() if key != "$ref"}}
+            if isinstance(assertion, dict) and assertion.get("type") == "assert-set":
                 message = "The assertions of a set count one by one; its threshold and weight are left out."
                 self.collection.lose("assertion", "tests", message)
-                members = Members(one, self.collection, "tests, assert-set")
+                members = Members(assertion, self.collection, "tests, assert-set")
                 members.skip("type")
-                pending += reversed(members.listed("assert"))
+                pending += reversed(members.take_list("assert"))
                 if more := members.left(code="assertion"):
                     left.append({"type": "assert-set", **more})
             else:
-                found.append(one)
+                found.append(assertion)
         if pending:
             self.collection.lose("assertion", "tests", f"{len(pending)} of too many assertions are left out.")
         return found, left
@@ -259,17 +254,17 @@ class Tests:
                 test["cells"] = more
         for column, cell in columns.items():
             if column.startswith("__expected"):
-                test["assert"] += [expected(cell.strip())] if cell.strip() else []
+                test["assert"] += [parse_assertion(cell.strip())] if cell.strip() else []
             elif not _means(column):
                 test["vars"][column] = cell
         thresholds: dict[int, Any] = {}
         for column, cell in meta.items():
             self._read_column(column, cell, test, thresholds)
-        for place, one in enumerate(test["assert"]):
+        for place, assertion in enumerate(test["assert"]):
             if metric := meta.get("__metric"):
-                one["metric"] = metric
+                assertion["metric"] = metric
             if place in thresholds:
-                one["threshold"] = thresholds[place]
+                assertion["threshold"] = thresholds[place]
         return test
 
     def _read_column(self, column: str, cell: str, test: Test, thresholds: dict[int, Any]) -> None:
@@ -304,7 +299,7 @@ class Tests:
 
     def _variants(self, test: Test) -> Iterator[Test]:
         given = {name: self._matching(value) for name, value in an_object(test.get("vars")).items()}
-        for variant in expanded({**test, "vars": given}):
+        for variant in expand_variables({**test, "vars": given}):
             values = {name: self._variable(value) for name, value in variant["vars"].items()}
             yield {**variant, "vars": values}
 
@@ -351,7 +346,7 @@ _SPECIAL_COLUMNS: Final = frozenset(
 """The names, after two underscores, of columns that are no variables."""
 
 
-def _written_of(test: Mapping[str, Any]) -> str:
+def _read_exported_id(test: Mapping[str, Any]) -> str:
     """Return the external id of the item that an export has written a test of; empty if it was changed."""
     metadata = an_object(test.get("metadata"))
     own = an_object(metadata.get(WRITTEN))
@@ -423,7 +418,7 @@ class Assertions:
     """The providers of judges of all tests by their digests, as far as no scorer has them."""
     _used: set[str] = field(default_factory=set, init=False)
 
-    def judged(self, asserts: list[Any], variables: Mapping[str, Any], judge: Any = None) -> Judged:
+    def judge(self, asserts: list[Any], variables: Mapping[str, Any], judge: Any = None) -> Judged:
         """Return what these assertions become in a test with these variables and this provider of judges."""
         judged = Judged()
         self._judge = judge
@@ -444,9 +439,11 @@ class Assertions:
     def judges_left(self) -> list[Any]:
         """Return what no scorer has of the providers of judges, and note those that no assertion uses."""
         where = f"{self.scorers.folder}, options.provider"
-        for digest, one in self._judges.items():
+        for digest, provider in self._judges.items():
             if digest not in self._used:
-                message = f"The provider {shown(one)} is left out: no rubric uses it. metadata.import has it."
+                message = (
+                    f"The provider {shown(provider)} is left out: no rubric uses it. metadata.import has it."
+                )
                 self.scorers.collection.lose("judge", where, message)
         return [
             remove_credentials(judge, self.scorers.collection, where)
@@ -454,37 +451,39 @@ class Assertions:
             if judge
         ]
 
-    def _one(self, one: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
-        kind = one.get("type") if isinstance(one, dict) else None
+    def _one(self, assertion: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
+        kind = assertion.get("type") if isinstance(assertion, dict) else None
         if not isinstance(kind, str):
-            self._left_out("assertion", f"{shown(one)} is left out: it has no type.")
+            self._left_out("assertion", f"{shown(assertion)} is left out: it has no type.")
             return None
         if len(self._count) >= MAX_SCORERS:
             self._left_out(kind, f"It is left out: more than {MAX_SCORERS} different ones are too many.")
             return None
         translate = _TRANSLATIONS.get(kind)
-        value = _filled_in(one.get("value"), variables)
-        found = None if translate is None or value is _LOGIC else translate(self, one, value, judged)
+        value = _filled_in(assertion.get("value"), variables)
+        found = None if translate is None or value is _LOGIC else translate(self, assertion, value, judged)
         if found is None:
-            return self.scorers.to_be_filled_in(_slug(kind), dict(one), f"The assertion {shown(kind)!r}")
+            return self.scorers.to_be_filled_in(
+                _slug(kind), dict(assertion), f"The assertion {shown(kind)!r}"
+            )
         where = f"{self.scorers.folder}/{_slug(kind)}"
-        members = Members(one, self.scorers.collection, where)
+        members = Members(assertion, self.scorers.collection, where)
         members.skip("type", "value", *_USED.get(kind, ()))
         if left := members.left(code="assertion"):
             judged.left.append({"type": kind, **left})
         return found
 
-    def _equals(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _equals(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if value is None or judged.ground_truth is not None:
-            return None if value is None else self._by_item(one, value, judged)
+            return None if value is None else self._by_item(assertion, value, judged)
         judged.ground_truth = value
         return self.scorers.add("equals", "equals", {"value": "{{groundTruth}}", "trim": False})
 
-    def _by_item(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _by_item(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         text = value if isinstance(value, str) else literal(value)
         if not text or not text.strip():
             return None
-        kind = str(one["type"])
+        kind = str(assertion["type"])
         ours, member, more = BY_ITEM.get(kind, ("equals", "value", {"trim": False}))
         number = 1
         while (key := _slug(kind).replace("-", "_") + (f"_{number}" if number > 1 else "")) in judged.values:
@@ -494,20 +493,20 @@ class Assertions:
         config = {member: [template] if member == "values" else template, **more}
         return self.scorers.add(key.replace("_", "-"), ours, config)
 
-    def _several(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _several(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         listed = comma_separated(value) if isinstance(value, str) else value
         texts = [literal(part) for part in listed] if isinstance(listed, list) else []
         if not 1 <= len(texts) <= 50 or None in texts:
             return None
-        kind = str(one["type"])
+        kind = str(assertion["type"])
         return self.scorers.add(_slug(kind), "contains", {"values": texts, **SEVERAL[kind]})
 
-    def _regex(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _regex(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if not isinstance(value, str) or not value:
             return None
         return self.scorers.add("regex", "regex", {"pattern": value})
 
-    def _is_json(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _is_json(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if isinstance(value, str) and value.strip():
             try:
                 value = parse_yaml(value, "schema")  # which JSON is, too
@@ -517,31 +516,31 @@ class Assertions:
             return None
         return self.scorers.add("is-json", "jsonSchema", {"schema": value or {}})
 
-    def _latency(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
-        limit = one.get("threshold")
+    def _latency(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        limit = assertion.get("threshold")
         if isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0:
             return None
         return self.scorers.add("latency", "maxMilliseconds", {"value": limit})
 
-    def _rubric(self, one: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+    def _rubric(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
         if not isinstance(value, str) or not value.strip():
             return None
-        where = f"{self.scorers.folder}/{_slug(str(one['type']))}"
-        provider = one.get("provider", self._judge)
+        where = f"{self.scorers.folder}/{_slug(str(assertion['type']))}"
+        provider = assertion.get("provider", self._judge)
         members = Members(
             provider if isinstance(provider, dict) else {"id": provider}, self.scorers.collection, where
         )
         name = members.text("id")
         model = model_from(name, self.scorers.collection, where)
         left = {**without_place(name, model), **members.left(code="assertion")}
-        if "provider" not in one and provider is not None:
+        if "provider" not in assertion and provider is not None:
             self._judges[digest := canonical.digest(provider)] = left
             self._used.add(digest)
         elif left:
-            judged.left.append({"type": one["type"], "provider": left})
+            judged.left.append({"type": assertion["type"], "provider": left})
         message = "A judge of the editor asks in its own words; only the rubric is the same."
         self.scorers.collection.lose("judge", where, message)
-        return self.scorers.judge(_slug(str(one["type"])), value, VERDICTS, model, None)
+        return self.scorers.judge(_slug(str(assertion["type"])), value, VERDICTS, model, None)
 
     def _left_out(self, kind: str, message: str) -> None:
         self.scorers.collection.lose(LEFT_OUT, f"{self.scorers.folder}/{_slug(kind)}", message)
@@ -635,38 +634,38 @@ class Prompts:
             given = [{"id": path, "label": label} for path, label in given.items()]
         listed = given if isinstance(given, list) else [] if given is None else [given]
         found: list[Prompt] = []
-        for number, one in enumerate(listed, 1):
-            found += self._prompts_in(one, self.name if len(listed) == 1 else f"{self.name}/{number}")
+        for number, entry in enumerate(listed, 1):
+            found += self._prompts_in(entry, self.name if len(listed) == 1 else f"{self.name}/{number}")
         return found
 
-    def _prompts_in(self, one: Any, name: str) -> Iterator[Prompt]:
+    def _prompts_in(self, entry: Any, name: str) -> Iterator[Prompt]:
         left: dict[str, Any] = {}
-        if isinstance(one, dict):
-            members = Members(one, self.collection, name)
+        if isinstance(entry, dict):
+            members = Members(entry, self.collection, name)
             key = next((key for key in ("raw", "id", "prompt") if members.peek(key)), "")
             text = members.take(key)
             name = members.text("label").strip() or name
             left = members.left()
         else:
-            text = one
+            text = entry
         if isinstance(text, list):
             yield Prompt(name, text, left)
         elif not isinstance(text, str):
-            self._lose("prompt", name, "It is no text, and is left out.", one)
+            self._lose("prompt", name, "It is no text, and is left out.", entry)
         elif text.startswith("file://") or (
             (len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS)))
             and self._is_file(text)
         ):
-            for prompt in self._prompts_in_files(text, name, labelled=isinstance(one, dict)):
+            for prompt in self._prompts_in_files(text, name, labelled=isinstance(entry, dict)):
                 yield prompt._replace(left={**left, **prompt.left})
         elif EXECUTED.match(text):
-            self._lose("not_followed", name, f"{shown(text)} is left out: nothing is executed.", one)
+            self._lose("not_followed", name, f"{shown(text)} is left out: nothing is executed.", entry)
         else:
             yield Prompt(name, _chat_in(text), left)
 
-    def _lose(self, code: str, name: str, message: str, one: Any) -> None:
+    def _lose(self, code: str, name: str, message: str, entry: Any) -> None:
         self.collection.lose(code, name, message)
-        self.unread.append(remove_credentials(one, self.collection, name))
+        self.unread.append(remove_credentials(entry, self.collection, name))
 
     def _is_file(self, text: str) -> bool:
         try:
@@ -785,7 +784,7 @@ def read(documents: Documents) -> Collection:
         found = [path / name for name in _NAMES if (path / name).is_file()]
         if not found:
             raise Unreadable(f"{shown(path.name)} holds no {_NAMES[0]}.")
-        path = documents.referred(found[0].name)
+        path = documents.resolve_reference(found[0].name)
     config = documents.value(path)
     if not isinstance(config, dict) or not ({"prompts", "tests", "scenarios"} & set(config)):
         raise Unreadable(f"{shown(path.name)} is no configuration: it has neither prompts nor tests.")
@@ -812,7 +811,7 @@ class _Configuration:
         templates = self.members.mapping("assertionTemplates")
         metadata = self.members.members("metadata")
         written = metadata.members(WRITTEN)
-        joined = [name for name in written.listed(JOINED) if isinstance(name, str)]
+        joined = [name for name in written.take_list(JOINED) if isinstance(name, str)]
         self.titles = {
             name: value for name, value in written.mapping(NAMES).items() if isinstance(value, str)
         }
@@ -853,7 +852,11 @@ class _Configuration:
             used.add(place)
             title = self.titles.get(prompt.name, "")
             reader = AgentReader(self.collection, prompt.name, "jinja2", title=title, more_names=given)
-            messages = [_without_join(message, joined) for message in self._messages(prompt)]
+            if isinstance(prompt.content, list):
+                messages = messages_from(prompt.content, self.collection, prompt.name)
+            else:
+                messages = [Message(role="user", text=str(prompt.content))]
+            messages = [_without_join(message, joined) for message in messages]
             more = {**extra, **nested(prompt=prompt.left)}
             reader.add(messages, model=model, settings=settings, extra=more)
             reader.finish()
@@ -865,11 +868,6 @@ class _Configuration:
             self.collection.lose("providers", where, message)
             self.left["providers"] = remove_credentials(unused, self.collection, where)
         return found
-
-    def _messages(self, prompt: Prompt) -> list[Message]:
-        if isinstance(prompt.content, list):
-            return messages_from(prompt.content, self.collection, prompt.name)
-        return [Message(role="user", text=str(prompt.content))]
 
     def _providers(self) -> list[tuple[dict[str, Any], list[str]]]:
         """Return the providers as objects, each with the names of the prompts that it is for, if any."""
@@ -917,18 +915,18 @@ class _Configuration:
     ) -> None:
         scorers = Scorers(self.collection, f"{self.name}/scorers", title=f"{self.source}/scorers")
         used = {
-            name for _, found in readers for text in texts_of(found) for name in variables(text, "jinja2")
+            name for _, found in readers for text in list_texts(found) for name in variables(text, "jinja2")
         }
         dropped = {tuple(reader.dropped_variables) for reader, _ in readers}
         asked = list(dropped.pop()) if len(dropped) == 1 else []
         needed = used - set(asked)
-        names = renamed([*used, *given])
+        names = rename_variables([*used, *given])
         cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
         assertions = Assertions(scorers)
         for test in tests:
             asserts, unread = source.asserts(test)
             judge = test.get("options", {}).get("provider")
-            judged = assertions.judged(asserts, test.get("vars", {}), judge)
+            judged = assertions.judge(asserts, test.get("vars", {}), judge)
             where = f"{self.name}, tests"
             clean = remove_credentials(test.get("vars", {}), self.collection, where, by_name=False)
             metadata = remove_credentials(test.get("metadata", {}), self.collection, where)
@@ -967,7 +965,7 @@ class _Configuration:
         types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
         named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())
         running = (scorer_id for scorer_id in named if types[scorer_id] != "code")
-        return sorted(running, key=lambda one: types[one] == "maxMilliseconds")
+        return sorted(running, key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
 
 
 def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:

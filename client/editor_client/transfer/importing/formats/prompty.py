@@ -16,7 +16,7 @@ from editor_client.transfer.importing.collection import (
     remove_credentials,
     shown,
 )
-from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, parted
+from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
 from editor_client.transfer.importing.messages import Language
 
 SYSTEM: Final = "prompty"
@@ -56,8 +56,8 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection) -> None:
-    parts = parted(text, name, marker=MARKER)
-    if parts.line == 1 and parted(text, name, marker=MARKER, with_comments=True).comments:
+    parts = split_head(text, name, marker=MARKER)
+    if parts.line == 1 and split_head(text, name, marker=MARKER, with_comments=True).comments:
         lost = "Comments stand before the head, so that Prompty takes it for a part of the prompt."
         collection.lose("head", name, lost)
     head = Members(parts.head, collection, name)
@@ -95,7 +95,7 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
         extra={**extra, **head.left()},
         more={"requestContextSchema": schema} if schema else {},
     )
-    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
+    reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
 
 def _language(head: Members, collection: Collection, name: str) -> Language:
@@ -183,8 +183,8 @@ def _schema(
     properties: dict[str, Any] = {}
     required = []
     left: dict[str, Any] = {}
-    for key, one in inputs.items():
-        members = Members(dict(one), collection, f"{name}, inputs.{key}")
+    for key, value in inputs.items():
+        members = Members(dict(value), collection, f"{name}, inputs.{key}")
         if found := _property(members):
             properties[key] = remove_credentials(found, collection, f"{name}, inputs.{key}")
             if members.take("required") is True:
@@ -214,5 +214,5 @@ def _property(members: Members) -> dict[str, Any]:
     if members.peek("example") is not None:
         found["examples"] = [members.take("example")]
     if isinstance(members.peek("enumValues"), list):
-        found["enum"] = members.listed("enumValues")
+        found["enum"] = members.take_list("enumValues")
     return found
