@@ -373,7 +373,7 @@ def test_a_stream_that_falls_silent_is_an_outage_and_missed_events_follow(
     began = log.now
     assert log.run(listening.next()) == () and log.open is None
     assert log.now - began >= SILENCE_SECONDS
-    assert [line for line in caplog.messages if "it took too long. They are asked for" in line]
+    assert [line for line in caplog.messages if "it took too long. The client retries" in line]
     log.is_frozen = False
     log.events.append(event(2))
     assert hear(log, listening, 1) == ["2/0"]
