@@ -19,7 +19,7 @@ from editor_client.errors import EditorError
 from editor_client.reads.feed import After, EventFilters, LogEvent
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer import commands, dataset_commands, evaluate_commands, transfer_commands
+from editor_client.transfer import commands, evaluate_commands, transfer_commands
 from editor_client.transfer.commands import ME, Group, add_command
 from editor_client.transfer.folder import Folder, FolderError
 from editor_client.transfer.pull_push import PullPush
@@ -230,8 +230,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--workspace", metavar="ID", help="only resources published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
-    for module in (transfer_commands, dataset_commands, evaluate_commands):
-        module.add_to(commands, lambda command: _add_server(command, {}))
+    transfer_commands.add_import_and_export(commands, lambda command: _add_server(command, {}))
+    transfer_commands.add_datasets(commands, lambda command: _add_server(command, {}))
+    evaluate_commands.add_to(commands, lambda command: _add_server(command, {}))
     add_command(commands, ME, lambda command: _add_server(command, {}))
     for group in GROUPS:
         group.add_to(commands, lambda command: _add_server(command, {}))

@@ -24,7 +24,7 @@ from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
 from editor_client.sync import Client
 from editor_client.transfer.commands import DONE, USAGE, CommandError, reporting_errors
-from editor_client.transfer.dataset_commands import existing
+from editor_client.transfer.transfer_commands import existing
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
 RULES: Final = ("worse", "must", "errors")

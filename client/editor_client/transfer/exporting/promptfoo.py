@@ -10,7 +10,6 @@ from typing import Any, Final
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
 from editor_client.shared.promptfoo import data_text, escape, is_plain, is_plain_within, pieces
-from editor_client.shared.providers import BUILT_IN
 from editor_client.transfer.exporting.published import (
     SETTINGS,
     Case,
@@ -20,6 +19,7 @@ from editor_client.transfer.exporting.published import (
     rewritten,
     with_question,
 )
+from editor_client.transfer.importing.agents import BUILT_IN
 from editor_client.transfer.importing.collection import shown
 from editor_client.transfer.importing.documents import yaml_files
 from editor_client.transfer.importing.formats.promptfoo import (

@@ -9,7 +9,6 @@ from typing import Any, Final, TypedDict, Unpack
 
 from editor_client.shared.clipping import clipped
 from editor_client.shared.configurations import MAX_MESSAGE
-from editor_client.shared.providers import BUILT_IN
 from editor_client.transfer.importing.collection import (
     Collection,
     Config,
@@ -29,6 +28,16 @@ from editor_client.transfer.importing.messages import (
     collect_left,
     list_texts,
 )
+
+BUILT_IN: Final = frozenset(
+    {
+        *("alibaba", "anthropic", "azure", "azure-responses", "bedrock", "cerebras", "cohere", "crusoe"),
+        *("deepseek", "fireworks", "google", "google-cloud", "groq", "heroku", "huggingface", "meta"),
+        *("mistral", "moonshotai", "nebius", "ollama", "openai", "openai-chat", "openai-responses"),
+        *("openrouter", "ovhcloud", "sambanova", "snowflake", "together", "vercel", "vllm", "xai", "zai"),
+    }
+)
+
 
 SETTINGS: Final[Mapping[str, str]] = {
     "temperature": "temperature",
