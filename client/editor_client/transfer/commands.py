@@ -163,11 +163,6 @@ def _given(given: Namespace, *names: str) -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(given, name)) is not None}
 
 
-def _create_key(client: Client, given: Namespace) -> str:
-    limits = _given(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner")
-    return client.create_key(given.name, **limits).key
-
-
 def _workspace(client: Client, given: Namespace) -> Workspace[Client]:
     return client.get_workspace(given.workspace)
 
@@ -269,7 +264,12 @@ KEYS: Final = Group(
         Command(
             "create",
             "create one; prints it, once",
-            _create_key,
+            lambda client, given: (
+                client.create_key(
+                    given.name,
+                    **_given(given, "workspace_id", "role", "actions", "id_prefix", "expires_at", "owner"),
+                ).key
+            ),
             (("name", {"help": "what it is for"}), *KEY_LIMITS),
         ),
         Command(

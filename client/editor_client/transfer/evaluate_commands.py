@@ -238,7 +238,11 @@ def judge(
             failed.append(f"It is worse: {counts}.")
         elif primary.verdict == "tooFew":
             unjudged.append("There are too few items to compare.")
-    must = [(_shorten_input(result), _passes(result, primary)) for result in results if _is_must(result)]
+    must = [
+        (_shorten_input(result), _passes(result, primary))
+        for result in results
+        if isinstance(tags := (result.metadata or {}).get("tags"), list | tuple) and "must" in tags
+    ]
     if "must" in fail_on:
         lost = sorted({asked for asked, passes in must if passes is False})
         unknown = sorted({asked for asked, passes in must if passes is None})
@@ -260,11 +264,6 @@ def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> It
         yield "There were errors."
     if "errors" in fail_on and any(scorer["errors"] for experiment in both for scorer in experiment.summary):
         yield "Scorers failed."
-
-
-def _is_must(result: ResultRecord) -> bool:
-    tags = (result.metadata or {}).get("tags")
-    return isinstance(tags, list | tuple) and "must" in tags
 
 
 def _passes(result: ResultRecord, primary: Any) -> bool | None:

@@ -128,7 +128,10 @@ class PullPush:
         elif state in LEFT and not self.force:
             self.report.say("left", place, state.value)
         elif there is None:
-            record = self._create(place, here, message, publish=publish)
+            about = {"workspaceId": self.workspace, "changeMessage": message}
+            given = {name: value for name, value in about.items() if value is not None}
+            fields = {**here, **given, "autoPublish": publish, "id": place.id}
+            record: Record = self.client.perform(creation(KINDS[place.kind], fields))
             self._agree("created", place, here, record, publish=publish)
         elif state is State.SAME or (state is State.DRAFT and not publish):
             self.folder.agreed[place] = there.agreement(here)
@@ -184,13 +187,6 @@ class PullPush:
             return self.folder.read(place)
         except FileNotFoundError:
             return None
-
-    def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
-        about = {"workspaceId": self.workspace, "changeMessage": message}
-        given = {name: value for name, value in about.items() if value is not None}
-        fields = {**here, **given, "autoPublish": publish, "id": place.id}
-        created: Record = self.client.perform(creation(KINDS[place.kind], fields))
-        return created
 
     def _save(
         self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool

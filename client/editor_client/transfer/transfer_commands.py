@@ -1,4 +1,4 @@
-"""`editor import` and `editor export`: prompts of other systems. `editor datasets`: items of datasets, as files."""
+"""`editor import`, `editor export`: prompts of other systems. `editor datasets`: their items, as files."""
 
 from __future__ import annotations
 

@@ -103,7 +103,15 @@ class Variables:
     @classmethod
     def of(cls, agents: Sequence[Published], reader: Reader) -> Variables:
         """Return how to write the variables of these agents; they have the same names in all of them."""
-        paths = {INPUT, *(path for agent in agents for path in _paths(agent))}
+        contents = [
+            content
+            for agent in agents
+            for content in (
+                *(text.content for text in agent.texts if not text.is_literal),
+                *(content for _, _, content in agent.messages),
+            )
+        ]
+        paths = {INPUT, *(path for content in contents for path, _ in placeholders(content))}
         deep = {path.partition(".")[0] for path in paths if "." in path}
         joined = set()
         for agent in agents:
@@ -179,12 +187,6 @@ def _messages(agent: Published, variables: Variables, reader: Reader) -> list[di
         for number, role, content in agent.messages
     ]
     return with_question(systems, others, variables.placeholder(INPUT, None))
-
-
-def _paths(agent: Published) -> set[str]:
-    contents = [text.content for text in agent.texts if not text.is_literal]
-    contents += [content for _, _, content in agent.messages]
-    return {path for content in contents for path, _ in placeholders(content)}
 
 
 def _plain_name(text: str, instead: str, reader: Reader) -> str:

@@ -182,8 +182,18 @@ def make_plan(
     server as its creation would be. Raises `Unreadable` if the workspace is not clear, or an id is not valid
     or there twice.
     """
-    _refuse_namesakes(collection)
-    workspace_id = workspace or _only_workspace(client)
+    names = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
+    names.update(f"dataset {dataset.name}" for dataset in collection.datasets)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice is not None:
+        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
+    workspace_id = workspace
+    if not workspace_id:
+        workspaces = [reached.id for reached in client.me().workspaces]
+        if len(workspaces) != 1:
+            reached_ids = ", ".join(workspaces) or "none by membership"
+            raise Unreadable(f"--workspace is required: the key reaches {reached_ids}.")
+        [workspace_id] = workspaces
     judge = Judge(client, collection, workspace_id)
     resources = sorted(_add_prefix(collection, prefix), key=lambda resource: ORDER.index(resource.kind))
     actions: list[Action] = []
@@ -244,22 +254,6 @@ def build_origin(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[st
     number = snapshot.get("version")
     digest = canonical.digest(snapshot["config"])
     return {"system": system, "name": name, "version": number, "digest": digest}
-
-
-def _refuse_namesakes(collection: Collection) -> None:
-    named = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
-    named.update(f"dataset {dataset.name}" for dataset in collection.datasets)
-    twice = next((name for name, count in named.items() if count > 1), None)
-    if twice is not None:
-        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
-
-
-def _only_workspace(client: Client) -> str:
-    found = [workspace.id for workspace in client.me().workspaces]
-    if len(found) != 1:
-        names = ", ".join(found) or "none by membership"
-        raise Unreadable(f"--workspace is required: the key reaches {names}.")
-    return found[0]
 
 
 def _add_prefix(collection: Collection, prefix: str) -> Iterable[Resource]:
