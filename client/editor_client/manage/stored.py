@@ -121,6 +121,9 @@ class Stored(Handle[D_co], Generic[D_co, R, V, L, C]):
     @method
     def details(self, **selector: Unpack[Selector]) -> Call[R]:
         """Read the record with the fields of one version, the published one without a selector."""
+        return self._details(**selector)
+
+    def _details(self, **selector: Unpack[Selector]) -> Call[R]:
         version = ("resolved_version_id", selector.get("version_id"))
         return cached_read(
             self._kind.record, self._about, self._path, query(**selector), ("id", self.id), version
