@@ -344,7 +344,7 @@ def test_after_a_first_answer_the_client_waits_for_the_server_to_return() -> Non
 
 def test_the_reason_of_an_outage_is_a_sentence_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     for reason in ("[Errno 111] Connection refused", "Server disconnected."):
-        Outage().failed(NoAnswer(reason), "More follows.")
+        Outage().record_failure(NoAnswer(reason), "More follows.")
     assert caplog.messages == [
         "events cannot be read: [Errno 111] Connection refused. More follows.",
         "events cannot be read: Server disconnected. More follows.",

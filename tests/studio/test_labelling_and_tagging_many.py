@@ -99,7 +99,7 @@ def test_a_concurrently_added_tag_is_preserved(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = made(cast, kind, "a")
-    read = bulk_changes.tags.tags_of
+    read = bulk_changes.tags.read_tags
 
     def read_before_somebody_else_writes(before: Any) -> list[str]:
         found = read(before)
