@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import yaml
+from editor_client.transfer.importing.agents import model_from
 from editor_client.transfer.importing.collection import Collection, shown
-from editor_client.transfer.importing.models import model_from
 
 HEADED: Final = {".prompty": r"(?:---|\+\+\+)", ".prompt": "---"}
 """What stands before and after the head of a file, by the file's ending."""

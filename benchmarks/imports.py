@@ -37,7 +37,7 @@ from editor_client.transfer.exporting import langfuse, prompt_yml, promptfoo
 from editor_client.transfer.exporting.published import Reader
 from editor_client.transfer.importing.applying import Application
 from editor_client.transfer.importing.collection import Unreadable
-from editor_client.transfer.importing.formats.table import collected
+from editor_client.transfer.importing.formats.table import collect
 from editor_client.transfer.importing.planning import make_plan
 
 from benchmarks.import_losses import unaccounted
@@ -188,7 +188,7 @@ def measure(client: Client, source: str, path: Path, prefix: str, row: Row) -> N
 
 def measure_import(client: Client, source: str, path: Path, prefix: str, row: Row, *, address: str) -> None:
     """Import from an address, a path or that of a server; `path` has the values."""
-    plan = make_plan(client, collected(source, address), path=address, prefix=prefix)
+    plan = make_plan(client, collect(source, address), path=address, prefix=prefix)
     row.files += 1
     row.things += len(plan["resources"]) + len(plan["datasets"])
     row.items += sum(len(dataset["items"]) for dataset in plan["datasets"])
@@ -199,7 +199,7 @@ def measure_import(client: Client, source: str, path: Path, prefix: str, row: Ro
     for problem in done.problems:
         row.losses["refused when applied"] += 1
         sys.stderr.write(f"{source}: {path.name}: {problem}\n")
-    again = make_plan(client, collected(source, address), path=address, prefix=prefix)
+    again = make_plan(client, collect(source, address), path=address, prefix=prefix)
     planned = [*again["resources"], *again["datasets"]]
     row.again += {one["action"] for one in planned} <= {"unchanged"}
     digest = plan["planDigest"]
@@ -296,7 +296,7 @@ def is_unchanged(client: Client, form: str, agents: list[str], name: str, origin
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
         where = Path(folder) if form == "prompt-yml" else Path(folder) / name
-        plan = make_plan(client, collected(form, str(where)), path=str(where))
+        plan = make_plan(client, collect(form, str(where)), path=str(where))
     changed = [
         resource
         for resource in plan["resources"]

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import connection, models, transaction
 from django.utils import timezone
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 
 from tests.serving.test_query_counts import FACTORIES
 from tests.support.api import AGENTS, PROMPT_BLOCKS, Kind
@@ -141,7 +141,7 @@ def _some(kind: Kind, names: Sequence[str], first: int, versions: int, config: d
         make_label.build(version=one, name=f"try-{one.number}" if versions else "stable") for one in labelled
     )
     tag_model = type(rows[0]).tag_model
-    insert(tag_model(resource_id=row.pk, name=tag) for row in rows for tag in tags_of(row.metadata))
+    insert(tag_model(resource_id=row.pk, name=tag) for row in rows for tag in read_tags(row.metadata))
     _refer(found)
     _log(rows, found)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from editor_client.shared import canonical
-from editor_client.shared.arms import arm_of, outcome_of
+from editor_client.shared.arms import choose_arm, describe_outcome
 
 from capabilities.rollouts.models import Rollout
 from versioning.domain.kinds import ResourceKind
@@ -50,7 +50,7 @@ class ByRollout:
 
 
 def _choice(rule: Mapping[str, Any], context: Mapping[str, Any]) -> Choice:
-    arm, outcome = arm_of(rule, context), outcome_of(rule, context)
+    arm, outcome = choose_arm(rule, context), describe_outcome(rule, context)
     return Choice(
         version=arm["resolvedVersionId"] if arm else None,
         varies_by=canonical.comparable(outcome),

@@ -12,7 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
-from editor_client.shared.arms import MAX_PATH, Arm, rule_of
+from editor_client.shared.arms import MAX_PATH, Arm, build_rule
 
 from versioning.domain.access import APPLICATION, Caller, Via
 from versioning.domain.events import Reach, Target
@@ -130,7 +130,7 @@ class Rollout(models.Model):
     @property
     def rule(self) -> dict[str, Any]:
         """The rule that `editor_client.shared.arms` follows, as clients get it."""
-        return rule_of(str(self.pk), self.seed, self.bucket_by, self.placed_arms)
+        return build_rule(str(self.pk), self.seed, self.bucket_by, self.placed_arms)
 
     @property
     def target(self) -> Target:

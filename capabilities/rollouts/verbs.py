@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import Any
 from uuid import uuid4
 
-from editor_client.shared.arms import Arm, placed, refuse_path, reweighted
+from editor_client.shared.arms import Arm, place_arms, refuse_path, reweight_arms
 
 from capabilities.rollouts.ending import refuse_running, target
 from capabilities.rollouts.models import MAX_REASON, Rollout, RolloutQuerySet, RolloutStep, State
@@ -57,7 +57,7 @@ def start(
     """
     by, given = caller_of(by), gate.only_options(options)
     refuse_path("bucketBy", bucket_by)
-    found = placed(arms)
+    found = place_arms(arms)
     collection = rollouts.editor.collection(kind_named(kind))
     with changing(collection, resource_id, Right.PUBLISH, by) as locked:
         resource = locked.resource
@@ -154,7 +154,7 @@ def reweigh(
 
     The steps of an arm that gets less are cancelled: otherwise they would undo that.
     """
-    before, after = rollout.placed_arms, reweighted(rollout.placed_arms, weights)
+    before, after = rollout.placed_arms, reweight_arms(rollout.placed_arms, weights)
     pairs = list(zip(before, after, strict=True))
     widened = [new for old, new in pairs if new.weight > old.weight]
     narrowed = [new.name for old, new in pairs if new.weight < old.weight]

@@ -13,22 +13,20 @@ import httpx2
 from editor_client.base import (
     BaseClient,
     OpenedStream,
-    answer_of,
     is_stream,
     no_answer,
     request_errors,
     stream_limits,
+    to_answer,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.errors import ValidationFailed
-from editor_client.manage.evaluating import Evaluated, evaluation
-from editor_client.manage.experiments import Comparison
+from editor_client.manage.experiments import Comparison, Evaluated, evaluation
 from editor_client.manage.stored import Stored
-from editor_client.methods import Awaiting
-from editor_client.pages import Pages
+from editor_client.methods import Awaiting, Pages
 from editor_client.reads.agents import Agent
-from editor_client.reads.effects import (
+from editor_client.reads.exchange import (
     ClientClosed,
     CloseStream,
     DiskWork,
@@ -76,12 +74,12 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
     async def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
         """Ask a function of the application, which may be awaited, every item of a dataset.
 
-        Returns the comparison; see `editor_client.manage.evaluating.evaluation` for the arguments.
+        Returns the comparison; see `editor_client.manage.experiments.evaluation` for the arguments.
         """
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)
         while True:
-            done = await self.perform(step) if isinstance(step, Call) else await step.awaited()
+            done = await self.perform(step) if isinstance(step, Call) else await step.run_and_await()
             try:
                 step = steps.send(done)
             except StopIteration as ended:
@@ -101,7 +99,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                for entry in pages.entries_of(page):
+                for entry in pages.new_entries(page):
                     yield entry
 
     async def _run_events(self, run: Run) -> AsyncIterator[Any]:
@@ -205,7 +203,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
         left = send.deadline - self._clock()
         try:
             async with in_time(left):
-                return answer_of(await self._http.request(**sent, timeout=left))
+                return to_answer(await self._http.request(**sent, timeout=left))
         except request_errors() as error:
             raise no_answer(error) from error
 
@@ -220,7 +218,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
                 await response.aread()
         async with aclosing(response):
             if response.status_code != httpx2.codes.OK:
-                await self._run(self._flows.fail(request, answer_of(response)))
+                await self._run(self._flows.fail(request, to_answer(response)))
             yield response
 
     # Streams of the log
@@ -235,7 +233,7 @@ class AsyncClient(BaseClient[httpx2.AsyncClient], Awaiting):
                 if not is_stream(response):
                     async with aclosing(response):
                         await response.aread()
-                    return answer_of(response)
+                    return to_answer(response)
         except request_errors() as error:
             raise no_answer(error) from error
         return OpenedStream(response, response.aiter_bytes())

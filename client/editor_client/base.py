@@ -19,30 +19,19 @@ import httpx2
 from editor_client.calls import Answer, Call, Query, Request
 from editor_client.certificates import ssl_context
 from editor_client.errors import Unreachable
-from editor_client.manage.administration import WorkspaceMethods
-from editor_client.manage.comments import CommentMethods
+from editor_client.manage.administration import KeyMethods, WebhookMethods, WorkspaceMethods
 from editor_client.manage.datasets import DatasetMethods
-from editor_client.manage.experiments import ExperimentMethods
-from editor_client.manage.gates import GateMethods
-from editor_client.manage.keys import KeyMethods
-from editor_client.manage.kinds import StoredMethods
-from editor_client.manage.releases import ReleaseMethods
-from editor_client.manage.reviews import ReviewMethods
-from editor_client.manage.rollouts import RolloutMethods
-from editor_client.manage.schedules import ScheduleMethods
-from editor_client.manage.webhooks import WebhookMethods
-from editor_client.reads.agents import Agent, AgentMethods
+from editor_client.manage.experiments import ExperimentMethods, GateMethods
+from editor_client.manage.releases import ReleaseMethods, RolloutMethods, ScheduleMethods
+from editor_client.manage.reviews import CommentMethods, ReviewMethods
+from editor_client.manage.stored import StoredMethods
+from editor_client.reads.agents import Agent, AgentMethods, ServedAgent
+from editor_client.reads.cache import DiskCache, Rights
 from editor_client.reads.cached import Policy, Updates
-from editor_client.reads.disk import DiskCache
-from editor_client.reads.effects import Flow, NoAnswer
+from editor_client.reads.exchange import Flow, NoAnswer, classes
 from editor_client.reads.feed import SILENCE_SECONDS
-from editor_client.reads.flows import Flows
-from editor_client.reads.http_libraries import classes
-from editor_client.reads.log_methods import LogMethods
-from editor_client.reads.reporting import UsedByRun, checked_usage, reported_of
-from editor_client.reads.rights import Rights
-from editor_client.reads.served import ServedAgent
-from editor_client.reads.usage import UsageMethods
+from editor_client.reads.flows import Flows, LogMethods
+from editor_client.reads.reporting import UsageMethods, UsedByRun, checked_usage, reporting_key
 
 if TYPE_CHECKING:
     import httpx
@@ -177,7 +166,7 @@ class BaseClient(
             )
         if agent.source == "fallback":
             return
-        reports.add(reported_of(agent), checked_usage(used))
+        reports.add(reporting_key(agent), checked_usage(used))
         if (later := reports.due()) is not None:
             self._later(later)
 
@@ -268,7 +257,7 @@ def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def answer_of(response: httpx2.Response) -> Answer:
+def to_answer(response: httpx2.Response) -> Answer:
     """Return a response that has been read, in the form that the flows need."""
     headers = {
         known.decode(): value.decode("latin-1")

@@ -168,7 +168,11 @@ def segment(field: str, text: str) -> str:
 
 def query(**parameters: Any) -> Query:
     """Return the given parameters, with their JSON names and as text."""
-    return tuple((camel(name), _as_text(value)) for name, value in parameters.items() if value is not None)
+    return tuple(
+        (camel(name), value if isinstance(value, str) else encoded(value, "query").decode())
+        for name, value in parameters.items()
+        if value is not None
+    )
 
 
 def encoded(body: Any, field: str = "body") -> bytes:
@@ -247,9 +251,3 @@ def _cached_read(
     # No event reports changes of a draft release.
     events_tell = all(name != "release" for name, _ in query)
     return Call(request=request, read=read, about=about, cached=True, events_tell=events_tell)
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return encoded(value, "query").decode()

@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from editor_client.errors import CannotEvaluate
 from editor_client.shared import canonical
-from editor_client.shared.brief import brief
-from editor_client.shared.clipping import clipped
+from editor_client.shared.clipping import brief, clipped
 from editor_client.shared.conditions import same_value
 from editor_client.shared.errors import Issue
 
@@ -231,19 +230,16 @@ def _usable(text: str) -> Any:
             if keyword == "$ref":
                 _target(root, value)
             keywords.add(keyword)
-            pending.extend(_schemas_in(keyword, value))
+            if keyword in {"properties", "$defs", "definitions"}:
+                pending.extend(value.values())
+            elif keyword in {"allOf", "anyOf"}:
+                pending.extend(value)
+            elif keyword in {"items", "additionalProperties"}:
+                pending.append(value)
     beyond = _DIALECTS.get(root.get("$schema", _DEFAULT_DIALECT).rstrip("#"))
     if beyond is None or beyond & keywords:
         raise CannotEvaluate("its requestContextSchema is of an older dialect")
     return brief(root)
-
-
-def _schemas_in(keyword: str, value: Any) -> list[Any]:
-    if keyword in {"properties", "$defs", "definitions"}:
-        return list(value.values())
-    if keyword in {"allOf", "anyOf"}:
-        return list(value)
-    return [value] if keyword in {"items", "additionalProperties"} else []
 
 
 def _target(root: Any, reference: str) -> Any:
@@ -256,40 +252,25 @@ def _target(root: Any, reference: str) -> Any:
     return found
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def _are_names(value: Any) -> bool:
     return isinstance(value, list) and all(map(_is_text, value)) and len(set(value)) == len(value)
 
 
-def _is_anything(_value: Any) -> bool:
-    return True
-
-
 _SHAPES: Final[Mapping[str, Callable[[Any], bool]]] = {
     **dict.fromkeys(("$schema", "$ref", "$comment", "title", "description", "format"), _is_text),
-    **dict.fromkeys(("default", "const"), _is_anything),
-    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), _is_flag),
+    **dict.fromkeys(("default", "const"), lambda _value: True),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), lambda value: isinstance(value, bool)),
     **dict.fromkeys(("enum", "examples"), lambda value: isinstance(value, list)),
-    **dict.fromkeys(("properties", "$defs", "definitions"), _is_object),
+    **dict.fromkeys(("properties", "$defs", "definitions"), lambda value: isinstance(value, dict)),
     **dict.fromkeys(("allOf", "anyOf"), lambda value: isinstance(value, list) and bool(value)),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _is_number),
     **dict.fromkeys(
-        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _is_count
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        lambda value: type(value) is int and value >= 0,
     ),
     "items": lambda value: value is True or isinstance(value, dict),
     "additionalProperties": lambda value: isinstance(value, bool | dict),

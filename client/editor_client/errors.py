@@ -230,7 +230,12 @@ def from_answer(
     status: int, content: bytes, retry_after: float | None = None, request_id: str | None = None
 ) -> EditorError:
     """Return the error for an unsuccessful answer with any body."""
-    body = _object(content)
+    try:
+        body = json.loads(content)
+    except (ValueError, RecursionError):
+        body = {}
+    if not isinstance(body, dict):
+        body = {}
     sentence, code = body.get("error"), body.get("code")
     kind: type[EditorError] = ServerError
     if 400 <= status < 500:
@@ -244,14 +249,6 @@ def from_answer(
         retry_after=retry_after,
         request_id=request_id,
     )
-
-
-def _object(content: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(content)
-    except (ValueError, RecursionError):
-        return {}
-    return body if isinstance(body, dict) else {}
 
 
 def _issues(value: Any) -> list[Issue]:

@@ -14,7 +14,7 @@ from editor_client.calls import encoded_context
 from editor_client.context_schema import refusals
 from editor_client.errors import CannotEvaluate, ValidationFailed
 from editor_client.shared import canonical
-from editor_client.shared.answers import answer_in
+from editor_client.shared.agents import answer_in
 from editor_client.shared.errors import Invalid
 from editor_client.shared.request_contexts import PARAMETER
 

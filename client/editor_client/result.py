@@ -187,7 +187,7 @@ class ReadOnlyDict(dict[str, Any]):
     clear = pop = popitem = setdefault = update = _refuse
 
     def __deepcopy__(self, memo: object) -> dict[str, Any]:
-        return {key: thawed(value) for key, value in self.items()}
+        return {key: thaw(value) for key, value in self.items()}
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, (dict(self),)
@@ -201,7 +201,7 @@ class ReadOnlyList(list[Any]):
     append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __deepcopy__(self, memo: object) -> list[Any]:
-        return [thawed(value) for value in self]
+        return [thaw(value) for value in self]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, (list(self),)
@@ -216,12 +216,12 @@ def frozen(value: Any) -> Any:
     return value
 
 
-def thawed(value: Any) -> Any:
+def thaw(value: Any) -> Any:
     """Return an equal JSON value that the caller may change."""
     if isinstance(value, dict):
-        return {key: thawed(member) for key, member in value.items()}
+        return {key: thaw(member) for key, member in value.items()}
     if isinstance(value, list):
-        return [thawed(member) for member in value]
+        return [thaw(member) for member in value]
     return value
 
 

@@ -15,25 +15,23 @@ import httpx2
 from editor_client.base import (
     BaseClient,
     OpenedStream,
-    answer_of,
     is_stream,
     no_answer,
     request_errors,
     stream_limits,
+    to_answer,
     unreachable_when_broken,
 )
 from editor_client.calls import Answer, Call, Request, Source
 from editor_client.errors import ValidationFailed
-from editor_client.manage.evaluating import Evaluated, evaluation
-from editor_client.manage.experiments import Comparison
+from editor_client.manage.experiments import Comparison, Evaluated, evaluation
 from editor_client.manage.stored import Stored
-from editor_client.methods import Blocking
-from editor_client.pages import Pages
+from editor_client.methods import Blocking, Pages
 from editor_client.reads.agents import Agent
-from editor_client.reads.deadlines import Deadline
-from editor_client.reads.effects import (
+from editor_client.reads.exchange import (
     ClientClosed,
     CloseStream,
+    Deadline,
     DiskWork,
     Effect,
     Flow,
@@ -71,7 +69,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
     def evaluate(self, function: Evaluated, *, dataset: str, **more: Any) -> Comparison:
         """Ask a function of the application every item of a dataset, and return the comparison.
 
-        See `editor_client.manage.evaluating.evaluation` for the arguments.
+        See `editor_client.manage.experiments.evaluation` for the arguments.
         """
         steps = evaluation(function, dataset=dataset, **more)
         step = next(steps)
@@ -96,7 +94,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                yield from pages.entries_of(page)
+                yield from pages.new_entries(page)
 
     def _run_events(self, run: Run) -> Iterator[Any]:
         reader = EventReader()
@@ -218,7 +216,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
         left = send.deadline - self._clock()
         try:
             with self._deadline.at(send.deadline):
-                return answer_of(self._http.request(**sent, timeout=left))
+                return to_answer(self._http.request(**sent, timeout=left))
         except request_errors() as error:
             raise no_answer(error) from error
 
@@ -233,7 +231,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
                 response.read()
         with closing(response):
             if response.status_code != httpx2.codes.OK:
-                self._run(self._flows.fail(request, answer_of(response)))
+                self._run(self._flows.fail(request, to_answer(response)))
             yield response
 
     # Streams of the log
@@ -250,7 +248,7 @@ class Client(BaseClient[httpx2.Client], Blocking):
                 if not is_stream(response):
                     with closing(response):
                         response.read()
-                    return answer_of(response)
+                    return to_answer(response)
         except request_errors() as error:
             raise no_answer(error) from error
         stream = OpenedStream(response, response.iter_bytes())

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 from editor_client.shared import canonical
-from editor_client.shared.tags import MEMBER, listed_in, problem, tags_of
+from editor_client.shared.tags import MEMBER, listed_in, problem, read_tags
 
 from studio.field_words import IN_CODE, WITHHELD, Words, words_of
 from studio.forms.fields import changes, control_of, rebased, show_model, show_usages, shown, too_large
@@ -257,7 +257,7 @@ class Submission:
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
     """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
-    tags = tags_of(metadata)
+    tags = read_tags(metadata)
     # Invalid tags are shown only in the JSON: they must not disappear when a tag is typed.
     is_plain = metadata.get(MEMBER, tags) == tags
     rest = {name: value for name, value in metadata.items() if name != MEMBER} if is_plain else metadata

@@ -10,7 +10,7 @@ from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from editor_client.shared import canonical
-from editor_client.shared.words import is_name
+from editor_client.shared.text_keys import is_name
 
 from studio.field_words import CONDITIONS
 from studio.forms.inputs import Input, Reading, Shown, read_json

@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_lazy as _
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import Origin, Piece, placeholders, referenced_blocks
 
 from studio import additions, extensions

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from editor_client import Client, EditorError, NotFound, Unauthorized, Unreachable
-from editor_client.reads.disk import DiskCache
-from editor_client.reads.rights import Rights
+from editor_client.reads.cache import DiskCache, Rights
 
 from tests.support.clients import Clients, with_both_clients
 from tests.support.misbehaving import Misbehaving, hang_up, record, says
@@ -152,7 +151,7 @@ def test_deleting_a_resource_removes_exactly_its_files(
 def test_many_different_reads_do_not_fill_the_disk(
     connect: Clients, server: Misbehaving, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editor_client.reads.disk.MAX_ENTRIES", 3)
+    monkeypatch.setattr("editor_client.reads.cache.MAX_ENTRIES", 3)
     client = connect(server.url, KEY, cache_dir=folder)
     server.does(record())
     for number in range(6):

@@ -182,7 +182,7 @@ def test_an_error_explains_that_the_url_names_the_api_twice(connect: Clients, se
         server.does(says(404, HTML))
         with pytest.raises(NotFound) as raised:
             read(connect(server.url + url, **settings))
-        assert ("leave it out of the url" in str(raised.value)) is is_wrong
+        assert ("remove it from the url" in str(raised.value)) is is_wrong
 
 
 def test_a_stale_answer_is_logged(warm: Any, server: Misbehaving, caplog: pytest.LogCaptureFixture) -> None:

@@ -11,18 +11,19 @@ from typing import Any
 import pytest
 from editor_client.calls import Answer, Request
 from editor_client.errors import CursorAhead, CursorExpired, EditorError, Unreachable
-from editor_client.reads.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
+from editor_client.reads.exchange import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
 from editor_client.reads.feed import (
     NEVER,
     POLL_HOLDS_SECONDS,
     POLL_SECONDS,
     RETRY_STREAM_SECONDS,
     SILENCE_SECONDS,
+    After,
     Feed,
     Listener,
     Outage,
+    read_event,
 )
-from editor_client.reads.log import After, read_event
 from editor_client.reads.streams import WholePositions
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -343,7 +344,7 @@ def test_after_a_first_answer_the_client_waits_for_the_server_to_return() -> Non
 
 def test_the_reason_of_an_outage_is_a_sentence_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
     for reason in ("[Errno 111] Connection refused", "Server disconnected."):
-        Outage().failed(NoAnswer(reason), "More follows.")
+        Outage().record_failure(NoAnswer(reason), "More follows.")
     assert caplog.messages == [
         "events cannot be read: [Errno 111] Connection refused. More follows.",
         "events cannot be read: Server disconnected. More follows.",

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from editor_client.calls import Answer
 from editor_client.errors import EditorError, NotFound, RateLimited, ServerError, Unreachable
-from editor_client.manage.stored_agents import StoredAgent
+from editor_client.manage.stored import StoredAgent
 from editor_client.reads.agents import Agent
+from editor_client.reads.cache import Rights
 from editor_client.reads.cached import Policy
-from editor_client.reads.effects import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
+from editor_client.reads.exchange import Flow, Follow, NoAnswer, Send, Sleep, WaitFor
 from editor_client.reads.flows import Flows
-from editor_client.reads.rights import Rights
 from hypothesis import given
 from hypothesis import strategies as st
 

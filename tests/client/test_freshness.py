@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from editor_client.calls import Answer, Resource
 from editor_client.reads.cache import Entry, Ticket
-from editor_client.reads.freshness import TRUSTED_SECONDS, Freshness
-from editor_client.reads.log import LogEvent
+from editor_client.reads.feed import LogEvent
+from editor_client.reads.following import TRUSTED_SECONDS, Freshness
 
 WRITER, TONE = Resource("agents", "writer"), Resource("prompt-blocks", "tone")
 
@@ -99,7 +99,7 @@ def test_an_answer_is_fresh_for_a_limited_time(held: Held) -> None:
 def test_with_too_many_changes_to_remember_all_answers_are_stale(
     held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("editor_client.reads.freshness.MAX_RESOURCES", 3)
+    monkeypatch.setattr("editor_client.reads.following.MAX_RESOURCES", 3)
     entry = held.ask(WRITER)
     for number in range(3):
         held.hear("agent", f"other-{number}")

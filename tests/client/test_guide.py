@@ -7,19 +7,12 @@ from inspect import signature
 
 from editor_client import AsyncClient, Client
 from editor_client.base import BaseClient
-from editor_client.manage.administration import Workspace
-from editor_client.manage.comments import Comment
-from editor_client.manage.dataset_items import DatasetItem
-from editor_client.manage.datasets import Dataset
-from editor_client.manage.experiments import Experiment
-from editor_client.manage.gates import Gate
-from editor_client.manage.releases import Release
-from editor_client.manage.reviews import Review
-from editor_client.manage.schedules import Schedule
-from editor_client.manage.stored_agents import StoredAgent
-from editor_client.manage.stored_prompt_blocks import StoredPromptBlock
-from editor_client.manage.stored_scorers import StoredScorer
-from editor_client.manage.webhooks import Webhook
+from editor_client.manage.administration import Webhook, Workspace
+from editor_client.manage.datasets import Dataset, DatasetItem
+from editor_client.manage.experiments import Experiment, Gate
+from editor_client.manage.releases import Release, Schedule
+from editor_client.manage.reviews import Comment, Review
+from editor_client.manage.stored import StoredAgent, StoredPromptBlock, StoredScorer
 from editor_client.reads.agents import Agent
 
 from tests.support.service import ROOT

@@ -15,7 +15,7 @@ from zipfile import ZipFile
 
 import editor_client
 import pytest
-from editor_client.manage import stored_agents, stored_prompt_blocks
+from editor_client.manage import stored
 from editor_client.manage.records import snapshot_names
 from editor_client.result import camel
 
@@ -134,10 +134,10 @@ def test_client_and_service_are_released_together() -> None:
 @pytest.mark.parametrize(
     ("result", "taken", "schema"),
     [
-        (stored_agents.AgentFields, stored_agents.AgentArguments, AGENT.schema),
+        (stored.AgentFields, stored.AgentArguments, AGENT.schema),
         (
-            stored_prompt_blocks.PromptBlockFields,
-            stored_prompt_blocks.PromptBlockArguments,
+            stored.PromptBlockFields,
+            stored.PromptBlockArguments,
             PROMPT_BLOCK.schema,
         ),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from editor_client.errors import ValidationFailed
-from editor_client.pages import Pages
+from editor_client.methods import Pages
 
 SIZES = [1] * 30 + [10] * 5 + [1] * 17 + [40, 1]
 """How long each entry of a list is."""
@@ -53,7 +53,7 @@ def test_pages_get_smaller_if_they_would_be_too_long() -> None:
             except ValidationFailed as error:
                 pages.shrink(error)
             else:
-                found += [entry.id for entry in pages.entries_of(part)]
+                found += [entry.id for entry in pages.new_entries(part)]
         assert found == [str(number) for number in range(len(SIZES))]
 
 

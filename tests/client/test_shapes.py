@@ -9,16 +9,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
-from editor_client.manage import (
-    experiments,
-    records,
-    shapes,
-    stored_agents,
-    stored_scorers,
-)
-from editor_client.manage.kinds import KINDS
-from editor_client.manage.stored import Kind
-from editor_client.reads import log, served, usage
+from editor_client.manage import experiments, records, shapes, stored
+from editor_client.manage.stored import KINDS, Kind
+from editor_client.reads import agents, feed, reporting
 from editor_client.result import Result, Success, members
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,15 +52,15 @@ def _of_a_kind(kind: Kind[Any, Any, Any, Any, Any]) -> dict[str, Any]:
 
 RESULTS: dict[str, Any] = {
     **{route: result for kind in KINDS.values() for route, result in _of_a_kind(kind).items()},
-    "GET /stored/scorers/{}/dependents": stored_scorers.ScorerDependents,
-    "POST /stored/scorers/{}/try": stored_scorers.ScorerOutcome,
-    "POST /stored/agents/preview-instructions": served.Preview,
-    "GET /agents": dict[str, served.ServedAgent],
-    "GET /agents/{}": served.ServedAgent,
-    "GET /agents/{}/parts": served.AgentParts,
-    "GET /providers": served.ProviderList,
-    "POST /agents/{}/generate": served.Generated,
-    "GET /events": log.EventPage,
+    "GET /stored/scorers/{}/dependents": stored.ScorerDependents,
+    "POST /stored/scorers/{}/try": stored.ScorerOutcome,
+    "POST /stored/agents/preview-instructions": agents.Preview,
+    "GET /agents": dict[str, agents.ServedAgent],
+    "GET /agents/{}": agents.ServedAgent,
+    "GET /agents/{}/parts": agents.AgentParts,
+    "GET /providers": agents.ProviderList,
+    "POST /agents/{}/generate": agents.Generated,
+    "GET /events": feed.EventPage,
     "GET /webhooks": shapes.WebhookPage,
     "POST /webhooks": shapes.NewWebhook,
     "GET /webhooks/{}": shapes.WebhookRecord,
@@ -110,11 +103,11 @@ RESULTS: dict[str, Any] = {
     "DELETE /gates/{}": Success,
     "GET /gates/check": shapes.GateCheck,
     "POST /gates/run": shapes.StartedExperiments,
-    "GET /usage": usage.UsageList,
+    "GET /usage": reporting.UsageList,
     "POST /usage": Success,
-    "GET /feedback": usage.FeedbackPage,
-    "POST /feedback": usage.FeedbackRecord,
-    "GET /feedback/summary": usage.FeedbackSummary,
+    "GET /feedback": reporting.FeedbackPage,
+    "POST /feedback": reporting.FeedbackRecord,
+    "GET /feedback/summary": reporting.FeedbackSummary,
     "GET /comments": shapes.CommentPage,
     "POST /comments": shapes.CommentRecord,
     "GET /comments/{}": shapes.CommentRecord,
@@ -184,16 +177,16 @@ def document() -> Schema:
 
 
 LISTS: dict[str, Any] = {
-    "GET /stored/agents": stored_agents.AgentFilters,
+    "GET /stored/agents": stored.AgentFilters,
     "GET /stored/prompt-blocks": records.Filters,
     "GET /stored/scorers": records.Filters,
-    "GET /events": log.EventList,
+    "GET /events": feed.EventList,
     "GET /releases": shapes.ReleaseFilters,
     "GET /reviews": shapes.ReviewFilters,
     "GET /schedules": shapes.ScheduleFilters,
     "GET /comments": shapes.CommentFilters,
     "GET /rollouts": shapes.RolloutFilters,
-    "GET /feedback": usage.FeedbackFilters,
+    "GET /feedback": reporting.FeedbackFilters,
     "GET /gates": shapes.GateFilters,
 }
 ORDER = {"orderBy[field]": "order_by", "orderBy[direction]": "direction"}
@@ -330,7 +323,7 @@ def _of_members(document: Schema, schema: Schema, kind: type[Result], place: str
             yield from differences(document, described, own[name], f"{place}.{name}")
         elif name not in REPEATED:
             yield f"{place}.{name} is missing"
-    unknown = own.keys() - schema["properties"].keys() if kind is not served.ShownBlock else ()
+    unknown = own.keys() - schema["properties"].keys() if kind is not agents.ShownBlock else ()
     yield from (f"{place}.{name} is never answered" for name in unknown)
 
 

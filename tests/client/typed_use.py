@@ -7,11 +7,9 @@ from typing import Any, assert_type
 
 from editor_client import AsyncClient, Client
 from editor_client.manage.shapes import ReleaseRecord
-from editor_client.manage.stored_agents import AgentPage, AgentRecord, AgentVersion, StoredAgent
-from editor_client.manage.stored_prompt_blocks import PromptBlockRecord
-from editor_client.reads.agents import Agent
-from editor_client.reads.log import LogEvent
-from editor_client.reads.served import ServedAgent
+from editor_client.manage.stored import AgentPage, AgentRecord, AgentVersion, PromptBlockRecord, StoredAgent
+from editor_client.reads.agents import Agent, ServedAgent
+from editor_client.reads.feed import LogEvent
 from editor_client.reads.streams import Event
 
 

@@ -12,7 +12,7 @@ from editor_client.shared.instructions import (
     as_one_text,
     assemble,
     render,
-    traced,
+    trace,
 )
 from hypothesis import given
 
@@ -138,13 +138,13 @@ def test_a_placeholder_is_filled_in_and_other_text_stays_as_written() -> None:
         assert render(template, CONTEXT) == expected, template
         blocks = [{"type": "text", "content": template}, {"type": "prompt_block_ref", "id": "tone"}]
         found = {"tone": BlockText(version_id="v1", config={"content": template})}
-        pieces, reports = traced(blocks, CONTEXT, found)
+        pieces, reports = trace(blocks, CONTEXT, found)
         assert ("".join(piece.text for piece in pieces), reports) == assemble(blocks, CONTEXT, found)
 
 
 def test_each_piece_names_its_origin() -> None:
     blocks = [{"type": "text", "content": "Hi {{ name }}, {{ none || 'you' }} and {{ user.none }}!"}]
-    pieces, _ = traced(blocks, CONTEXT, {})
+    pieces, _ = trace(blocks, CONTEXT, {})
     assert pieces == [
         Piece("Hi "),
         Piece("Ann", Origin.CONTEXT, "name"),
@@ -154,7 +154,7 @@ def test_each_piece_names_its_origin() -> None:
         Piece("{{ user.none }}", Origin.MISSING, "user.none"),
         Piece("!"),
     ]
-    assert traced("{{ name }}", CONTEXT, {}) == ([Piece("{{ name }}")], [])
+    assert trace("{{ name }}", CONTEXT, {}) == ([Piece("{{ name }}")], [])
 
 
 def test_inserted_values_are_not_treated_as_templates() -> None:
@@ -234,7 +234,7 @@ def test_white_space_is_cut_at_both_ends_of_the_result_only() -> None:
     assert assemble(blocks, {}, {})[0] == "a\n\n\nb  \n\n\tc"
     for untrimmed in (blocks, [text("\n {{ blank }}{{ name }} {{ blank }}")]):
         context = {**CONTEXT, "blank": " \n"}
-        pieces, _ = traced(untrimmed, context, {})
+        pieces, _ = trace(untrimmed, context, {})
         assert "".join(piece.text for piece in pieces) == assemble(untrimmed, context, {})[0]
 
 

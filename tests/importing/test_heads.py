@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from editor_client.transfer.importing.collection import Unreadable
+from editor_client.transfer.importing.documents import FrontMatter, split_head
 from editor_client.transfer.importing.formats.dotprompt import ENDINGS
 from editor_client.transfer.importing.formats.prompty import MARKER
-from editor_client.transfer.importing.front_matter import FrontMatter, parted
 
 from tests.importing.conftest import Desk, losses
 
@@ -15,12 +15,12 @@ LICENCE = "# Copyright A\n#\n# Some licence\n"
 
 def prompty(text: str) -> FrontMatter:
     """Return the parts of a `.prompty` file."""
-    return parted(text, "a.prompty", marker=MARKER)
+    return split_head(text, "a.prompty", marker=MARKER)
 
 
 def dotprompt(text: str) -> FrontMatter:
     """Return the parts of a `.prompt` file."""
-    return parted(text, "a.prompt", with_comments=True)
+    return split_head(text, "a.prompt", with_comments=True)
 
 
 @pytest.mark.parametrize("read", [prompty, dotprompt])

@@ -15,7 +15,7 @@ import pytest
 import yaml
 from editor_client.shared import canonical, ids
 from editor_client.transfer.importing.collection import Collection, Unreadable
-from editor_client.transfer.importing.formats.table import FILES, collected
+from editor_client.transfer.importing.formats.table import FILES, collect
 
 from tests.importing.conftest import Desk
 from tests.importing.test_langfuse import MOVIES
@@ -112,7 +112,7 @@ def read(source: str, path: Path) -> Collection | str:
     """Return what is read, or the sentence of the refusal; anything else is a bug."""
     started = time.monotonic()
     try:
-        found: Collection | str = collected(source, str(path))
+        found: Collection | str = collect(source, str(path))
     except Unreadable as error:
         found = str(error)
         assert found.isprintable()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 from editor_client.transfer.importing.collection import Collection
-from editor_client.transfer.importing.formats.table import collected
+from editor_client.transfer.importing.formats.table import collect
 
 from tests.importing.conftest import Desk
 from tests.importing.test_hostile_files import EVAL, NAMES
@@ -112,7 +112,7 @@ def test_an_unknown_member_of_any_object_is_named_and_kept(tmp_path: Path, sourc
     faults = {
         place: fault
         for place, value in variants(FILES[source])
-        if (fault := silent(collected(source, str(written(tmp_path, source, value))), place))
+        if (fault := silent(collect(source, str(written(tmp_path, source, value))), place))
     }
     assert faults == {}
 
@@ -124,7 +124,7 @@ def test_an_unknown_member_of_a_head_is_named_and_kept(tmp_path: Path, source: s
     for place, value in variants(yaml.safe_load(head)):
         path = tmp_path / NAMES[source]
         path.write_text(f"---\n{yaml.safe_dump(value, sort_keys=False)}---\n{body}")
-        if fault := silent(collected(source, str(path)), place):
+        if fault := silent(collect(source, str(path)), place):
             faults[place] = fault
     assert faults == {}
 
@@ -135,7 +135,7 @@ def test_a_value_of_another_type_than_expected_is_named_and_kept(tmp_path: Path)
         "testData": VALUE,
         "modelParameters": [VALUE],
     }
-    collection = collected("prompt-yml", str(written(tmp_path, "prompt-yml", prompt)))
+    collection = collect("prompt-yml", str(written(tmp_path, "prompt-yml", prompt)))
     [agent] = collection.resources
     assert agent.extra == {"testData": VALUE, "modelParameters": [VALUE]}
     assert [loss.code for loss in collection.losses] == ["unknown_member"] * 2
@@ -162,7 +162,7 @@ def test_langsmith(elsewhere: Misbehaving) -> None:
             continue
         listed = {"repos": [value["repo"]], "total": 1}
         elsewhere.does(answering({"/repos/": listed, "/commits/me/plain/latest": value["commit"]}))
-        if fault := silent(collected("langsmith", elsewhere.url), place):
+        if fault := silent(collect("langsmith", elsewhere.url), place):
             faults[place] = fault
     assert faults == {}
 
@@ -188,7 +188,7 @@ def test_mlflow(elsewhere: Misbehaving) -> None:
                 }
             )
         )
-        assert silent(collected("mlflow", elsewhere.url), "") == ""
+        assert silent(collect("mlflow", elsewhere.url), "") == ""
 
 
 def test_what_a_row_of_a_table_has_besides_its_prompt_is_kept(desk: Desk) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from editor_client.shared.providers import BUILT_IN
 from editor_client.transfer.exporting.promptfoo import PROVIDERS
+from editor_client.transfer.importing.agents import BUILT_IN, TRANSLATED, model_from
 from editor_client.transfer.importing.collection import Collection
 from editor_client.transfer.importing.formats import langsmith
-from editor_client.transfer.importing.models import TRANSLATED, model_from
 
 from versioning.domain.provider_catalog import BUILT_IN as CATALOG
 from versioning.domain.provider_catalog import ECHO

@@ -206,7 +206,7 @@ def test_items_that_are_too_large_are_left_out(desk: Desk) -> None:
 
 
 def test_defaults_that_multiply_are_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("editor_client.transfer.importing.cases.MAX_TOTAL", 4 << 20)
+    monkeypatch.setattr("editor_client.transfer.importing.datasets.MAX_TOTAL", 4 << 20)
     config = {"prompts": ["Hi"], "defaultTest": {"vars": {"a": "x" * 100_000}}, "tests": [{}] * 5_000}
     assert "4 MiB" in desk.refuses("promptfoo", desk.write("promptfooconfig.json", config))
 

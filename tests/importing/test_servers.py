@@ -182,7 +182,7 @@ def test_what_a_server_may_answer(
         (200, {}, b"[" * 100_000),
         (500, {}, b""),
     ]:
-        monkeypatch.setattr("editor_client.transfer.importing.fetching.MAX_REQUESTS", 20)
+        monkeypatch.setattr("editor_client.transfer.importing.documents.MAX_REQUESTS", 20)
         elsewhere.does(answering({"/api/public/v2/prompts": answer}))
         assert SECRET not in desk.refuses("langfuse", elsewhere.url)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from editor_client.shared.ids import slug
-from editor_client.transfer.importing.collection import id_of, shown
-from editor_client.transfer.importing.formats.table import collected
+from editor_client.transfer.importing.collection import make_id, shown
+from editor_client.transfer.importing.formats.table import collect
 
 from tests.importing.conftest import Desk, actions, losses
 
@@ -199,7 +199,7 @@ def test_a_partial_may_have_any_name(desk: Desk) -> None:
     for name in names:
         desk.write(f"_{name}.prompt", "Be kind.")
     desk.write("all.prompt", "\n\n".join(f"{{{{>{name}}}}}" for name in names))
-    collection = collected("dotprompt", str(desk.folder))
+    collection = collect("dotprompt", str(desk.folder))
     assert not {loss.code for loss in collection.losses} & {"template_logic", "reference"}
     [agent] = [one for one in collection.resources if one.kind == "agent"]
     blocks = agent.snapshots[0].config["instructions"]
@@ -263,4 +263,4 @@ def test_names_are_cut_between_characters(desk: Desk) -> None:
 def test_composed_and_decomposed_names_have_the_same_id() -> None:
     for composed, decomposed in (("Caf\u00e9 Zo\u00eb", "Cafe\u0301 Zoe\u0308"), ("\u00dcber", "U\u0308ber")):
         assert slug(composed) == slug(decomposed)
-        assert id_of(f"Team/{composed}") == id_of(f"Team/{decomposed}")
+        assert make_id(f"Team/{composed}") == make_id(f"Team/{decomposed}")

@@ -6,7 +6,16 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from editor_client.shared.arms import BUCKETS, MAX_ARMS, Arm, arm_of, bucket, outcome_of, placed, reweighted
+from editor_client.shared.arms import (
+    BUCKETS,
+    MAX_ARMS,
+    Arm,
+    bucket,
+    choose_arm,
+    describe_outcome,
+    place_arms,
+    reweight_arms,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,11 +31,11 @@ def rule(arms: list[Arm], seed: str = "s") -> dict[str, Any]:
 
 
 def arms_of(weights: list[int]) -> list[Arm]:
-    return placed([Arm(name=f"arm{n}", version_id="v", weight=one) for n, one in enumerate(weights)])
+    return place_arms([Arm(name=f"arm{n}", version_id="v", weight=one) for n, one in enumerate(weights)])
 
 
 def chosen(rule: dict[str, Any], key: object) -> str | None:
-    found = arm_of(rule, {"user": key})
+    found = choose_arm(rule, {"user": key})
     return found["name"] if found else None
 
 
@@ -55,7 +64,7 @@ weights = st.lists(st.integers(0, BUCKETS // MAX_ARMS), min_size=1, max_size=MAX
 def test_widening_moves_no_key_between_arms(before: list[int], data: st.DataObject, key: str) -> None:
     arms = arms_of(before)
     more = [data.draw(st.integers(one, BUCKETS // len(before))) for one in before]
-    wider = reweighted(arms, [(arm.name, one) for arm, one in zip(arms, more, strict=True)])
+    wider = reweight_arms(arms, [(arm.name, one) for arm, one in zip(arms, more, strict=True)])
     was, is_now = chosen(rule(arms), key), chosen(rule(wider), key)
     assert was is None or was == is_now
 
@@ -79,13 +88,18 @@ def test_other_values_are_not_keys() -> None:
     for key in [None, "", "  ", True, 1.5, 2**53, -(2**53), [], {}, ["ada"], {"id": "ada"}]:
         found = rule(arms_of([BUCKETS]))
         assert chosen(found, key) is None
-        assert outcome_of(found, {"user": key}) == {"id": "rollout", "arm": None, "reason": "noKey"}
+        assert describe_outcome(found, {"user": key}) == {"id": "rollout", "arm": None, "reason": "noKey"}
 
 
 def test_a_path_enters_objects_only() -> None:
     found = {**rule(arms_of([BUCKETS])), "bucketBy": "user.id"}
-    assert arm_of(found, {"user": {"id": "ada"}}) is not None
-    assert arm_of(found, {"user": ["ada"]}) is arm_of(found, {"user": "ada"}) is arm_of(found, {}) is None
+    assert choose_arm(found, {"user": {"id": "ada"}}) is not None
+    assert (
+        choose_arm(found, {"user": ["ada"]})
+        is choose_arm(found, {"user": "ada"})
+        is choose_arm(found, {})
+        is None
+    )
 
 
 @pytest.mark.parametrize("number", [0, MAX_ARMS + 1])

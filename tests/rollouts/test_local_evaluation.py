@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from editor_client.parts import evaluate
-from editor_client.shared.arms import arm_of
+from editor_client.shared.arms import choose_arm
 
 from tests.conftest import Cast
 from tests.support.api import AGENTS, PROMPT_BLOCKS
@@ -79,9 +79,9 @@ def test_a_run_is_in_the_same_arms_as_a_local_evaluation(cast: Cast, parts: dict
     published_agent(cast.alice, "lead", "Lead.", model=ECHO, agents={"writer": {}})
     for context in contexts(30):
         answer = ran(cast.vera, "lead", requestContext=context)
-        own, outcomes = arm_of(parts["rollout"], context), answer["rollouts"]
+        own, outcomes = choose_arm(parts["rollout"], context), answer["rollouts"]
         assert outcomes["agents"]["writer"]["arm"] == (own and own["name"])
         assert answer["resolvedVersions"]["writer"] == (own or parts)["resolvedVersionId"]
         for block, outcome in outcomes["promptBlocks"].items():
-            chosen = arm_of(parts["blockRollouts"][block], context)
+            chosen = choose_arm(parts["blockRollouts"][block], context)
             assert outcome["arm"] == (chosen and chosen["name"])

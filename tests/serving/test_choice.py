@@ -15,7 +15,7 @@ from django.test import override_settings
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from editor_client.parts import evaluate
-from editor_client.shared.arms import arm_of, bucket
+from editor_client.shared.arms import bucket, choose_arm
 
 from tests.conftest import Cast
 from tests.support import toy_choice, toy_events
@@ -83,7 +83,7 @@ def test_the_rule_matches_the_vectors() -> None:
         rule = {"seed": "s", "bucketBy": "user.id", "arms": [{"start": vector["bucket"], "weight": 1}]}
         if vector["bucket"] is None:
             rule["arms"] = [{"start": 0, "weight": 10_000}]
-        assert (arm_of(rule, vector["context"]) is None) == (vector["bucket"] is None), vector
+        assert (choose_arm(rule, vector["context"]) is None) == (vector["bucket"] is None), vector
     assert [bucket("s", key) for key in ("ada", "é", "42")] == [7486, 9492, 1329]
 
 
@@ -216,7 +216,7 @@ def test_all_arms_are_cached_together(cast: Cast, rule: dict[str, Any]) -> None:
     seen = set()
     for user in toy_choice.USERS:
         context = {"userId": user}
-        arm = arm_of(greeter, context) is None, arm_of(of_block, context) is None
+        arm = choose_arm(greeter, context) is None, choose_arm(of_block, context) is None
         arm = arm if arm[0] else (False, True)  # that version shows no block
         assert statements(partial(served, cast.edgar, "greeter", context)) == 0
         seen.add(arm)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from editor_client.shared.conditions import choose, holds, same_value
-from editor_client.shared.evaluation import MAX_STEPS, Evaluation
+from editor_client.shared.conditions import MAX_STEPS, Evaluation, choose, holds, same_value
 from editor_client.shared.instructions import BlockText, assemble
 from hypothesis import given
 

@@ -14,7 +14,7 @@ from django.test import AsyncRequestFactory, override_settings
 from editor_client import ValidationFailed, context_schema
 from editor_client.errors import CannotEvaluate
 from editor_client.parts import UNCHECKED, evaluate
-from editor_client.shared import evaluation
+from editor_client.shared import conditions
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -313,7 +313,7 @@ def test_the_limit_on_text_of_a_request_applies_to_parts_too(
     published_block(alice, "long", "x" * 2_000)
     published_agent(alice, "writer", [reference("long")])
     assert agree(alice, {}).status == 200
-    monkeypatch.setattr(evaluation, "MAX_CHARACTERS_READ", 1_000)
+    monkeypatch.setattr(conditions, "MAX_CHARACTERS_READ", 1_000)
     for answer in (ask(alice), ask(alice, form="parts")):
         assert (answer.status, answer.code, answer.fields) == (400, "evaluation_too_costly", ["instructions"])
 

@@ -99,17 +99,17 @@ def test_a_concurrently_added_tag_is_preserved(
     cast: Cast, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = made(cast, kind, "a")
-    read = bulk.tags.tags_of
+    read = bulk.tags.read_tags
 
     def read_before_somebody_else_writes(before: Any) -> list[str]:
         found = read(before)
-        monkeypatch.setattr(bulk.tags, "tags_of", read)
+        monkeypatch.setattr(bulk.tags, "read_tags", read)
         assert cast.alice.patch(kind.url("a"), {"metadata": {"tags": ["theirs"]}}).status == 200
         return found
 
     edgar = Window.of("edgar")
     asked = edgar.post(TAG, chosen=chosen)  # type: ignore[arg-type]
-    monkeypatch.setattr(bulk.tags, "tags_of", read_before_somebody_else_writes)
+    monkeypatch.setattr(bulk.tags, "read_tags", read_before_somebody_else_writes)
     seen = edgar.post(TAG, chosen=chosen, confirmed="yes", add="mine", **tags(asked))  # type: ignore[arg-type]
     assert "1 now has other tags" in seen.text
     assert metadata(cast, kind, "a") == {"tags": ["theirs", "mine"]}

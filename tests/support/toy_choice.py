@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from editor_client.shared.arms import BUCKETS, arm_of, outcome_of
+from editor_client.shared.arms import BUCKETS, choose_arm, describe_outcome
 
 from versioning.conf import get_editor
 from versioning.domain.access import APPLICATION
@@ -54,9 +54,9 @@ class ToyChooser:
         rules = self._rules.get().get(kind.slug, {})
         found = {}
         for one in ids:
-            arm = arm_of(rules[one], context) or {"name": "", "resolvedVersionId": None}
+            arm = choose_arm(rules[one], context) or {"name": "", "resolvedVersionId": None}
             parts = rules[one] if self.has_parts else None
-            outcome = outcome_of(rules[one], context)
+            outcome = describe_outcome(rules[one], context)
             found[one] = Choice(
                 version=arm["resolvedVersionId"], varies_by=str(outcome), outcome=outcome, parts=parts
             )
@@ -109,5 +109,5 @@ def users_in(rule: Mapping[str, Any]) -> dict[str | None, list[dict[str, Any]]]:
     found: dict[str | None, list[dict[str, Any]]] = {None: [{}]}
     for user in USERS:
         context = {"userId": user}
-        found.setdefault((arm_of(rule, context) or {}).get("resolvedVersionId"), []).append(context)
+        found.setdefault((choose_arm(rule, context) or {}).get("resolvedVersionId"), []).append(context)
     return found

@@ -1,4 +1,4 @@
-"""The typed client of snippets: a kind costs such a module, and its line in `editor_client.manage.kinds`."""
+"""The typed client of snippets: a kind costs such a module, and its line in `editor_client.manage.stored`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Self
 from editor_client import Client
 from editor_client.manage.records import Diff, Record, SharedFields, Version
 from editor_client.manage.stored import Kind, Stored
-from editor_client.methods import D_co
-from editor_client.pages import Page
+from editor_client.methods import D_co, Page
 from editor_client.result import Result
 
 

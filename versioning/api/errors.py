@@ -11,7 +11,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.urls import Resolver404
-from editor_client.shared.credentials import why_no_key
+from editor_client.shared.request_contexts import why_no_key
 from psycopg.errors import QueryCanceled
 from rest_framework import exceptions
 from rest_framework.authentication import get_authorization_header

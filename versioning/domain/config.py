@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from editor_client.shared import canonical, ids
 from editor_client.shared.conditions import OPERATORS
-from editor_client.shared.configurations import changed_fields, merged
+from editor_client.shared.configurations import changed_fields, merge_changes
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -230,7 +230,7 @@ class ConfigSchema:
 
     def merged(self, current: Config, changes: Mapping[str, Any]) -> Config:
         """Return the configuration with the changes applied, without validating the result."""
-        return merged(current, changes, self._clearable)
+        return merge_changes(current, changes, self._clearable)
 
     def changed(self, before: Config, after: Config) -> list[str]:
         return changed_fields(self.names, before, after)

@@ -21,7 +21,7 @@ from operator import itemgetter
 from typing import Any, Final, cast
 
 from editor_client.shared import canonical
-from editor_client.shared.brief import brief
+from editor_client.shared.clipping import brief
 from jsonschema import (
     Draft4Validator,
     Draft6Validator,

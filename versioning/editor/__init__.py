@@ -21,7 +21,7 @@ from uuid import UUID
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 
 from versioning import capabilities
 from versioning.domain.access import APPLICATION

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.db.models import F, Value
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import (
     BlockReport,
     BlockText,
     Piece,
     assemble,
     referenced_blocks,
-    traced,
+    trace,
 )
 
 from versioning.domain.access import APPLICATION, Caller, Right
@@ -59,7 +59,7 @@ class Explanation:
 
         Raises `Invalid` if the text is too long or takes too much to evaluate.
         """
-        pieces, reports = traced(instructions, evaluation, texts, field=field)
+        pieces, reports = trace(instructions, evaluation, texts, field=field)
         return cls(pieces=pieces, blocks=reports)
 
 

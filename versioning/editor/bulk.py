@@ -198,7 +198,7 @@ def _tag(
     for attempt in range(_ATTEMPTS):
         resource = collection.find(choice.id, by=by)
         by.require(Right.SAVE, resource.workspace_id)
-        before = tags.tags_of(resource.metadata)
+        before = tags.read_tags(resource.metadata)
         after = list(dict.fromkeys([*(tag for tag in before if tag not in remove), *add]))
         if after == before:
             return None

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.utils import timezone
 from editor_client.shared import canonical
 from editor_client.shared.configurations import merged_metadata
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 from pydantic.alias_generators import to_camel
 
 from versioning.domain.access import APPLICATION, Caller, Right, RightsChanged
@@ -173,10 +173,10 @@ class Change(Generic[R]):
             if self._set_visibility(visibility):
                 fields, change = ["visibility"], {"from": before, "to": visibility}
         if metadata != NOTHING:
-            merged, were_tags = merged_metadata(resource.metadata, metadata), tags_of(resource.metadata)
+            merged, were_tags = merged_metadata(resource.metadata, metadata), read_tags(resource.metadata)
             if not canonical.same(merged, resource.metadata):
                 resource.metadata = merged
-                if tags_of(merged) != were_tags:
+                if read_tags(merged) != were_tags:
                     resource.tag_model.write(resource)
                 resource.touch()
                 fields.insert(0, "metadata")

@@ -10,8 +10,8 @@ from typing import Final
 from uuid import UUID
 
 from editor_client.shared import canonical
+from editor_client.shared.conditions import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.configurations import referenced_agents
-from editor_client.shared.evaluation import MAX_CHARACTERS_READ, Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller

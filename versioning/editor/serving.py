@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID
 
 from editor_client.shared import canonical
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.configurations import referenced_agents
-from editor_client.shared.evaluation import Evaluation
 
 from versioning.domain import telemetry
 from versioning.domain.access import APPLICATION, Caller, Right

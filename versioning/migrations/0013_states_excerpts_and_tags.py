@@ -4,7 +4,7 @@ import json
 
 import django.db.models.deletion
 from django.db import migrations, models
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 
 from versioning.domain.config import make_excerpt
 
@@ -36,7 +36,7 @@ def fill_tags(rows, tag_model):
     tags = [
         tag_model(resource_id=pk, name=name)
         for pk, metadata in tagged.iterator()
-        for name in tags_of(metadata)
+        for name in read_tags(metadata)
     ]
     tag_model._default_manager.bulk_create(tags, batch_size=BATCH)
 

@@ -14,7 +14,7 @@ from django.db.models import Count, F, Func, Q, QuerySet, TextField
 from django.db.models.fields.json import KeyTransform
 from django.utils import timezone
 from editor_client.shared import canonical
-from editor_client.shared.tags import MAX_LENGTH, tags_of
+from editor_client.shared.tags import MAX_LENGTH, read_tags
 
 from versioning.domain.errors import Invalid, Message
 from versioning.domain.kinds import ResourceKind
@@ -50,14 +50,14 @@ class Tag(Guarded):
     @classmethod
     def begin(cls, resource: Any) -> None:
         """Write the rows of a resource that has none yet."""
-        insert(cls, [{"resource_id": resource.pk, "name": tag} for tag in tags_of(resource.metadata)])
+        insert(cls, [{"resource_id": resource.pk, "name": tag} for tag in read_tags(resource.metadata)])
 
     @classmethod
     def write(cls, resource: Any) -> None:
         """Update the rows to match the metadata of a locked resource."""
         manager: Any = cls._default_manager
         rows = manager.filter(resource_id=resource.pk)
-        wanted = tags_of(resource.metadata)
+        wanted = read_tags(resource.metadata)
         stored = set(rows.values_list("name", flat=True))
         if stored - set(wanted):
             unguarded(rows.filter(name__in=stored - set(wanted))).delete()

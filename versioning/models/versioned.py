@@ -23,7 +23,7 @@ from django.utils import timezone
 from django.utils.functional import classproperty
 from editor_client.shared import canonical
 from editor_client.shared.configurations import searchable_text
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 
 from versioning.domain import kinds
 from versioning.domain.agents import Registry
@@ -172,7 +172,7 @@ class VersionedResource(Guarded, TwoPointers):
         """Insert a resource with its first version; raises `IntegrityError` if the id is taken."""
         resource = cls(author_id=author_id, **record)
         resource.append(config, message=message, author_id=author_id, changed_fields=changed_fields)
-        if tags_of(resource.metadata):
+        if read_tags(resource.metadata):
             cls.tag_model.begin(resource)
         return resource
 

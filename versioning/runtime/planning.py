@@ -14,7 +14,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from editor_client.shared.agents import UNRESOLVED, unresolved
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 
 from versioning.domain.access import APPLICATION, Caller
 from versioning.domain.agents import Notice, ResolvedAgent

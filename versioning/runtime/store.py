@@ -9,8 +9,7 @@ from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from editor_client.shared.agents import unresolved
-from editor_client.shared.conditions import choose
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation, choose
 from editor_client.shared.instructions import assemble
 
 from versioning.domain.access import Caller

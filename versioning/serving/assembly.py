@@ -16,8 +16,8 @@ from itertools import islice
 from typing import Any, Final, cast
 from uuid import UUID
 
-from editor_client.shared.agents import evaluated, left_out, unresolved
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.agents import evaluate_agent, left_out, unresolved
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller, Right
@@ -180,7 +180,7 @@ def _built(
     """Return the served agent; `own` and `of_blocks` are the choices for this request."""
     require_instructions(candidate)
     config = candidate.config
-    agent = evaluated(config, texts, evaluation)
+    agent = evaluate_agent(config, texts, evaluation)
     served = {block.id: block.version_id for block in agent.blocks if block.id}
     published = () if candidate.policy is Blocks.DRAFTS else served.keys() - candidate.selected_blocks.keys()
     of_blocks = {block_id: of_blocks[block_id] for block_id in sorted(published) if block_id in of_blocks}

@@ -37,7 +37,7 @@ class Choice:
     depends_on: Sequence[Dependency] = ()
     """Additional dependencies of an answer with this choice."""
     outcome: Mapping[str, Any] | None = None
-    """The description of the choice in answers: `editor_client.shared.arms.outcome_of`."""
+    """The description of the choice in answers: `editor_client.shared.arms.describe_outcome`."""
     parts: Mapping[str, Any] | None = None
     """The rule for all contexts, as `editor_client.shared.arms` follows it, with the `resolvedVersionId` of
     each arm. None for a choice that no client can make: only the server evaluates such an agent."""

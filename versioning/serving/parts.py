@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from editor_client import context_schema
 from editor_client.errors import CannotEvaluate
-from editor_client.shared import answers
+from editor_client.shared import agents
 from editor_client.shared.agents import EVALUATED_FIELDS
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation
 from editor_client.shared.instructions import BlockText, referenced_blocks
 
 from versioning.domain.access import Caller
@@ -99,7 +99,7 @@ def answer_in(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str,
 
     Raises `Invalid` if it is too long, or takes too much to evaluate.
     """
-    return answers.answer_in(parts, context, _context_warnings)
+    return agents.answer_in(parts, context, _context_warnings)
 
 
 def _context_warnings(schema: Any, context: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from itertools import chain, product
 from typing import Any, Final, Literal, NamedTuple
 
 from editor_client.shared import canonical, dataset_items, promptfoo, tags, yaml_files
-from editor_client.shared.brief import brief
+from editor_client.shared.clipping import brief
 from editor_client.shared.tables import Table, read
 
 from capabilities.evaluation.scoring.scoring import whole_number
@@ -103,7 +103,9 @@ Json = dict[str, Any]
 
 def _read_promptfoo(text: str) -> Iterator[Row]:
     size = 0
-    cases = chain.from_iterable(promptfoo.expanded(test) for test in _iter_test_cases(yaml_files.parse(text)))
+    cases = chain.from_iterable(
+        promptfoo.expand_variables(test) for test in _iter_test_cases(yaml_files.parse(text))
+    )
     for number, case in enumerate(cases, start=1):
         # Default values are repeated in each test case.
         members = case.values() if isinstance(case, dict) else ()
@@ -122,11 +124,11 @@ def _iter_test_cases(document: Any) -> Iterator[Any]:
         raise Invalid.field("body", Message("has no tests"))
     default = _object_member(config.get("defaultTest"), "defaultTest")
     for test in _list_member(config, "tests"):
-        yield promptfoo.merged(default, test)
+        yield promptfoo.merge_tests(default, test)
     for number, scenario in enumerate(_list_member(config, "scenarios")):
         members = _object_member(scenario, f"scenarios.{number}")
         for base, test in product(_list_member(members, "config"), _list_member(members, "tests")):
-            yield promptfoo.merged(promptfoo.merged(default, base), test)
+            yield promptfoo.merge_tests(promptfoo.merge_tests(default, base), test)
 
 
 def _list_member(config: Mapping[str, Any], name: str) -> list[Any]:
@@ -172,7 +174,7 @@ def _read_test_case(test: Any) -> Json:
     )
     truth = next(references, None)
     if truth is not None:
-        item["groundTruth"] = promptfoo.unescaped(truth) if isinstance(truth, str) else truth
+        item["groundTruth"] = promptfoo.unescape(truth) if isinstance(truth, str) else truth
     kept = {name: value for name, value in test.items() if name not in _READ}
     if asserts and [{**assertion, "value": None} for assertion in asserts] != [
         {"type": "equals", "value": None}
@@ -227,7 +229,7 @@ def _write_test_case(item: IdentifiedItem) -> Json:
             and promptfoo.is_plain_within(assertion)
         ]
     elif isinstance(truth, str):
-        test["assert"] = [{"type": "equals", "value": promptfoo.escaped(truth)}]
+        test["assert"] = [{"type": "equals", "value": promptfoo.escape(truth)}]
     elif truth is not None and promptfoo.is_plain_within(truth):
         test["assert"] = [{"type": "equals", "value": truth}]
     if not promptfoo.is_plain_within(metadata):

@@ -22,7 +22,7 @@ from django.db import InterfaceError, OperationalError
 from django.db.models import F, Q
 from django.utils import timezone
 from editor_client.shared import canonical
-from editor_client.shared.agents import messages_of
+from editor_client.shared.agents import build_messages
 
 from capabilities.evaluation.experiments import results
 from capabilities.evaluation.experiments.models import (
@@ -174,7 +174,7 @@ def _agent(experiment: Experiment, cell: Cell, by: Caller, beside: Mapping[str, 
     try:
         result = get_framework().generate(
             experiment.target_id,
-            messages_of(cell.member("input")),
+            build_messages(cell.member("input")),
             request_context=RequestContext.of(context, experiment.pinned, by=by),
             conduct=Conduct(arm=ARM, answers_tool=mocks.answer, asks_again=False),
         )

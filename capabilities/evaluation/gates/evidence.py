@@ -366,7 +366,7 @@ def _judge(present: Present, affected: Affected) -> Judgement:
     here = evidence(affected.after_digest)
     live = (lambda: evidence(affected.live_digest)) if affected.is_live else None
     allows = gate.too_few == TooFew.ALLOW
-    answer = gates.judged(rules, here, live, present.run, allows_too_few=allows)
+    answer = gates.judge_gate(rules, here, live, present.run, allows_too_few=allows)
     judgement = Judgement(
         gate=gate,
         affected=affected,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 
 import re2
 from editor_client.shared import ids, scores
-from editor_client.shared.brief import brief
+from editor_client.shared.clipping import brief
 from editor_client.shared.configurations import keys
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import regex
 from editor_client.shared import canonical
-from editor_client.shared.conditions import holds
-from editor_client.shared.evaluation import Evaluation
+from editor_client.shared.conditions import Evaluation, holds
 from editor_client.shared.instructions import placeholders, render, split
 from editor_client.shared.scores import passes
 from editor_client.shared.text_keys import caseless

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
-from editor_client.shared import feedback as shared
+from editor_client.shared import scores as shared
 
 from capabilities.rollouts.counting import RECORDER, SECONDS, reference
 from capabilities.rollouts.models import MAX_COMMENT, MAX_NAME, MAX_TEXT, Feedback, ServedRun
@@ -148,7 +148,7 @@ def summed(
         rows = rows.filter(created_at__gte=since)
     if until is not None:
         rows = rows.filter(created_at__lte=until)
-    return shared.summed(rows.values_list("version_id", "arm", "name", "value").iterator())
+    return shared.sum_feedback(rows.values_list("version_id", "arm", "name", "value").iterator())
 
 
 class Feedbacks(Verbs):

@@ -17,8 +17,8 @@ from django.utils import timezone
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from editor_client.shared.arms import MAX_PATH, Arm, refuse_path
-from editor_client.shared.feedback import Summary
 from editor_client.shared.ids import label_problem
+from editor_client.shared.scores import Summary
 
 from capabilities.rollouts import stepping
 from capabilities.rollouts.counting import reference

@@ -1,4 +1,4 @@
-"""Workspaces, their members and invitations, and the caller, for keys that administer."""
+"""Workspaces with members and invitations, API keys, service accounts and webhooks: for administrators."""
 
 from __future__ import annotations
 
@@ -6,19 +6,34 @@ from typing import Self, Unpack
 
 from editor_client.calls import Call, reading, segment
 from editor_client.manage.shapes import (
+    Delivery,
+    DeliveryPage,
     ErasedPerson,
     Identity,
     InvitationList,
+    KeyLimits,
+    KeyPage,
     Member,
     MemberPage,
     NewInvitation,
+    NewKey,
+    NewWebhook,
+    OfWorkspace,
+    RevokedKey,
     Role,
+    RotatedSecret,
+    ServiceAccount,
+    ServiceAccountPage,
+    WebhookArguments,
+    WebhookChanges,
+    WebhookFilters,
+    WebhookPage,
+    WebhookRecord,
     WorkspacePage,
     WorkspaceRecord,
 )
-from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import Paging, listing
-from editor_client.result import Success
+from editor_client.methods import ById, D_co, Driver, Paging, iterating, listing, method
+from editor_client.result import Success, with_json_names
 
 
 class Workspace(ById[D_co, WorkspaceRecord]):
@@ -103,3 +118,104 @@ class WorkspaceMethods(Driver):
     def get_workspace(self, workspace_id: str) -> Workspace[Self]:
         """Return a workspace; no request is sent yet."""
         return Workspace(self, workspace_id)
+
+
+class KeyMethods(Driver):
+    """The methods of a client for keys and service accounts."""
+
+    @method
+    def list_keys(self, **filters: Unpack[OfWorkspace]) -> Call[KeyPage]:
+        """List the owner's keys, and those of the workspaces that the key administers, newest first."""
+        return listing("/keys", KeyPage, filters)
+
+    iter_keys = iterating(list_keys)
+
+    @method
+    def create_key(self, name: str, **limits: Unpack[KeyLimits]) -> Call[NewKey]:
+        """Create a key that may no more than the client's own; only the result has its secret."""
+        body = {"name": name, **with_json_names(limits)}
+        return Call.to("POST", "/keys", reading(NewKey), body=body)
+
+    @method
+    def revoke_key(self, prefix: str) -> Call[RevokedKey]:
+        """Revoke a key, by its first eleven characters; the result names the schedules that fail with it."""
+        return Call.to("DELETE", f"/keys/{segment('prefix', prefix)}", reading(RevokedKey))
+
+    @method
+    def list_service_accounts(self, **filters: Unpack[OfWorkspace]) -> Call[ServiceAccountPage]:
+        """List the service accounts of the workspaces that the key administers, by username."""
+        return listing("/service-accounts", ServiceAccountPage, filters)
+
+    iter_service_accounts = iterating(list_service_accounts)
+
+    @method
+    def create_service_account(self, username: str, workspace_id: str, role: Role) -> Call[ServiceAccount]:
+        """Create an account for programs, which has no password."""
+        body = {"username": username, "workspaceId": workspace_id, "role": role}
+        return Call.to("POST", "/service-accounts", reading(ServiceAccount), body=body)
+
+    @method
+    def delete_service_account(self, username: str) -> Call[Success]:
+        """Switch a service account off for good, with its keys."""
+        return Call.to("DELETE", f"/service-accounts/{segment('username', username)}", reading(Success))
+
+
+class Webhook(ById[D_co, WebhookRecord]):
+    """A webhook, by id."""
+
+    _address, _record = "/webhooks", WebhookRecord
+
+    @method
+    def update(self, **changes: Unpack[WebhookChanges]) -> Call[WebhookRecord]:
+        """Change the given settings."""
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the webhook with its deliveries."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+    @method
+    def rotate(self, *, keep_previous_hours: int) -> Call[RotatedSecret]:
+        """Replace the secret; the previous one stays valid for up to 168 hours."""
+        body = {"keepPreviousHours": keep_previous_hours}
+        return Call.to("POST", f"{self._path}/rotate", reading(RotatedSecret), body=body)
+
+    @method
+    def ping(self) -> Call[Delivery]:
+        """Send a test event to the receiver."""
+        return Call.to("POST", f"{self._path}/ping", reading(Delivery))
+
+    @method
+    def list_deliveries(self, **page: Unpack[Paging]) -> Call[DeliveryPage]:
+        """List the deliveries with their attempts, newest first."""
+        return listing(f"{self._path}/deliveries", DeliveryPage, page)
+
+    iter_deliveries = iterating(list_deliveries)
+
+    @method
+    def replay(self, delivery_id: str) -> Call[Delivery]:
+        """Retry a delivery; its message keeps its id."""
+        path = f"{self._path}/deliveries/{segment('delivery_id', delivery_id)}/replay"
+        return Call.to("POST", path, reading(Delivery, id=delivery_id))
+
+
+class WebhookMethods(Driver):
+    """The methods of a client for webhooks."""
+
+    @method
+    def list_webhooks(self, **filters: Unpack[WebhookFilters]) -> Call[WebhookPage]:
+        """List the webhooks of the workspaces that the key administers, newest first."""
+        return listing("/webhooks", WebhookPage, filters)
+
+    iter_webhooks = iterating(list_webhooks)
+
+    @method
+    def create_webhook(self, workspace_id: str, **fields: Unpack[WebhookArguments]) -> Call[NewWebhook]:
+        """Create a webhook for future events; `url` and `event_types` are required."""
+        body = {"workspaceId": workspace_id, **with_json_names(fields)}
+        return Call.to("POST", "/webhooks", reading(NewWebhook), body=body)
+
+    def get_webhook(self, webhook_id: str) -> Webhook[Self]:
+        """Return a webhook; no request is sent yet."""
+        return Webhook(self, webhook_id)

@@ -1,13 +1,38 @@
-"""Experiments: what a target answers to the items of a dataset, and how that compares with a baseline."""
+"""Experiments on datasets, those of the application's own functions, and gates, which require them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Self, TypedDict, Unpack
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Final, Literal, Self, TypedDict, Unpack
 
-from editor_client.calls import Call, query, reading, segment, text
-from editor_client.methods import D_co, Driver, Handle, iterating, iterator, method
-from editor_client.pages import Page, Pages, Paging, listing
+from editor_client.calls import Call, ResourceKind, query, reading, segment, text
+from editor_client.errors import NotFound
+from editor_client.manage.shapes import (
+    DatasetPage,
+    DatasetRecord,
+    GateChanges,
+    GateCheck,
+    GateFilters,
+    GatePage,
+    GateRecord,
+    ItemPage,
+    ItemRecord,
+    StartedExperiments,
+)
+from editor_client.methods import (
+    ById,
+    D_co,
+    Driver,
+    Handle,
+    Page,
+    Pages,
+    Paging,
+    iterating,
+    iterator,
+    listing,
+    method,
+)
 from editor_client.result import Result, Success, with_json_names
 
 Verdict = Literal["tooFew", "better", "worse", "noDifferenceFound"]
@@ -251,3 +276,224 @@ class ExperimentMethods(Driver):
     def get_experiment(self, dataset_id: str, experiment_id: str) -> Experiment[Self]:
         """Return an experiment; no request is sent yet."""
         return Experiment(self, dataset_id, experiment_id)
+
+
+Evaluated = Callable[..., Any]
+"""Called with the `input` of an item, and with `request_context` if it takes that."""
+Scorer = Callable[..., float | bool]
+"""Called with `input, output, ground_truth, metadata` by keyword; its name is the scorer's id."""
+AT_ONCE: Final = 100
+
+
+class Step:
+    """One call of a function of the application, and what came of it: a value, or why there is none."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
+        self._function, self._arguments, self._named = function, arguments, named
+        self.value: Any = None
+        self.error: str | None = None
+
+    def __call__(self) -> Step:
+        """Call it; an exception is a result as well."""
+        try:
+            self.value = self._function(*self._arguments, **self._named)
+        except Exception as error:  # noqa: BLE001  a function of the application may raise anything
+            self.error = f"{type(error).__name__}: {error}"
+        return self
+
+    async def run_and_await(self) -> Step:
+        """Call it, and await what it returns if that can be awaited."""
+        self()
+        if inspect.isawaitable(self.value):
+            try:
+                self.value = await self.value
+            except Exception as error:  # noqa: BLE001  as above
+                self.value, self.error = None, f"{type(error).__name__}: {error}"
+        return self
+
+
+Steps = Generator[Call[Any] | Step, Any, Any]
+
+
+def evaluation(
+    function: Evaluated,
+    *,
+    dataset: str,
+    scorers: Sequence[Scorer] = (),
+    attempts: int = 1,
+    name: str | None = None,
+    baseline: str | None = None,
+) -> Generator[Call[Any] | Step, Any, Comparison]:
+    """Ask a function every item of a dataset, send the results, and return the comparison.
+
+    `dataset` is a name or an id. The scorers of the dataset score what is sent, and `scorers` are functions
+    of the application besides. The baseline is the newest earlier evaluation of the same `name`, by default
+    that of the function, unless it is the id of an experiment; the first one is compared with itself. What
+    the function raises is the error of that item. Raises `NotFound` for an unknown dataset.
+    """
+    name = name or _name(function)
+    found: DatasetRecord = yield from _dataset(dataset)
+    if baseline is None:
+        baseline = yield from _newest(found.id, name)
+    start = _describe_method(ExperimentMethods.start_experiment)
+    started = yield start(None, found.id, start=False, name=name, attempts=attempts)
+    experiment: Experiment[Any] = Experiment(None, found.id, started.experiment_id)
+    submit = _describe_method(Experiment.submit_result)
+    page = 0
+    while True:
+        path = f"/datasets/{found.id}/items"
+        given = {"page": page, "per_page": AT_ONCE, "direction": "ASC", "order_by": "created_at"}
+        listed: ItemPage = yield listing(path, ItemPage, {**given, "version": found.version})
+        for item in listed.item_records:
+            for attempt in range(attempts):
+                result = yield from _build_result(function, scorers, item)
+                yield submit(experiment, item.id, attempt=attempt, **result)
+        if not listed.has_more:
+            break
+        page += 1
+    yield _describe_method(Experiment.finalize)(experiment)
+    comparison: Comparison = yield _describe_method(Experiment.compare)(
+        experiment, baseline=baseline or experiment.id
+    )
+    return comparison
+
+
+def _describe_method(method: Any) -> Callable[..., Call[Any]]:
+    """Return the description of a method, which makes the call without performing it."""
+    describe: Callable[..., Call[Any]] = getattr(method, "__wrapped__", method)
+    return describe
+
+
+def _dataset(name: str) -> Steps:
+    page = 0
+    while True:
+        found: DatasetPage = yield listing("/datasets", DatasetPage, {"page": page, "per_page": AT_ONCE})
+        for dataset in found.datasets:
+            if name in {dataset.name, dataset.id}:
+                return dataset
+        if not found.has_more:
+            raise NotFound(f"There is no dataset {name!r} that the key may read.")
+        page += 1
+
+
+def _newest(dataset_id: str, name: str) -> Steps:
+    path = f"/datasets/{dataset_id}/experiments"
+    found: ExperimentPage = yield listing(path, ExperimentPage, {"per_page": AT_ONCE})
+    same = (
+        experiment.id
+        for experiment in found.experiments
+        if experiment.name == name and experiment.target_type is None and experiment.outcome == "complete"
+    )
+    return next(same, None)
+
+
+def _build_result(
+    function: Evaluated, scorers: Sequence[Scorer], item: ItemRecord
+) -> Generator[Step, Step, dict[str, Any]]:
+    """Return the result of an item: the output with its scores, or an error."""
+    more = {"request_context": item.request_context or {}} if _takes_context(function) else {}
+    answer = yield Step(function, item.input, **more)
+    if answer.error is not None:
+        return {"error": {"message": answer.error}}
+    scores: list[Mapping[str, Any]] = []
+    for scorer in scorers:
+        given = {"input": item.input, "output": answer.value, "ground_truth": item.ground_truth}
+        score = yield Step(scorer, **given, metadata=dict(item.metadata or {}))
+        if score.error is not None:
+            return {"error": {"message": f"The scorer {_name(scorer)!r} raised {score.error}"}}
+        scores.append({"scorerId": _name(scorer), "score": float(score.value)})
+    return {"output": answer.value, **({"scores": scores} if scores else {})}
+
+
+def _takes_context(function: Evaluated) -> bool:
+    try:
+        return "request_context" in inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+class Gate(ById[D_co, GateRecord]):
+    """A gate, by id."""
+
+    _address, _record = "/gates", GateRecord
+
+    @method
+    def update(self, **changes: Unpack[GateChanges]) -> Call[GateRecord]:
+        """Change the gate; what is not named stays."""
+        return Call.to("PATCH", self._path, self._read, body=_body(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete the gate."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+
+class GateMethods(Driver):
+    """The methods of a client for gates."""
+
+    @method
+    def list_gates(self, **filters: Unpack[GateFilters]) -> Call[GatePage]:
+        """List the gates of workspaces whose drafts the key may read, oldest first."""
+        return listing("/gates", GatePage, filters)
+
+    iter_gates = iterating(list_gates)
+
+    @method
+    def create_gate(
+        self, agent_id: str | None = None, *, workspace_id: str | None = None, **fields: Unpack[GateChanges]
+    ) -> Call[GateRecord]:
+        """Ask for evidence before versions of an agent go live, or of every agent of a workspace.
+
+        `dataset_id`, `scorer_ids` and `rules` are required: `rules=[{"rule": "notWorse"}]`.
+        """
+        resource = None if agent_id is None else {"kind": "agent", "id": agent_id}
+        body = {"resource": resource, **_body(fields)}
+        if workspace_id is not None:
+            body["workspaceId"] = workspace_id
+        return Call.to("POST", "/gates", reading(GateRecord), body=body)
+
+    def get_gate(self, gate_id: str) -> Gate[Self]:
+        """Return a gate; no request is sent yet."""
+        return Gate(self, gate_id)
+
+    @method
+    def check_gates(
+        self,
+        kind: ResourceKind | None = None,
+        resource_id: str | None = None,
+        *,
+        version_id: str | None = None,
+        release_id: str | None = None,
+    ) -> Call[GateCheck]:
+        """Ask the gates about a version, by default the latest, or about a release."""
+        asked = query(kind=kind, id=resource_id, version_id=version_id, release=release_id)
+        return Call.to("GET", "/gates/check", reading(GateCheck), query=asked)
+
+    @method
+    def run_gates(
+        self,
+        kind: ResourceKind | None = None,
+        resource_id: str | None = None,
+        *,
+        version_id: str | None = None,
+        release_id: str | None = None,
+    ) -> Call[StartedExperiments]:
+        """Start the experiments whose results the gates lack, those of what is live included."""
+        body: dict[str, Any] = {}
+        if kind is not None and resource_id is not None:
+            body["resource"] = {"kind": kind, "id": resource_id}
+        if version_id is not None:
+            body["versionId"] = version_id
+        if release_id is not None:
+            body["releaseId"] = release_id
+        return Call.to("POST", "/gates/run", reading(StartedExperiments), body=body)
+
+
+def _body(fields: GateChanges) -> dict[str, Any]:
+    given: Mapping[str, Any] = fields
+    lists = {"scorer_ids", "rules"}
+    return with_json_names({name: list(value) if name in lists else value for name, value in given.items()})

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 from editor_client.calls import Object
-from editor_client.pages import Paging
+from editor_client.methods import Paging
 from editor_client.result import CachedResult, Notice, Reasons, Result, Success, members
 
 Status = Literal["published", "draft"]

@@ -1,8 +1,8 @@
-"""Releases: agents and prompt blocks that are published together."""
+"""Releases of agents and prompt blocks, schedules for publishing, and rollouts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 from editor_client.calls import Base, Call, ResourceKind, reading
@@ -13,9 +13,16 @@ from editor_client.manage.shapes import (
     ReleasePage,
     ReleaseRecord,
     Revert,
+    RolloutFilters,
+    RolloutPage,
+    RolloutRecord,
+    ScheduleAction,
+    ScheduleFilters,
+    SchedulePage,
+    ScheduleRecord,
+    ScheduleTimes,
 )
-from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import listing
+from editor_client.methods import ById, D_co, Driver, iterating, listing, method
 from editor_client.result import Reasons, Success, bypassing, with_json_names
 
 
@@ -104,10 +111,152 @@ def _members(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields under their JSON names, with each item in the server's form."""
     members = with_json_names(fields)
     if "items" in members:
-        members["items"] = [_item(item) for item in members["items"]]
+        members["items"] = [
+            {
+                "resource": {"kind": item["kind"], "id": item["id"]},
+                **with_json_names({name: item[name] for name in item if name not in {"kind", "id"}}),
+            }
+            for item in members["items"]
+        ]
     return members
 
 
-def _item(item: Mapping[str, Any]) -> dict[str, Any]:
-    more = {name: value for name, value in item.items() if name not in {"kind", "id"}}
-    return {"resource": {"kind": item["kind"], "id": item["id"]}, **with_json_names(more)}
+class ScheduleArguments(ScheduleTimes, total=False):
+    """The arguments for scheduling a resource."""
+
+    version_id: str | None
+    action: ScheduleAction
+    until: str
+    """When the version `then` goes live again."""
+    then: str
+    expects: str | None
+    """The version that must be live by then; by default the one that is live now."""
+    force: bool
+
+
+class ReleaseScheduleArguments(ScheduleTimes, total=False):
+    """The arguments for scheduling a release."""
+
+    force: bool
+
+
+class Schedule(ById[D_co, ScheduleRecord]):
+    """A schedule, by id."""
+
+    _address, _record = "/schedules", ScheduleRecord
+
+    @method
+    def update(self, **times: Unpack[ScheduleTimes]) -> Call[ScheduleRecord]:
+        """Change its time; raises `Conflict` with the code `schedule_ended` if it is over."""
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(times))
+
+    @method
+    def cancel(self) -> Call[ScheduleRecord]:
+        """Cancel it, and with a beginning its end; raises as `update` does."""
+        return Call.to("DELETE", self._path, self._read)
+
+
+class ScheduleMethods(Driver):
+    """The methods of a client for schedules."""
+
+    @method
+    def list_schedules(self, **filters: Unpack[ScheduleFilters]) -> Call[SchedulePage]:
+        """List the schedules whose drafts the key may read, the latest time first."""
+        return listing("/schedules", SchedulePage, filters)
+
+    iter_schedules = iterating(list_schedules)
+
+    @method
+    def create_schedule(
+        self, kind: ResourceKind, resource_id: str, **fields: Unpack[ScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a version of a resource: `version_id`, and `run_at` or `local_time` and `time_zone`."""
+        body = {"resource": {"kind": kind, "id": resource_id}, **with_json_names(fields)}
+        if "then" in body:
+            body["then"] = {"versionId": body["then"]}
+        return Call.to("POST", "/schedules", reading(ScheduleRecord), body=body)
+
+    @method
+    def schedule_release(
+        self, release_id: str, **fields: Unpack[ReleaseScheduleArguments]
+    ) -> Call[ScheduleRecord]:
+        """Schedule a release: `run_at`, or `local_time` and `time_zone`."""
+        body = {"releaseId": release_id, **with_json_names(fields)}
+        return Call.to("POST", "/schedules", reading(ScheduleRecord), body=body)
+
+    def get_schedule(self, schedule_id: str) -> Schedule[Self]:
+        """Return a schedule; no request is sent yet."""
+        return Schedule(self, schedule_id)
+
+
+class NewArm(TypedDict):
+    """An arm of a new rollout."""
+
+    name: str
+    version_id: str
+    weight: int
+
+
+class Rollout(ById[D_co, RolloutRecord]):
+    """A rollout, by id."""
+
+    _address, _record = "/rollouts", RolloutRecord
+
+    @method
+    def update(self, weights: Mapping[str, int], **reasons: Unpack[Reasons]) -> Call[RolloutRecord]:
+        """Change the weights of arms by name; raises `Conflict` with `rollout_ended` if it is over.
+
+        An arm that gets more passes the checks of publishing, and raises like it.
+        """
+        arms = [{"name": name, "weight": weight} for name, weight in weights.items()]
+        body = {"arms": arms, **bypassing(reasons)}
+        return Call.to("PATCH", self._path, self._read, body=body)
+
+    @method
+    def stop(self, *, reason: str | None = None) -> Call[RolloutRecord]:
+        """Serve the active version to everyone again; raises as `update` does."""
+        body = {} if reason is None else {"reason": reason}
+        return Call.to("POST", f"{self._path}/stop", self._read, body=body)
+
+    @method
+    def complete(self, arm: str, **reasons: Unpack[Reasons]) -> Call[RolloutRecord]:
+        """Make the version of an arm the active one; raises as `update` does, and like publishing."""
+        body = {"arm": arm, **bypassing(reasons)}
+        return Call.to("POST", f"{self._path}/complete", self._read, body=body)
+
+
+class RolloutMethods(Driver):
+    """The methods of a client for rollouts."""
+
+    @method
+    def list_rollouts(self, **filters: Unpack[RolloutFilters]) -> Call[RolloutPage]:
+        """List the rollouts of resources that the key may read, newest first."""
+        return listing("/rollouts", RolloutPage, filters)
+
+    iter_rollouts = iterating(list_rollouts)
+
+    @method
+    def create_rollout(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        *,
+        bucket_by: str,
+        arms: Iterable[NewArm],
+        **reasons: Unpack[Reasons],
+    ) -> Call[RolloutRecord]:
+        """Serve the versions of the arms to a share of the requests.
+
+        Raises `Conflict` with the code `rollout_running` if one is running, and the errors of publishing.
+        """
+        body = {
+            "resource": {"kind": kind, "id": resource_id},
+            "bucketBy": bucket_by,
+            "arms": [with_json_names(arm) for arm in arms],
+            **bypassing(reasons),
+        }
+        return Call.to("POST", "/rollouts", reading(RolloutRecord), body=body)
+
+    def get_rollout(self, rollout_id: str) -> Rollout[Self]:
+        """Return a rollout; no request is sent yet."""
+        return Rollout(self, rollout_id)

@@ -1,4 +1,4 @@
-"""Reviews of versions, and the verdicts in them."""
+"""Reviews of versions with their verdicts, and comments on versions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from typing import Literal, Self, Unpack
 
 from editor_client.calls import Call, ResourceKind, reading, segment
 from editor_client.manage.shapes import (
+    CommentArguments,
+    CommentChanges,
+    CommentFilters,
+    CommentPage,
+    CommentRecord,
     ReviewArguments,
     ReviewChanges,
     ReviewFilters,
@@ -14,9 +19,8 @@ from editor_client.manage.shapes import (
     ReviewRecord,
     VerdictValue,
 )
-from editor_client.methods import ById, D_co, Driver, iterating, method
-from editor_client.pages import listing
-from editor_client.result import with_json_names
+from editor_client.methods import ById, D_co, Driver, iterating, listing, method
+from editor_client.result import Success, with_json_names
 
 
 class Review(ById[D_co, ReviewRecord]):
@@ -82,3 +86,49 @@ class ReviewMethods(Driver):
 
 def _policy_path(workspace_id: str) -> str:
     return f"/workspaces/{segment('workspace_id', workspace_id)}/review-policy"
+
+
+class Comment(ById[D_co, CommentRecord]):
+    """A comment, by id."""
+
+    _address, _record = "/comments", CommentRecord
+
+    @method
+    def update(self, **changes: Unpack[CommentChanges]) -> Call[CommentRecord]:
+        """Resolve or reopen its thread; change the text of one's own comment."""
+        return Call.to("PATCH", self._path, self._read, body=with_json_names(changes))
+
+    @method
+    def delete(self) -> Call[Success]:
+        """Delete one's own comment; replies stay."""
+        return Call.to("DELETE", self._path, reading(Success))
+
+
+class CommentMethods(Driver):
+    """The methods of a client for comments."""
+
+    @method
+    def list_comments(self, **filters: Unpack[CommentFilters]) -> Call[CommentPage]:
+        """List the comments on resources whose drafts the key may read, oldest first."""
+        return listing("/comments", CommentPage, filters)
+
+    iter_comments = iterating(list_comments)
+
+    @method
+    def create_comment(
+        self,
+        kind: ResourceKind,
+        resource_id: str,
+        version_id: str,
+        *,
+        body: str,
+        **place: Unpack[CommentArguments],
+    ) -> Call[CommentRecord]:
+        """Comment on a version, on a field or a line of it, or reply to a comment."""
+        about = {"resource": {"kind": kind, "id": resource_id}, "versionId": version_id, "body": body}
+        read = reading(CommentRecord)
+        return Call.to("POST", "/comments", read, body={**about, **with_json_names(place)})
+
+    def get_comment(self, comment_id: str) -> Comment[Self]:
+        """Return a comment; no request is sent yet."""
+        return Comment(self, comment_id)

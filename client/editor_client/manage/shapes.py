@@ -17,8 +17,8 @@ from editor_client.manage.records import (
     SharedArguments,
     SharedFields,
 )
-from editor_client.pages import Page, Paging
-from editor_client.reads.log import LogEvent, Reference
+from editor_client.methods import Page, Paging
+from editor_client.reads.feed import LogEvent, Reference
 from editor_client.result import CachedResult, Notice, Result, Success
 from editor_client.shared.scores import ScorerType
 

@@ -1,16 +1,17 @@
-"""Stored resources of all kinds: the methods of one, and the base of each kind's methods."""
+"""Stored resources: the methods that all kinds share, then agents, prompt blocks and scorers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Literal, TypeVar, Unpack
+from typing import Any, Generic, Literal, Self, TypedDict, TypeVar, Unpack
 
 from editor_client.calls import (
     Answer,
     Base,
     Call,
+    Object,
     Query,
     Resource,
     Selector,
@@ -22,18 +23,41 @@ from editor_client.calls import (
 )
 from editor_client.manage.records import (
     Activated,
+    Created,
+    Dependent,
     Dependents,
+    Diff,
     Export,
     Favorited,
+    Filters,
     Label,
     LabelList,
     Record,
+    Saved,
     Status,
     Version,
     snapshot_names,
 )
-from editor_client.methods import D_co, Handle, iterator, method
-from editor_client.pages import Page, Pages, Paging, listing
+from editor_client.manage.shapes import (
+    AgentArguments,
+    AgentFields,
+    PromptBlockArguments,
+    PromptBlockFields,
+    ScorerArguments,
+    ScorerFields,
+)
+from editor_client.methods import (
+    D_co,
+    Driver,
+    Handle,
+    Page,
+    Pages,
+    Paging,
+    iterating,
+    iterator,
+    listing,
+    method,
+)
 from editor_client.result import Reasons, Result, Success, bypassing, members, with_json_names
 
 T = TypeVar("T")
@@ -290,11 +314,7 @@ def creation(kind: Kind[R, Any, V, L, C], fields: Mapping[str, Any]) -> Call[R]:
 def creation_check(kind: Kind[Any, Any, Any, Any, Any], fields: Mapping[str, Any]) -> Call[None]:
     """Describe the call that checks the fields of a new resource as its creation would; nothing is stored."""
     path = f"/stored/{kind.segment}"
-    return Call.to("POST", path, _nothing, query=query(dry_run=True), body=fields)
-
-
-def _nothing(_answer: Answer) -> None:
-    return None
+    return Call.to("POST", path, lambda _answer: None, query=query(dry_run=True), body=fields)
 
 
 def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base = None) -> Call[R]:
@@ -304,3 +324,339 @@ def edit(stored: Stored[Any, R, V, L, C], changes: Mapping[str, Any], base: Base
 
 def _message(change_message: str | None) -> dict[str, str]:
     return {} if change_message is None else {"changeMessage": change_message}
+
+
+Visibility = Literal["private", "public"]
+
+
+class AgentRecord(Record, AgentFields):
+    """A stored agent."""
+
+    visibility: Literal["private", "public"] | None = None
+
+
+class AgentVersion(Version, AgentFields):
+    """A version of a stored agent."""
+
+    agent_id: str
+
+
+class AgentPage(Page[AgentRecord]):
+    """A page of stored agents."""
+
+    agents: tuple[AgentRecord, ...]
+
+
+class AgentVersionPage(Page[AgentVersion]):
+    """A page of the versions of an agent, newest first."""
+
+    versions: tuple[AgentVersion, ...]
+
+
+class AgentComparison(Result):
+    """Two versions of an agent, and the fields in which they differ."""
+
+    diffs: tuple[Diff, ...]
+    from_version: AgentVersion
+    to_version: AgentVersion
+
+
+class AgentChanges(AgentArguments, Saved, total=False):
+    """An edit of an agent."""
+
+    visibility: Visibility
+
+
+class NewAgent(AgentChanges, Created, total=False):
+    """A new agent; name and instructions are required unless code defines it."""
+
+
+class AgentFilters(Filters, total=False):
+    """The filters and the order of a list of stored agents."""
+
+    visibility: Visibility
+
+
+AGENTS = Kind(
+    "agent", "agents", "instructions", AgentRecord, AgentPage, AgentVersion, AgentVersionPage, AgentComparison
+)
+
+
+class StoredAgent(Stored[D_co, AgentRecord, AgentVersion, AgentVersionPage, AgentComparison]):
+    """A stored agent, by id."""
+
+    def __init__(self, client: D_co, agent_id: str) -> None:
+        super().__init__(client, AGENTS, agent_id)
+
+    @method
+    def update(self, *, base: Base = None, **changes: Unpack[AgentChanges]) -> Call[AgentRecord]:
+        """Save an edit as a draft, or publish it with `auto_publish=True`.
+
+        With `base`, the record that the edit started from, raises `EditConflict` if another change has been
+        saved since; then nothing is saved.
+        """
+        return edit(self, with_json_names(changes), base)
+
+
+class StoredAgentMethods(Driver):
+    """The methods of a client for stored agents."""
+
+    @method
+    def list_stored_agents(self, **filters: Unpack[AgentFilters]) -> Call[AgentPage]:
+        """List the stored agents that the key may read, newest first; the published ones by default."""
+        return listing("/stored/agents", AgentPage, filters)
+
+    iter_stored_agents = iterating(list_stored_agents)
+
+    @method
+    def create_stored_agent(self, **fields: Unpack[NewAgent]) -> Call[AgentRecord]:
+        """Create an agent; by default it is published at once if the key may publish."""
+        return creation(AGENTS, with_json_names(fields))
+
+    def get_stored_agent(self, agent_id: str) -> StoredAgent[Self]:
+        """Return a stored agent; no request is sent yet."""
+        return StoredAgent(self, agent_id)
+
+
+class PromptBlockRecord(Record, PromptBlockFields):
+    """A prompt block."""
+
+
+class PromptBlockVersion(Version, PromptBlockFields):
+    """A version of a prompt block."""
+
+    block_id: str
+
+
+class PromptBlockPage(Page[PromptBlockRecord]):
+    """A page of prompt blocks."""
+
+    prompt_blocks: tuple[PromptBlockRecord, ...]
+
+
+class PromptBlockVersionPage(Page[PromptBlockVersion]):
+    """A page of the versions of a prompt block, newest first."""
+
+    versions: tuple[PromptBlockVersion, ...]
+
+
+class PromptBlockComparison(Result):
+    """Two versions of a prompt block, and the fields in which they differ."""
+
+    diffs: tuple[Diff, ...]
+    from_version: PromptBlockVersion
+    to_version: PromptBlockVersion
+
+
+class PromptBlockChanges(PromptBlockArguments, Saved, total=False):
+    """An edit of a prompt block."""
+
+
+class NewPromptBlock(PromptBlockChanges, Created, total=False):
+    """A new prompt block; name and content are required."""
+
+
+PROMPT_BLOCKS = Kind(
+    "promptBlock",
+    "prompt-blocks",
+    "content",
+    PromptBlockRecord,
+    PromptBlockPage,
+    PromptBlockVersion,
+    PromptBlockVersionPage,
+    PromptBlockComparison,
+)
+
+
+class StoredPromptBlock(
+    Stored[D_co, PromptBlockRecord, PromptBlockVersion, PromptBlockVersionPage, PromptBlockComparison]
+):
+    """A prompt block, by id."""
+
+    def __init__(self, client: D_co, block_id: str) -> None:
+        super().__init__(client, PROMPT_BLOCKS, block_id)
+
+    @method
+    def update(self, *, base: Base = None, **changes: Unpack[PromptBlockChanges]) -> Call[PromptBlockRecord]:
+        """Save an edit as a draft, or publish it with `auto_publish=True`.
+
+        With `base`, the record that the edit started from, raises `EditConflict` if another change has been
+        saved since; then nothing is saved.
+        """
+        return edit(self, with_json_names(changes), base)
+
+
+class StoredPromptBlockMethods(Driver):
+    """The methods of a client for prompt blocks."""
+
+    @method
+    def list_stored_prompt_blocks(self, **filters: Unpack[Filters]) -> Call[PromptBlockPage]:
+        """List the prompt blocks that the key may read, newest first, published or not."""
+        return listing("/stored/prompt-blocks", PromptBlockPage, filters)
+
+    iter_stored_prompt_blocks = iterating(list_stored_prompt_blocks)
+
+    @method
+    def create_stored_prompt_block(self, **fields: Unpack[NewPromptBlock]) -> Call[PromptBlockRecord]:
+        """Create a prompt block, as a draft unless `auto_publish=True`."""
+        return creation(PROMPT_BLOCKS, with_json_names(fields))
+
+    def get_stored_prompt_block(self, block_id: str) -> StoredPromptBlock[Self]:
+        """Return a prompt block; no request is sent yet."""
+        return StoredPromptBlock(self, block_id)
+
+
+class ScorerRecord(Record, ScorerFields):
+    """A scorer."""
+
+
+class ScorerVersion(Version, ScorerFields):
+    """A version of a scorer."""
+
+    scorer_definition_id: str
+
+
+class ScorerPage(Page[ScorerRecord]):
+    """A page of scorers."""
+
+    scorer_definitions: tuple[ScorerRecord, ...]
+
+
+class ScorerVersionPage(Page[ScorerVersion]):
+    """A page of the versions of a scorer, newest first."""
+
+    versions: tuple[ScorerVersion, ...]
+
+
+class ScorerComparison(Result):
+    """Two versions of a scorer, and the fields in which they differ."""
+
+    diffs: tuple[Diff, ...]
+    from_version: ScorerVersion
+    to_version: ScorerVersion
+
+
+class ScorerChanges(ScorerArguments, Saved, total=False):
+    """An edit of a scorer."""
+
+
+class NewScorer(ScorerChanges, Created, total=False):
+    """A new scorer; name and type are required."""
+
+
+SCORERS = Kind(
+    "scorer",
+    "scorers",
+    "instructions",
+    ScorerRecord,
+    ScorerPage,
+    ScorerVersion,
+    ScorerVersionPage,
+    ScorerComparison,
+    needs="type",
+)
+
+
+class ScorerDependent(Dependent):
+    """What names a scorer."""
+
+    kind: Literal["agent", "dataset", "gate"]
+
+
+class ScorerDependents(Dependents):
+    """What names a scorer: what the caller may read, and the number of others."""
+
+    dependents: tuple[ScorerDependent, ...]
+
+
+class ScorerFault(Result):
+    """Why a scorer failed."""
+
+    code: str
+    message: str
+
+
+class NotScorable(Result):
+    """Why an answer cannot be scored."""
+
+    reason: str
+
+
+class ScorerOutcome(Result):
+    """What a scorer says of an answer: a score, or an error, or that it cannot be scored."""
+
+    score: float | None = None
+    passed: bool | None = None
+    label: str | None = None
+    """The verdict of a judge."""
+    reason: str | None = None
+    error: ScorerFault | None = None
+    not_scorable: NotScorable | None = None
+
+
+class Tried(TypedDict, total=False):
+    """An answer to be scored, besides its input and output."""
+
+    ground_truth: Any
+    metadata: Object
+    tool_calls: Sequence[Object]
+    usage: Object
+    milliseconds: float
+    version_id: str
+
+
+class StoredScorer(Stored[D_co, ScorerRecord, ScorerVersion, ScorerVersionPage, ScorerComparison]):
+    """A scorer, by id."""
+
+    def __init__(self, client: D_co, scorer_id: str) -> None:
+        super().__init__(client, SCORERS, scorer_id)
+
+    @method
+    def update(self, *, base: Base = None, **changes: Unpack[ScorerChanges]) -> Call[ScorerRecord]:
+        """Save an edit as a draft, or publish it with `auto_publish=True`.
+
+        With `base`, the record that the edit started from, raises `EditConflict` if another change has been
+        saved since; then nothing is saved.
+        """
+        return edit(self, with_json_names(changes), base)
+
+    @method
+    def dependents(self, *, status: Status | None = None) -> Call[ScorerDependents]:
+        """List what names it: agents in their published versions or drafts, and what scores with it."""
+        return self._get(reading(ScorerDependents), "/dependents", query=query(status=status))
+
+    @method
+    def try_out(self, input: Any, output: Any, **more: Unpack[Tried]) -> Call[ScorerOutcome]:
+        """Score an answer with the latest version, or the one that is named; nothing is stored."""
+        body = {"input": input, "output": output, **with_json_names(more)}
+        return Call.to("POST", f"{self._path}/try", reading(ScorerOutcome), body=body)
+
+
+class StoredScorerMethods(Driver):
+    """The methods of a client for scorers."""
+
+    @method
+    def list_stored_scorers(self, **filters: Unpack[Filters]) -> Call[ScorerPage]:
+        """List the scorers that the key may read, newest first, published or not."""
+        return listing("/stored/scorers", ScorerPage, filters)
+
+    iter_stored_scorers = iterating(list_stored_scorers)
+
+    @method
+    def create_stored_scorer(self, **fields: Unpack[NewScorer]) -> Call[ScorerRecord]:
+        """Create a scorer, as a draft unless `auto_publish=True`."""
+        return creation(SCORERS, with_json_names(fields))
+
+    def get_stored_scorer(self, scorer_id: str) -> StoredScorer[Self]:
+        """Return a scorer; no request is sent yet."""
+        return StoredScorer(self, scorer_id)
+
+
+KINDS: dict[str, Kind[Any, Any, Any, Any, Any]] = {
+    kind.segment: kind for kind in (SCORERS, PROMPT_BLOCKS, AGENTS)
+}
+"""By their segment in URLs. Referenced kinds come first, so that they are published before others."""
+
+
+class StoredMethods(StoredAgentMethods, StoredPromptBlockMethods, StoredScorerMethods):
+    """The methods of a client for stored resources."""

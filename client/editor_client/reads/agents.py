@@ -1,11 +1,11 @@
-"""Agents as applications use them: reading, running, locking and previewing them."""
+"""Agents as applications use them: reading, running, locking and previewing them, and the results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
-from typing import Any, Self, TypedDict, TypeVar, Unpack
+from typing import Any, Literal, Self, TypedDict, TypeVar, Unpack
 
 from editor_client.calls import (
     Answer,
@@ -26,9 +26,124 @@ from editor_client.calls import (
 from editor_client.errors import ServerError, ValidationFailed, malformed
 from editor_client.methods import D_co, Driver, Handle, iterator, method
 from editor_client.parts import evaluate
-from editor_client.reads.served import AgentParts, Generated, Preview, ProviderList, ServedAgent
 from editor_client.reads.streams import Run
-from editor_client.result import CachedResult, members, with_json_names
+from editor_client.result import CachedResult, Notice, Result, members, with_json_names
+
+
+class ShownBlock(Result):
+    """The result for one block of the instructions."""
+
+    shown: bool
+    type: str | None = None
+    id: str | None = None
+    version_id: str | None = None
+    reason: str | None = None
+    """Why it was left out: `rules`, `blank`, `missing` or `unpublished`."""
+    rollout: Mapping[str, Any] | None = None
+    """The request's arm of a rollout of the block, as `id`, `arm` and `reason`."""
+
+
+class Preview(Result):
+    """Instructions as they would be assembled."""
+
+    result: str
+    blocks: tuple[ShownBlock, ...]
+    warnings: tuple[Notice, ...] = ()
+
+
+class ServedAgent(CachedResult):
+    """An agent as applications use it: version, conditions and instructions are resolved."""
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    instructions: str | None = None
+    tools: Mapping[str, Any] = field(default_factory=dict)
+    agents: Mapping[str, Any] = field(default_factory=dict)
+    model: Mapping[str, Any] | None = None
+    provider: str | None = None
+    model_id: str | None = None
+    default_options: Mapping[str, Any] = field(default_factory=dict)
+    source: Literal["code", "stored", "fallback"] | None = None
+    """`fallback`: the application's own description, because there was no answer and nothing was cached."""
+    status: Literal["published", "draft"] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    resolved_version_id: str | None = None
+    """None for an agent as defined in code."""
+    active_version_id: str | None = None
+    rollout: Mapping[str, Any] | None = None
+    """The request's arm of a rollout, as `id`, `arm` and `reason`; None without one."""
+    selector: Mapping[str, Any] | None = None
+    fallback: Mapping[str, Any] | None = None
+    warnings: tuple[Notice, ...] = ()
+    blocks: tuple[ShownBlock, ...] = ()
+
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks in the instructions, shown in this context or not."""
+        return tuple(dict.fromkeys(block.id for block in self.blocks if block.id is not None))
+
+
+class AgentParts(CachedResult):
+    """An agent before evaluation: `editor_client.parts.evaluate` makes it a served one."""
+
+    id: str
+    source: Literal["code", "stored"] | None = None
+    status: Literal["published", "draft"] | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    resolved_version_id: str | None
+    """None for an agent as defined in code."""
+    active_version_id: str | None = None
+    selector: Mapping[str, Any] | None = None
+    fallback: Mapping[str, Any] | None = None
+    config: Mapping[str, Any]
+    prompt_blocks: Mapping[str, Any]
+    """The blocks that it refers to, by id; None for one that is left out."""
+    omitted_blocks: Mapping[str, Any] = field(default_factory=dict)
+    """Why they are left out."""
+    rollout: Mapping[str, Any] | None = None
+    block_rollouts: Mapping[str, Any] = field(default_factory=dict)
+    request_context_schema: Mapping[str, Any] | None = None
+
+    @property
+    def shown_block_ids(self) -> tuple[str, ...]:
+        """The prompt blocks that are shown in some context."""
+        return tuple(self.prompt_blocks)
+
+
+class ModelProvider(Result):
+    """A provider that agents may name in their model."""
+
+    name: str
+    kind: str
+    """A built-in provider, or `code` for one that the server's project defines."""
+    ready: bool
+    missing: str | Mapping[str, Any] | None = None
+    """The first variable that is not set; `{"extra": …}` for a package that is not installed; or None."""
+
+
+class ProviderList(Result):
+    """The providers that agents may name, by name."""
+
+    providers: tuple[ModelProvider, ...]
+
+
+class Generated(Result):
+    """The answer of an agent, with details of the run."""
+
+    text: str
+    finish_reason: str | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    tool_calls: list[dict[str, Any]] = field(default_factory=list)
+    tool_results: list[dict[str, Any]] = field(default_factory=list)
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    run_id: str | None = None
+    resolved_versions: Mapping[str, str | None] = field(default_factory=dict)
+    rollouts: Mapping[str, Any] = field(default_factory=dict)
+    """The run's arms of rollouts, by `agents` and `promptBlocks` and then by id."""
+    warnings: tuple[Notice, ...] = ()
+
 
 R = TypeVar("R", bound=CachedResult)
 
@@ -155,8 +270,8 @@ def _details(agent_id: str, selector: Query, request_context: Mapping[str, Any] 
         call,
         local=Local(
             parts,
-            evaluate=partial(_evaluated, request_context),
-            evaluate_offline=partial(_evaluated, request_context, offline=True),
+            evaluate=partial(_evaluate_parts, request_context),
+            evaluate_offline=partial(_evaluate_parts, request_context, offline=True),
         ),
     )
 
@@ -171,7 +286,7 @@ def _read(result: type[R], agent_id: str, selector: Query, asked: Query) -> Call
     return cached_read(result, about, path, asked, ("id", agent_id), ("resolved_version_id", version_id))
 
 
-def _evaluated(
+def _evaluate_parts(
     request_context: Mapping[str, Any] | None, parts: AgentParts, *, offline: bool = False
 ) -> ServedAgent:
     return ServedAgent.of(evaluate(parts.raw, request_context, offline=offline), etag=parts.etag)

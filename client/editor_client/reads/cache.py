@@ -1,20 +1,93 @@
 """The cached answers, by whom they are held for, resource and selector.
 
-Several threads share a cache. Reading it takes no lock; changing it does. `editor_client.reads.disk` stores
+Several threads share a cache. Reading it takes no lock; changing it does. `DiskCache` stores
 the answers for the time after a restart.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
+import os
+import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from editor_client.calls import Answer, Query, Resource
-from editor_client.reads.rights import Scope
+from editor_client.calls import Answer, Call, Query, Resource
+from editor_client.shared import canonical
+
+_OWN = "/stored/"
+"""Records are held for one key only, because they name the favorites of its owner."""
+
+_NEVER = -1
+
+
+class Scope(NamedTuple):
+    """For whom an answer is held."""
+
+    rights: str
+    """The installation and rights, as the server names them; the address of a server that names none."""
+    key_digest: str = ""
+    """The only key; empty for all with these rights. The key itself is not stored."""
+
+
+class Rights:
+    """The rights of one key, as the latest answer named them."""
+
+    def __init__(self, server: str, api_key: str) -> None:
+        self.server = server
+        self.key_digest = hashlib.sha256(api_key.encode()).hexdigest()
+        self._since = _NEVER
+        self._take("")
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Continue in a forked process, where other threads are gone."""
+        self._lock = Lock()
+        self.is_recalled = self._since != _NEVER
+        """Whether the stored name is no longer needed; a forked process reads it once more."""
+
+    def note(self, name: str, number: int) -> bool:
+        """Record what the answer to a request with this number names; return whether it is news.
+
+        The answer to an earlier request changes nothing.
+        """
+        with self._lock:
+            if number < self._since:
+                return False
+            is_news, self._since = name != self.name, number
+            self.is_recalled = True
+            if is_news:
+                self._take(name)
+            return is_news
+
+    def recall(self, name: str) -> None:
+        """Take the name that an earlier process was told, unless this one was told something."""
+        with self._lock:
+            if self._since == _NEVER:
+                self._take(name)
+            self.is_recalled = True
+
+    def _take(self, name: str) -> None:
+        self.name = name
+        """The name; empty while it is unknown."""
+        self._scopes = self._scopes_for(name)
+
+    def _scopes_for(self, name: str) -> tuple[Scope, Scope]:
+        own = Scope(name or self.server, self.key_digest)
+        return own, Scope(name) if name else own
+
+    def scope(self, call: Call[object], name: str | None = None) -> Scope:
+        """Return the scope of an answer to a call: that of the named rights, by default the current ones."""
+        own, shared = self._scopes if name is None else self._scopes_for(name)
+        return own if call.request.path.startswith(_OWN) else shared
+
 
 MAX_ENTRIES = 1000
 
@@ -109,7 +182,7 @@ class Cache:
         """Remove an answer because the server says that it does not exist or is not for this key."""
         self._set(key, ticket, ticket)
 
-    def changed(self) -> None:
+    def mark_changed(self) -> None:
         """Treat all cached answers as stale, because this client changed something."""
         with self._lock:
             self._changes += 1
@@ -145,3 +218,141 @@ class Cache:
             while len(self._entries) > MAX_ENTRIES:
                 self._entries.popitem(last=False)
             return True
+
+
+logger = logging.getLogger("editor_client")
+
+_RIGHTS = "rights"
+"""The file with the rights of a key."""
+
+
+class DiskCache:
+    """The answers that one key may have."""
+
+    def __init__(self, folder: Path, key_digest: str) -> None:
+        self._root = folder
+        self._own = folder / _digest(["key", key_digest])
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Start over in a forked process, where no other thread writes."""
+        # Nothing is written after it was dropped, in any order of threads.
+        self._lock = Lock()
+
+    def rights(self) -> str:
+        """Return the rights that the server has named when it answered this key; empty if it never did."""
+        try:
+            document = json.loads((self._own / _RIGHTS).read_bytes())
+            name = document["rights"] if document["digest"] == _digest(document["rights"]) else ""
+        except OSError:
+            return ""
+        except (ValueError, KeyError, TypeError, RecursionError):
+            logger.warning("a file of the cache cannot be read and is ignored: %s", self._own / _RIGHTS)
+            return ""
+        return name if isinstance(name, str) else ""
+
+    def store_rights(self, name: str, is_current: Callable[[], bool]) -> None:
+        """Store the rights of this key if they are still current; failures are only logged."""
+        self._store(self._own / _RIGHTS, {"rights": name, "digest": _digest(name)}, is_current)
+
+    def load(self, key: Key) -> Answer | None:
+        """Return the stored answer; None if there is none, or only a damaged one."""
+        try:
+            text = self._path(key).read_bytes()
+        except OSError:
+            return None
+        try:
+            document = json.loads(text)
+            body, etag = str(document["body"]), document["etag"]
+            if document["question"] != _question(key) or document["digest"] != _body_digest(body):
+                raise ValueError  # damaged, or the answer for another key
+            return Answer(200, {"etag": etag} if etag else {}, body.encode())
+        except (ValueError, KeyError, TypeError, RecursionError):
+            logger.warning("a file of the cache cannot be read and is ignored: %s", self._path(key))
+            return None
+
+    def store(self, key: Key, answer: Answer, is_current: Callable[[], bool]) -> None:
+        """Store an answer if it is still current; failures are only logged."""
+        text = answer.content.decode()
+        document = {
+            "question": _question(key),
+            "etag": answer.etag,
+            "body": text,
+            "digest": _body_digest(text),
+        }
+        self._store(self._path(key), document, is_current)
+
+    def drop(self, key: Key) -> None:
+        """Remove the answer to one request."""
+        with self._lock:
+            _remove([self._path(key)])
+
+    def forget(self) -> None:
+        """Remove what only this key may have, and its rights: what other keys may have stays for them."""
+        with self._lock:
+            _remove([self._own / _RIGHTS, *self._own.glob("*.json")])
+
+    def forget_resource(self, resource: Resource, rights: str) -> None:
+        """Remove everything about a resource that this key, or any with these rights, may have."""
+        with self._lock:
+            for folder in (self._own, self._folder(Scope(rights))):
+                _remove(folder.glob(f"{_digest(resource)}.*.json"))
+
+    def _folder(self, scope: Scope) -> Path:
+        return self._own if scope.key_digest else self._root / _digest(["rights", scope.rights])
+
+    def _path(self, key: Key) -> Path:
+        name = f"{_digest(key.resource)}.{_digest((key.path, key.selector))}.json"
+        return self._folder(key.scope) / name
+
+    def _store(self, path: Path, document: dict[str, Any], is_current: Callable[[], bool]) -> None:
+        with self._lock:
+            if not is_current():
+                return
+            try:
+                self._write(path, canonical.dump(document))
+            except (OSError, ValueError) as error:
+                logger.warning("an answer cannot be stored in %s: %s", path.parent, error)
+
+    def _write(self, path: Path, text: str) -> None:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_new = not path.exists()
+        # Created only for this process and its owner, then renamed, so that no reader sees half of it.
+        descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(temporary).replace(path)
+        except BaseException:
+            _remove([Path(temporary)])
+            raise
+        if is_new:
+            files = sorted((file for file in path.parent.iterdir() if file.name != _RIGHTS), key=_written)
+            _remove(files[:-MAX_ENTRIES])
+
+
+def _digest(value: Any) -> str:
+    return canonical.digest(value)[:32]
+
+
+def _question(key: Key) -> list[Any]:
+    return [*key.scope, *key.resource, key.path, [list(pair) for pair in key.selector]]
+
+
+def _body_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            logger.warning("a file of the cache cannot be removed: %s", error)

@@ -1,16 +1,19 @@
-"""Cached reads: when the server is asked, and how its answers change the cache."""
+"""Cached reads: when the server is asked, how its answers change the cache, and agents in a context."""
 
 from __future__ import annotations
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Any, Literal, NamedTuple, NoReturn, TypeVar
 
-from editor_client.calls import Answer, Call, Resource
+from editor_client.calls import Answer, Call, Local, Query, Resource
 from editor_client.errors import (
+    CannotEvaluate,
+    Conflict,
     EditorError,
     Forbidden,
     NotFound,
@@ -18,12 +21,10 @@ from editor_client.errors import (
     ServerError,
     Unauthorized,
     Unreachable,
+    ValidationFailed,
 )
-from editor_client.reads.cache import OLDEST, Cache, Entry, Key, Ticket
-from editor_client.reads.disk import DiskCache
-from editor_client.reads.effects import DiskWork, Flow, InBackground
-from editor_client.reads.exchange import Exchange, failure
-from editor_client.reads.rights import Rights
+from editor_client.reads.cache import MAX_ENTRIES, OLDEST, Cache, DiskCache, Entry, Key, Rights, Ticket
+from editor_client.reads.exchange import DiskWork, Exchange, Flow, InBackground, failure
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -173,10 +174,10 @@ class Reads:
         """Raise the error for an answer; an invalid key removes its cached answers."""
         error = failure(answer)
         if isinstance(error, Unauthorized):
-            yield from self.refused(error)
+            yield from self.note_refusal(error)
         raise error
 
-    def refused(self, error: Unauthorized) -> Flow[None]:
+    def note_refusal(self, error: Unauthorized) -> Flow[None]:
         """Remove all answers because the key is refused, or log once that they are served nevertheless."""
         with self._refusals:  # several threads notice it at the same moment
             is_news, self._refused_at = self._refused_at is None, self.cache.number()
@@ -240,7 +241,8 @@ class Reads:
             if cached is not None and answer.status == NOT_MODIFIED:
                 entry = replace(cached, ticket=ticket, unconfirmed=False)
             else:
-                yield from self._raise_unless_good(answer)
+                if answer.status not in {OK, CREATED}:
+                    yield from self.fail(answer)
                 entry = _entry(call, answer, ticket)
             return (yield from self._store(key, entry))
         except (Forbidden, NotFound):
@@ -259,10 +261,6 @@ class Reads:
             if self._exchange.is_news() if self._exchange.down else not cached.unconfirmed:
                 logger.warning("%s: %s The last good answer is used.", call.request.path, error)
             return stale(cached)
-
-    def _raise_unless_good(self, answer: Answer) -> Flow[None]:
-        if answer.status not in {OK, CREATED}:
-            yield from self.fail(answer)
 
     # The cache
 
@@ -298,3 +296,112 @@ def _entry(call: Call[Any], answer: Answer, ticket: Ticket) -> Entry:
 def stale(cached: Entry) -> Any:
     """Return a cached answer that the server has not confirmed."""
     return replace(cached.value, stale=True)
+
+
+SERVER_SECONDS = 60.0
+"""How long the server evaluates an agent after it was found that only the server can."""
+
+_ANY = ""
+"""Stands for the paths of all agents."""
+
+
+class _ByTheServer(NamedTuple):
+    """That the server evaluates an agent, or all."""
+
+    until: float
+    events_tell: bool
+    """Whether the log reports changes: not if the server chooses by the context in its own way."""
+
+
+_NOT: _ByTheServer = _ByTheServer(float("-inf"), events_tell=True)
+
+
+class AgentReads:
+    """The reads of agents of one client; `held` reads what may be cached."""
+
+    def __init__(
+        self,
+        reads: Reads,
+        held: Callable[[Call[Any]], Flow[Any]],
+        clock: Callable[[], float],
+        *,
+        parts_cost_nothing: bool,
+    ) -> None:
+        """Take how to read; `parts_cost_nothing` if those that are held are read without a request."""
+        self._reads = reads
+        self._held = held
+        self._clock = clock
+        self._parts_cost_nothing = parts_cost_nothing
+        self._results: OrderedDict[tuple[str, Query], tuple[Any, Any]] = OrderedDict()
+        """Evaluated agents by request, with the parts they were made from."""
+        self._by_the_server: dict[str, _ByTheServer] = {}
+        """By the path of an agent, or for all."""
+        self.after_fork()
+
+    def after_fork(self) -> None:
+        """Continue in a forked process, where other threads are gone."""
+        self._lock = Lock()
+
+    def read(self, call: Call[Any], local: Local[Any]) -> Flow[Any]:
+        """Return an agent in a context, evaluated here if possible."""
+        for name in (_ANY, call.request.path) if self._by_the_server else ():
+            found = self._by_the_server.get(name, _NOT)
+            if self._clock() < found.until:
+                return (yield from self._let_server_evaluate(call, local, events_tell=found.events_tell))
+        try:
+            parts = yield from self._held(local.parts)
+        except (ValidationFailed, Conflict) as error:
+            if not (
+                error.code == "parts_unavailable" or any(issue.field == "form" for issue in error.issues)
+            ):
+                raise
+            is_too_old = isinstance(error, ValidationFailed)
+            self._leave_to_the_server(_ANY if is_too_old else call.request.path, events_tell=is_too_old)
+            return (yield from self._let_server_evaluate(call, local, events_tell=is_too_old))
+        try:
+            return self._evaluate(call, local, parts)
+        except CannotEvaluate:
+            if not self._parts_cost_nothing:
+                self._leave_to_the_server(call.request.path, events_tell=True)
+            return (yield from self._let_server_evaluate(call, local, events_tell=True))
+
+    def _leave_to_the_server(self, name: str, *, events_tell: bool) -> None:
+        self._by_the_server[name] = _ByTheServer(self._clock() + SERVER_SECONDS, events_tell)
+
+    def _let_server_evaluate(self, call: Call[Any], local: Local[Any], *, events_tell: bool) -> Flow[Any]:
+        """Let the server evaluate an agent; without an answer, evaluate what is held as far as possible."""
+        if self._reads.rests:
+            key = yield from self._reads.key(call)
+            offline = yield from self._offline(local)
+            if offline is not None and (yield from self._reads.cached(call, key)) is None:
+                return offline
+        try:
+            return (yield from self._held(call if events_tell else replace(call, events_tell=False)))
+        except NO_ANSWER:
+            offline = yield from self._offline(local)
+            if offline is None:
+                raise
+            return offline
+
+    def _offline(self, local: Local[Any]) -> Flow[Any]:
+        """Return the agent evaluated from what is held as far as possible, as stale; None if impossible."""
+        key = yield from self._reads.key(local.parts)
+        held = yield from self._reads.cached(local.parts, key)
+        if held is None:
+            return None
+        try:
+            return replace(local.evaluate_offline(held.value), stale=True)
+        except CannotEvaluate:
+            return None
+
+    def _evaluate(self, call: Call[Any], local: Local[Any], parts: Any) -> Any:
+        """Evaluate an agent in a context, once as long as its parts stay the same."""
+        asked = (call.request.path, call.request.query)
+        known = self._results.get(asked)
+        if known is None or known[0] is not parts.raw:
+            known = (parts.raw, local.evaluate(parts))
+            with self._lock:
+                self._results[asked] = known
+                while len(self._results) > MAX_ENTRIES:
+                    self._results.popitem(last=False)
+        return replace(known[1], stale=True) if parts.stale else known[1]

@@ -41,7 +41,7 @@ def compile_prompt(
     if missing:
         wanted = ", ".join(map(repr, missing))
         raise ValidationFailed.field("blocks", f"lacks {wanted}, which the instructions refer to")
-    found = {block_id: _found(block_id, block) for block_id, block in given.items()}
+    found = {block_id: _resolve_block(block_id, block) for block_id, block in given.items()}
     try:
         return instructions.assemble(shown, context or {}, found)[0]
     except Invalid as error:
@@ -54,7 +54,7 @@ def referenced_blocks(prompt: Prompt) -> list[str]:
     return list(dict.fromkeys(ids))
 
 
-def _found(block_id: str, block: Prompt | None) -> BlockText | str:
+def _resolve_block(block_id: str, block: Prompt | None) -> BlockText | str:
     if block is None:
         return "unpublished"
     if "content" not in block:

@@ -1,19 +1,122 @@
-"""One request to the server: retries, the time limit, and whether the server is down."""
+"""One request to the server: the effects that flows yield, retries, time limits, and certificates."""
 
 from __future__ import annotations
 
 import logging
 import random
+import sys
+import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from threading import Lock
+from typing import Any, Self, TypeVar
+
+import httpcore2
+import httpx2
 
 from editor_client.calls import Answer, Request
 from editor_client.errors import EditorError, Unreachable, from_answer
-from editor_client.reads.effects import Flow, NoAnswer, Send, Sleep
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Send a request and return the `Answer`, or raise `NoAnswer`, by the deadline."""
+
+    request: Request
+    deadline: float
+    etag: str | None = None
+    while_closing: bool = False
+    """Whether it may be sent while the client is being closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait; closing the client ends the wait."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DiskWork:
+    """Call a function that uses the disk, and return its result."""
+
+    function: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InBackground:
+    """Start a flow in the background and continue."""
+
+    flow: Flow[None]
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """Start the flow that runs until the client is closed, unless it was already started."""
+
+    flow: Flow[None]
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """Wait until another caller has finished something, or until the deadline."""
+
+    future: Future[None]
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStream:
+    """Open a stream of events by the deadline, or raise `NoAnswer`.
+
+    The result is the driver's stream, or an `Answer` that is not a stream.
+    """
+
+    request: Request
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStream:
+    """Return the next bytes of a stream, empty at its end, or raise `NoAnswer` at the deadline."""
+
+    stream: Any
+    """The driver's result for `OpenStream`."""
+    deadline: float
+
+
+@dataclass(frozen=True, slots=True)
+class CloseStream:
+    """Close a stream."""
+
+    stream: Any
+
+
+Effect = Send | Sleep | DiskWork | InBackground | Follow | WaitFor | OpenStream | ReadStream | CloseStream
+Flow = Generator[Effect, Any, T]
+
+
+class NoAnswer(Exception):
+    """There was no response, or only a partial one."""
+
+    def __init__(self, reason: str, *, in_time: bool = True, sent: bool = True) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.in_time = in_time
+        """Whether it failed before the time ran out."""
+        self.sent = sent
+        """Whether the server may have received the request."""
+
+
+class ClientClosed(RuntimeError):
+    """The client has been closed, so nothing can be sent."""
+
 
 logger = logging.getLogger("editor_client")
 
@@ -106,12 +209,17 @@ class Exchange:
         retries = self._retries if repeats and not self.down else 0
         for attempt in count():
             began = self._clock()
-            outcome = yield from _attempt(Send(request, deadline, etag))
+            outcome: Answer | NoAnswer
+            try:
+                outcome = yield Send(request, deadline, etag)
+            except NoAnswer as error:
+                outcome = error
             ended = self._clock()
             if attempt >= retries or not (_is_down(outcome) or _is_busy(outcome)):
                 break
             wanted = _retry_after(outcome) if isinstance(outcome, Answer) else None
-            pause = wanted or _back_off(attempt)
+            # Random, so that many clients that lost the server together do not return at the same time.
+            pause = wanted or BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
             if self._clock() + pause >= deadline or not (wait or wanted is None):
                 break
             yield Sleep(pause)
@@ -144,14 +252,6 @@ def _retry_after(answer: Answer) -> float | None:
     return float(text) if text.isdecimal() else None
 
 
-def _attempt(send: Send) -> Flow[Answer | NoAnswer]:
-    try:
-        answer: Answer = yield send
-    except NoAnswer as error:
-        return error
-    return answer
-
-
 def _is_down(outcome: Answer | NoAnswer) -> bool:
     return isinstance(outcome, NoAnswer) or outcome.status in DOWN
 
@@ -163,6 +263,97 @@ def _is_busy(outcome: Answer | NoAnswer) -> bool:
     return outcome.status == TOO_MANY or (outcome.status == CONFLICT and IN_PROGRESS in outcome.content)
 
 
-def _back_off(attempt: int) -> float:
-    # Random, so that many clients that lost the server together do not return at the same time.
-    return BACK_OFF_SECONDS * 2.0**attempt * random.uniform(0.5, 1)  # noqa: S311  no secret
+def http_libraries() -> tuple[Any, ...]:
+    """Return httpx2, and httpx if the application has loaded it."""
+    earlier = sys.modules.get("httpx")
+    return (httpx2,) if earlier in {None, httpx2} else (httpx2, earlier)
+
+
+def classes(*names: str) -> tuple[type[Any], ...]:
+    """Return the classes with these names, of both libraries."""
+    return tuple(getattr(library, name) for library in http_libraries() for name in names)
+
+
+class Deadline(threading.local):
+    """The deadline for the request of this thread."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self.time: float | None = None
+
+    def at(self, moment: float) -> Self:
+        """Set the deadline for requests of this thread within a `with` block."""
+        self.time = moment
+        return self
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.time = None
+
+    def limit(self, timeout: float | None, error: type[Exception]) -> float | None:
+        """Return how long a wait may take; raises the error if no time is left."""
+        if self.time is None:
+            return timeout
+        left = self.time - self._clock()
+        if left <= 0:
+            raise error("there is no time left")
+        return left if timeout is None else min(timeout, left)
+
+    def apply_to(self, client: httpx2.Client) -> None:
+        """Apply the deadline to the connections of an httpx2 client, including those through proxies."""
+        for transport in (client._transport, *client._mounts.values()):  # noqa: SLF001
+            pool = getattr(transport, "_pool", None)
+            backend = getattr(pool, "_network_backend", None)
+            if pool is not None and backend is not None:
+                pool._network_backend = _Backend(backend, self)  # noqa: SLF001
+
+
+class _Backend(httpcore2.NetworkBackend):
+    """Connects like another backend, within the deadline."""
+
+    def __init__(self, inner: httpcore2.NetworkBackend, deadline: Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.NetworkStream:
+        limit = self._deadline.limit(timeout, httpcore2.ConnectTimeout)
+        stream = self._inner.connect_tcp(host, port, limit, local_address, socket_options)
+        return _Stream(stream, self._deadline)
+
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
+
+
+class _Stream(httpcore2.NetworkStream):
+    """A connection whose waits are all within the deadline."""
+
+    def __init__(self, inner: httpcore2.NetworkStream, deadline: Deadline) -> None:
+        self._inner = inner
+        self._deadline = deadline
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._inner.read(max_bytes, self._deadline.limit(timeout, httpcore2.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, self._deadline.limit(timeout, httpcore2.WriteTimeout))
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore2.NetworkStream:
+        limit = self._deadline.limit(timeout, httpcore2.ConnectTimeout)
+        return _Stream(self._inner.start_tls(ssl_context, server_hostname, limit), self._deadline)
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)

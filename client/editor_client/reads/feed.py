@@ -1,14 +1,16 @@
-"""Following the log from a position: every event once and in order, by a stream or by polling."""
+"""The events of the log, and following it: every event once and in order, by a stream or by polling."""
 
 from __future__ import annotations
 
+import datetime
+import json
 import logging
 import random
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypedDict
 
-from editor_client.calls import Answer, Query, Request, Source, reading
+from editor_client.calls import Answer, Query, Request, ResourceKind, Source, query, reading
 from editor_client.errors import (
     CursorAhead,
     CursorExpired,
@@ -16,11 +18,110 @@ from editor_client.errors import (
     ServerError,
     Unauthorized,
     from_answer,
+    malformed,
 )
-from editor_client.reads.effects import CloseStream, Flow, NoAnswer, OpenStream, ReadStream, Send, Sleep
-from editor_client.reads.exchange import failure, unreachable
-from editor_client.reads.log import After, EventFilters, EventPage, LogEvent, event_query, read_event
+from editor_client.reads.exchange import (
+    NEVER,
+    CloseStream,
+    Flow,
+    NoAnswer,
+    OpenStream,
+    ReadStream,
+    Send,
+    Sleep,
+    failure,
+    unreachable,
+)
 from editor_client.reads.streams import WholePositions
+from editor_client.result import Result
+
+After = int | Literal["now"] | None
+"""A position of the log; `now` for its end, None for the oldest event that it still has."""
+
+
+class Reference(Result):
+    """The resource that an event is about."""
+
+    kind: ResourceKind
+    id: str
+
+
+class Actor(Result):
+    """Who made a change, and how; without a name if it was the application itself."""
+
+    id: str | None = None
+    via: Literal["studio", "api", "python", "schedule", "command", "file"]
+    key_prefix: str | None = None
+
+
+class LogEvent(Result):
+    """A change. Members that do not apply are None."""
+
+    position: int
+    """Positions are in the order of commits; events of one commit can share one."""
+    id: str
+    type: str
+    """For example `agent.published`."""
+    created_at: datetime.datetime
+    workspace_id: str | None = None
+    resource: Reference | None = None
+    version_id: str | None = None
+    version_number: int | None = None
+    previous_version_id: str | None = None
+    label: str | None = None
+    actor: Actor
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+class EventPage(Result):
+    """A page of the log."""
+
+    events: tuple[LogEvent, ...]
+    next: int
+    """The start of the next page: `after` for later events, `before` when going back."""
+    has_more: bool
+    epoch: str = ""
+    """Belongs to `next`: give both back. After the server was put back to an earlier state, it has another
+    one, and the earlier one raises `CursorAhead`. Empty if the server is older than epochs."""
+
+
+class EventFilters(TypedDict, total=False):
+    """Filters of events, all of which must match."""
+
+    type: str | Sequence[str]
+    """Types, such as `agent.published`; `agent.*` matches all types of agents."""
+    kind: ResourceKind
+    id: str
+    workspace_id: str
+    actor: str
+    epoch: str
+    """The `epoch` of the page that `after` comes from."""
+
+
+class EventList(EventFilters, total=False):
+    """The arguments of a page of the log."""
+
+    after: After
+    before: int
+    limit: int
+
+
+def event_query(filters: EventList | EventFilters) -> Query:
+    """Return filters, and the position of a page, as query parameters."""
+    given: dict[str, Any] = dict(filters)
+    types = given.pop("type", None)
+    if types is not None:
+        given["type"] = types if isinstance(types, str) else ",".join(types)
+    return query(**given)
+
+
+def read_event(data: bytes) -> LogEvent:
+    """Return an event of a stream; raises `ServerError` if it is invalid."""
+    try:
+        return LogEvent.of(json.loads(data))
+    except (ValueError, RecursionError):
+        raise malformed("an event is not JSON") from None
+
 
 logger = logging.getLogger("editor_client")
 
@@ -44,7 +145,6 @@ MAX_WAIT_SECONDS = 60.0
 LOST = (NoAnswer, ServerError, RateLimited)
 """There is no answer now, but there may be one later."""
 
-NEVER = float("-inf")
 OK, GONE = 200, 410
 _read_page = reading(EventPage)
 
@@ -219,7 +319,7 @@ class Outage:
     def __init__(self) -> None:
         self.attempts = 0
 
-    def failed(self, error: Exception, consequence: str) -> float:
+    def record_failure(self, error: Exception, consequence: str) -> float:
         """Record a failure, and return the seconds until the next attempt."""
         self.attempts += 1
         if self.attempts == 1:
@@ -269,7 +369,7 @@ class Listener(Source[LogEvent]):
             logger.warning("%s Some events are missed; those from %s on are not.", error, begin)
             self.feed.start_at(begin)
         except LOST as error:
-            pause = self._outage.failed(error, "The client retries until a server answers.")
+            pause = self._outage.record_failure(error, "The client retries until a server answers.")
             if not self._has_begun and self._outage.attempts > self._retries:
                 if isinstance(error, NoAnswer):
                     raise unreachable(error) from error

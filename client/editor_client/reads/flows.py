@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, Unpack, cast
 
-from editor_client.calls import Answer, Call, Request
+from editor_client.calls import Answer, Call, Request, reading
 from editor_client.errors import EditorError, NotFound
-from editor_client.reads.agent_reads import AgentReads
-from editor_client.reads.cached import NO_ANSWER, Policy, Reads
-from editor_client.reads.disk import DiskCache
-from editor_client.reads.effects import Flow
-from editor_client.reads.exchange import Exchange
-from editor_client.reads.feed import Listener
+from editor_client.methods import Driver, iterator, method
+from editor_client.reads.cache import DiskCache, Rights
+from editor_client.reads.cached import NO_ANSWER, AgentReads, Policy, Reads
+from editor_client.reads.exchange import Exchange, Flow
+from editor_client.reads.feed import After, EventFilters, EventList, EventPage, Listener, event_query
 from editor_client.reads.following import FollowedReads
-from editor_client.reads.log import After, EventFilters
 from editor_client.reads.reporting import UsageReports
-from editor_client.reads.rights import Rights
 
 logger = logging.getLogger("editor_client")
 T = TypeVar("T")
@@ -59,7 +56,7 @@ class Flows:
         if self.reports is None or call.local is None:
             return flow
         # A read agent is about to be used; a prefetched one is not.
-        return cast("Flow[T]", self.reports.counted(cast("Flow[Any]", flow)))
+        return cast("Flow[T]", self.reports.count_run(cast("Flow[Any]", flow)))
 
     def report_usage(self) -> Flow[None]:
         """Report the waiting usage at once."""
@@ -124,7 +121,7 @@ class Flows:
         finally:
             # Also if it is unknown whether it was done.
             if call.changes:
-                self._reads.cache.changed()
+                self._reads.cache.mark_changed()
         if call.removes and call.about is not None:
             yield from self._reads.forget(call.about)
         return result
@@ -136,3 +133,29 @@ def _or_fallback(reading: Flow[T], path: str, fallback: T) -> Flow[T]:
     except NO_ANSWER as error:
         logger.warning("%s: %s Nothing is cached, so the fallback is used.", path, error)
         return fallback
+
+
+class LogMethods(Driver):
+    """The methods of a client for the log."""
+
+    _flows: Flows
+
+    @method
+    def list_events(self, **filters: Unpack[EventList]) -> Call[EventPage]:
+        """Return a page of the log, from the oldest event on; `after` and `before` set its beginning.
+
+        Raises `CursorExpired` if events after the position have been removed, and `CursorAhead` if the log
+        ends before it or has another epoch.
+        """
+        return Call.to("GET", "/events", reading(EventPage), query=event_query(filters))
+
+    @iterator
+    def events(self, after: After = "now", **filters: Unpack[EventFilters]) -> Listener:
+        """Yield the events of the log after a position, as they happen, until the client is closed.
+
+        They come over a stream or, if there is none, by polling once a second. Lost connections are reopened;
+        no event is missed or repeated. Raises `CursorExpired` if events after the position have been removed,
+        `CursorAhead` if it is of the log before an earlier state was restored, errors such as
+        `Unauthorized`, and `Unreachable` if the first connection fails.
+        """
+        return self._flows.listener(after, filters)

@@ -6,24 +6,79 @@ Each client has one follower, which polls once a second or reads a stream. Resou
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from threading import Lock
 from typing import Any
 
-from editor_client.calls import Call
-from editor_client.errors import (
-    CursorAhead,
-    CursorExpired,
-    EditorError,
-    Unauthorized,
-    Unreachable,
-)
+from editor_client.calls import SEGMENTS, Call, Resource
+from editor_client.errors import CursorAhead, CursorExpired, EditorError, Unauthorized, Unreachable
 from editor_client.reads.cache import Entry, Key
 from editor_client.reads.cached import Policy, Reads, stale
-from editor_client.reads.effects import Flow, Follow, NoAnswer, Sleep, WaitFor
-from editor_client.reads.feed import LOST, NEVER, Feed, Outage
-from editor_client.reads.freshness import Freshness
+from editor_client.reads.exchange import NEVER, Flow, Follow, NoAnswer, Sleep, WaitFor
+from editor_client.reads.feed import LOST, Feed, LogEvent, Outage
+
+MAX_RESOURCES = 10_000
+TRUSTED_SECONDS = 600.0
+"""After which an answer is confirmed although nothing was heard: no event tells a key of rights that it has
+lost. A stream ends after as long."""
+
+
+class Freshness:
+    """The events so far. Reading takes no lock; changing does."""
+
+    def __init__(self, clock: Callable[[], float], number: Callable[[], int]) -> None:
+        """Take a clock of monotonic seconds, and the source of the numbers that tickets have."""
+        self._clock = clock
+        self._number = number
+        self._until = NEVER
+        self._all = number()
+        self._of: dict[Resource, int] = {}
+        self._lock = Lock()
+
+    def after_fork(self) -> None:
+        """Start over in a forked process, which does not listen yet."""
+        self._until = NEVER
+        self._lock = Lock()
+
+    def until(self, moment: float) -> None:
+        """Set the time until which no event is missed without hearing more."""
+        self._until = moment
+
+    def begin(self) -> None:
+        """Record that the log is followed from now on: earlier answers may be outdated."""
+        with self._lock:
+            self._outdate_all()
+
+    def hear(self, events: Iterable[LogEvent]) -> None:
+        """Record changes, in one step for all readers."""
+        with self._lock:
+            changed: dict[Resource, int] = {}
+            is_known = True
+            for event in events:
+                kind = SEGMENTS.get(event.resource.kind) if event.resource else None
+                is_known = is_known and kind is not None
+                if event.resource is not None and kind is not None:
+                    changed[Resource(kind, event.resource.id)] = self._number()
+            if not is_known or len(self._of) + len(changed) > MAX_RESOURCES:
+                self._outdate_all()
+            elif changed:
+                # In one step, so that a reader sees all of a release as outdated, or nothing.
+                self._of = {**self._of, **changed}
+
+    def covers(self, entry: Entry) -> bool:
+        """Return whether an answer is fresh."""
+        # Read first: single changes are dropped only after everything has been marked outdated.
+        changed = self._of
+        now, asked = self._clock(), entry.ticket.number
+        if now >= self._until or asked <= self._all or now - entry.ticket.time >= TRUSTED_SECONDS:
+            return False
+        return all(changed.get(concern, -1) < asked for concern in entry.concerns)
+
+    def _outdate_all(self) -> None:
+        self._all = self._number()
+        self._of = {}
+
 
 logger = logging.getLogger("editor_client")
 
@@ -96,7 +151,9 @@ class FollowedReads:
         cached = yield from self._reads.cached(call, key)
         yield from self._ensure_follower()
         if cached is not None and self._is_known_to_be_away():
-            yield from self._try_in_the_background(call, key, cached)
+            # Ask now and then, in case only the follower gets no answer.
+            if not self._reads.rests and self._is_attempt_due():
+                yield from self._reads.refresh(call, key, cached)
             return stale(cached)
         return (yield from self._ask_in_turn(call, key, cached, deadline))
 
@@ -133,11 +190,6 @@ class FollowedReads:
     def _is_of_no_use_to_ask(self) -> bool:
         """Return whether the server is away, or refuses the key: then a read tries now and then."""
         return self._is_known_to_be_away() or (self._is_refused and not self._is_attempt_due())
-
-    def _try_in_the_background(self, call: Call[Any], key: Key, cached: Entry) -> Flow[None]:
-        """Ask a server that is away now and then, in case only the follower gets no answer."""
-        if not self._reads.rests and self._is_attempt_due():
-            yield from self._reads.refresh(call, key, cached)
 
     def _is_attempt_due(self) -> bool:
         is_due = self._clock() >= self._attempt_due
@@ -194,16 +246,18 @@ class FollowedReads:
             if isinstance(error, NoAnswer) and not self._is_away:
                 self._reads.lose(silent=not error.in_time)
             self._is_away, self._is_refused = True, False
-            return self._outage.failed(error, "The client serves stale answers until a server answers.")
+            return self._outage.record_failure(
+                error, "The client serves stale answers until a server answers."
+            )
         except Unauthorized as error:
             self._is_away, self._is_refused = False, self._policy.keeps_unauthorized
-            yield from self._reads.refused(error)
+            yield from self._reads.note_refusal(error)
             return REFUSED_SECONDS
         except (CursorAhead, CursorExpired) as error:
-            return self._outage.failed(error, "The client reads its cached answers again.")
+            return self._outage.record_failure(error, "The client reads its cached answers again.")
         except EditorError as error:
             self._is_away = self._is_refused = False
-            self._outage.failed(error, "Every read asks the server.")
+            self._outage.record_failure(error, "Every read asks the server.")
             return IMPOSSIBLE_SECONDS
         if batch.begins:
             self._freshness.begin()

@@ -1,4 +1,4 @@
-"""Evaluating an agent in a context: its instructions as one text, and its conditional fields chosen.
+"""Evaluate an agent in a context: its instructions as one text, its conditional fields, the API's answer.
 
 The service evaluates an agent with this function for requests with a context, and the client if it has the
 agent's parts. Pure.
@@ -6,14 +6,14 @@ agent's parts. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from editor_client.shared import canonical
-from editor_client.shared.conditions import choose, holds
+from editor_client.shared.arms import choose_arm, describe_arm, describe_outcome
+from editor_client.shared.conditions import Evaluation, choose, holds
 from editor_client.shared.errors import Message
-from editor_client.shared.evaluation import Evaluation
 from editor_client.shared.instructions import BlockReport, BlockText, assemble
 
 EVALUATED_FIELDS: Final[Sequence[str]] = (
@@ -56,7 +56,7 @@ class EvaluatedAgent:
     """The result for each block of the instructions, inline ones included; empty for a plain text."""
 
 
-def evaluated(
+def evaluate_agent(
     config: Mapping[str, Any], texts: Mapping[str, BlockText | str], evaluation: Evaluation
 ) -> EvaluatedAgent:
     """Return the agent of a configuration, which has instructions, in a context.
@@ -67,8 +67,8 @@ def evaluated(
     instructions, reports = assemble(config["instructions"], evaluation, texts)
     return EvaluatedAgent(
         instructions=instructions,
-        tools=_offered("tools", config, evaluation),
-        agents=_offered("agents", config, evaluation),
+        tools=_choose_offered("tools", config, evaluation),
+        agents=_choose_offered("agents", config, evaluation),
         model=_chosen("model", config, evaluation),
         default_options=_chosen("defaultOptions", config, evaluation) or {},
         blocks=reports,
@@ -122,7 +122,7 @@ def _chosen(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> An
     return choose(config.get(field), evaluation)
 
 
-def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+def _choose_offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """Return the tools or sub-agents whose rules hold, without the rules."""
     chosen = _chosen(field, config, evaluation) or {}
     return {
@@ -132,10 +132,81 @@ def _offered(field: str, config: Mapping[str, Any], evaluation: Evaluation) -> d
     }
 
 
-def messages_of(given: Any) -> Any:
+def build_messages(given: Any) -> Any:
     """Return the messages to an agent: a text, those in `messages`, or the input as compact JSON."""
     if isinstance(given, str):
         return given
     if isinstance(given, Mapping) and "messages" in given:
         return given["messages"]
     return canonical.dump(given)
+
+
+def answer_in(
+    parts: Mapping[str, Any],
+    context: Mapping[str, Any],
+    check: Callable[[Any, Mapping[str, Any]], Iterable[Mapping[str, Any]]],
+) -> dict[str, Any]:
+    """Return the answer in a context, a parsed JSON object; values are shared with `parts`.
+
+    `check` returns the warnings of a `requestContextSchema`, which is not None, about the context. Raises
+    `Invalid` if the instructions are too long, or take too much to evaluate.
+    """
+    evaluation = Evaluation(context)
+    # An arm has its own version, configuration and schema, and leaves out other blocks.
+    rule = parts["rollout"]
+    arm = choose_arm(rule, context)
+    outcome = None if rule is None else describe_arm(rule, arm, context)
+    parts = {**parts, **(arm or {})}
+    config, schema = parts["config"], parts["requestContextSchema"]
+    agent = evaluate_agent(config, _texts(parts, context), evaluation)
+    model = agent.model or {}
+    return {
+        "id": parts["id"],
+        "name": config["name"],
+        "description": config.get("description"),
+        "instructions": agent.instructions,
+        "tools": agent.tools,
+        "agents": agent.agents,
+        "model": agent.model,
+        "provider": model.get("provider"),
+        "modelId": model.get("name"),
+        "defaultOptions": agent.default_options,
+        "source": parts["source"],
+        "status": parts["status"],
+        "metadata": parts["metadata"],
+        "resolvedVersionId": parts["resolvedVersionId"],
+        "activeVersionId": parts["activeVersionId"],
+        "rollout": outcome,
+        "selector": parts["selector"],
+        "fallback": parts["fallback"],
+        "warnings": [
+            # A plain text in place of a message that remembers its template.
+            *({**notice._asdict(), "message": str(notice.message)} for notice in left_out(agent.blocks)),
+            *(notice.as_dict() for notice in unresolved(agent.blocks)),
+            *(check(schema, context) if schema is not None else ()),
+        ],
+        "blocks": [
+            {
+                "id": block.id,
+                "versionId": block.version_id,
+                "shown": block.shown,
+                "reason": block.reason,
+                "rollout": describe_outcome(parts["blockRollouts"].get(block.id), context),
+            }
+            for block in agent.blocks
+            if block.id is not None
+        ],
+    }
+
+
+def _texts(parts: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, BlockText | str]:
+    """Return the prompt blocks for `assemble`: the text, or why there is none."""
+    texts: dict[str, BlockText | str] = {}
+    for block_id, block in parts["promptBlocks"].items():
+        if block_id in parts["omittedBlocks"] or block is None:
+            texts[block_id] = parts["omittedBlocks"].get(block_id, "missing")
+        elif arm := choose_arm(parts["blockRollouts"].get(block_id), context):
+            texts[block_id] = BlockText(version_id=arm["resolvedVersionId"], config=arm["config"])
+        else:
+            texts[block_id] = BlockText(version_id=block["versionId"], config=block)
+    return texts

@@ -30,7 +30,7 @@ MAX_KEY: Final = 2**53
 """From this number on, some programs cannot represent JSON numbers exactly."""
 
 
-def arm_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def choose_arm(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the arm of a context; None if it is in no arm, or there is no key or rule."""
     key = None if rule is None else key_in(context, rule["bucketBy"])
     if rule is None or key is None:
@@ -40,18 +40,18 @@ def arm_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> Mappin
     return next(found, None)
 
 
-def outcome_of(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> dict[str, Any] | None:
+def describe_outcome(rule: Mapping[str, Any] | None, context: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the description of a rule in answers: its id, the arm, and the reason; None without a rule.
 
     The reason is `split`, or without an arm `noKey` or `outside`.
     """
-    return None if rule is None else describe_arm(rule, arm_of(rule, context), context)
+    return None if rule is None else describe_arm(rule, choose_arm(rule, context), context)
 
 
 def describe_arm(
     rule: Mapping[str, Any], arm: Mapping[str, Any] | None, context: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the result of `outcome_of` for the arm that `arm_of` has found."""
+    """Return the result of `describe_outcome` for the arm that `choose_arm` has found."""
     if arm is not None:
         return {"id": rule["id"], "arm": arm["name"], "reason": "split"}
     reason = "noKey" if key_in(context, rule["bucketBy"]) is None else "outside"
@@ -96,10 +96,10 @@ class Arm:
         return cls(**{name: arm[name] for name in ("name", "version_id", "weight", "start")})
 
 
-def rule_of(
+def build_rule(
     rollout_id: str, seed: str, bucket_by: str, arms: Iterable[Arm], shown: Shown = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Return the rule that `arm_of` follows, as clients get it; `shown` is what versions show, by id."""
+    """Return the rule that `choose_arm` follows, as clients get it; `shown` is what versions show, by id."""
     found = [
         {
             "name": arm.name,
@@ -113,7 +113,7 @@ def rule_of(
     return {"id": rollout_id, "seed": seed, "bucketBy": bucket_by, "arms": found}
 
 
-def placed(arms: Sequence[Arm]) -> list[Arm]:
+def place_arms(arms: Sequence[Arm]) -> list[Arm]:
     """Return the arms with their first buckets; raises `Invalid` for invalid names and weights."""
     if not 1 <= len(arms) <= MAX_ARMS:
         raise Invalid.field("arms", Message("must be 1 to {most} arms", most=MAX_ARMS))
@@ -127,7 +127,7 @@ def placed(arms: Sequence[Arm]) -> list[Arm]:
     return found
 
 
-def reweighted(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
+def reweight_arms(arms: Sequence[Arm], weights: Sequence[tuple[str, int]]) -> list[Arm]:
     """Return the arms, which stay in place, with other weights by name.
 
     Unnamed arms keep theirs. Raises `Invalid` for a name that no arm has, or that occurs twice, and for

@@ -7,7 +7,8 @@ have. These rules may go back a few characters more; they never cut within a cha
 from __future__ import annotations
 
 import unicodedata
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 _JOINERS: Final = "\u200c\u200d"
 _LOOK_BACK: Final = 100
@@ -80,3 +81,34 @@ def _is_vowel(letter: str) -> bool:
 
 def _is_trailing(letter: str) -> bool:
     return "\u11a8" <= letter <= "\u11ff" or "\ud7cb" <= letter <= "\ud7fb"
+
+
+_SHOWN: Final = 60  # characters of a value that a message shows
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if len(self) <= _SHOWN else f"{clipped(self, _SHOWN)!r}…"
+
+
+class _List(list[Any]):
+    def __repr__(self) -> str:
+        return f"a list of {len(self)}"
+
+
+class _Object(dict[str, Any]):
+    def __repr__(self) -> str:
+        return f"an object of {len(self)}"
+
+
+def brief(value: Any) -> Any:
+    """Return an equal value whose text form is short; anything that is not JSON is returned unchanged."""
+    if isinstance(value, str):
+        return _Text(value)
+    if isinstance(value, Mapping):
+        return _Object((brief(name), brief(member)) for name, member in value.items())
+    if isinstance(value, list | tuple):
+        return _List(map(brief, value))
+    return value

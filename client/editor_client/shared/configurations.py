@@ -20,7 +20,7 @@ _ABSENT: Final = object()
 """Stands for a field that a configuration lacks."""
 
 
-def merged(current: Config, changes: Mapping[str, Any], clearable: Collection[str]) -> Config:
+def merge_changes(current: Config, changes: Mapping[str, Any], clearable: Collection[str]) -> Config:
     """Return the configuration with the changes applied; null removes a clearable field."""
     fields = {**current, **changes}
     return {name: value for name, value in fields.items() if value is not None or name not in clearable}

@@ -13,7 +13,7 @@ from statistics import fmean
 from typing import Any, Final, Generic, TypeVar
 
 from editor_client.shared import canonical
-from editor_client.shared.pairing import ComparedScorer, Comparison, Run, Scored, compare, joined
+from editor_client.shared.pairing import ComparedScorer, Comparison, Run, Scored, compare, join_runs
 from editor_client.shared.statistics import Verdict
 
 E = TypeVar("E")
@@ -89,7 +89,7 @@ def gathered_evidence(
     return Evidence(experiments[0], State.STALE) if experiments else Evidence()
 
 
-def judged(
+def judge_gate(
     rules: Sequence[Rule],
     here: Evidence[E],
     live: Callable[[], Evidence[E]] | None,
@@ -105,7 +105,7 @@ def judged(
     """
     if here.experiment is None or here.lacks is not None:
         return GateAnswer(here.lacks, None, here.experiment)
-    together = joined([run(cell) for cell in here.counting])
+    together = join_runs([run(cell) for cell in here.counting])
     undecided: Rule | None = None
     for rule in rules:
         if not speaks_of_live(rule):
@@ -116,7 +116,7 @@ def judged(
             other = live()
             if other.experiment is None or other.lacks is not None:
                 return GateAnswer(other.lacks, rule, other.experiment)
-            answer = holds_against_live(rule, together, joined([run(cell) for cell in other.counting]))
+            answer = holds_against_live(rule, together, join_runs([run(cell) for cell in other.counting]))
         if answer is Answer.TOO_FEW and allows_too_few:
             undecided = undecided or rule
         elif answer is not Answer.HOLDS:
@@ -168,7 +168,7 @@ def _all_pass(rule: Rule, here: Run) -> Answer:
 
 
 def _pass_rate(rule: Rule, here: Run) -> Answer:
-    shares = [result.pass_share for result in _of_primary(here).values() if result.passed]
+    shares = [result.pass_share for result in _primary_scores(here).values() if result.passed]
     if not shares:
         return Answer.UNDECIDABLE
     return _answer(found=fmean(shares) >= rule["min"] - _LEAST_DIGITS)
@@ -205,7 +205,7 @@ def _no_new_failures(rule: Rule, here: Run, live: Run) -> Answer:
     comparison: Comparison = compare(here, live)
     if not comparison.pairs:
         return Answer.UNDECIDABLE
-    was, now = _of_primary(live), _of_primary(here)
+    was, now = _primary_scores(live), _primary_scores(here)
     ids = [item.item_id for item in comparison.items if was[item.item_id].passed and now[item.item_id].passed]
     return _answer(
         found=not any(all(was[item_id].passed) and now[item_id].pass_share < _MOST for item_id in ids)
@@ -220,7 +220,7 @@ def _max_tokens(rule: Rule, here: Run, live: Run) -> Answer:
     return _answer(found=mean <= rule["ratio"] * of_live * (1 + _LEAST_DIGITS))
 
 
-def _of_primary(run: Run) -> Mapping[str, Scored]:
+def _primary_scores(run: Run) -> Mapping[str, Scored]:
     return run.scores.get(run.primary or "", {})
 
 

@@ -74,8 +74,12 @@ def problem(resource_id: str, own_words: Collection[str] = ()) -> str | None:
         return Message("must not begin or end with white space")
     if not unicodedata.is_normalized("NFC", resource_id):
         return Message("must be in Unicode's normal form C")
-    problems = (_segment_problem(segment, reserved) for segment in resource_id.split("/"))
-    return next(filter(None, problems), None)
+    for segment in resource_id.split("/"):
+        if segment in {"", ".", ".."}:
+            return Message("must not have an empty segment, '.' or '..' between its slashes")
+        if segment in reserved:
+            return Message("must not have the reserved word {word!r} as a segment", word=segment)
+    return None
 
 
 def slug(name: str) -> str:
@@ -96,12 +100,4 @@ def label_problem(name: str) -> str | None:
         return Message("must not be all digits")
     if name in RESERVED_LABELS:
         return Message("{name!r} is reserved", name=name)
-    return None
-
-
-def _segment_problem(segment: str, reserved: Collection[str]) -> str | None:
-    if segment in {"", ".", ".."}:
-        return Message("must not have an empty segment, '.' or '..' between its slashes")
-    if segment in reserved:
-        return Message("must not have the reserved word {word!r} as a segment", word=segment)
     return None

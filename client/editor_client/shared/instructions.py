@@ -12,9 +12,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from editor_client.shared.canonical import dump
-from editor_client.shared.conditions import holds
+from editor_client.shared.conditions import Evaluation, holds
 from editor_client.shared.errors import Invalid, Issue, Message
-from editor_client.shared.evaluation import Evaluation
 
 MAX_LENGTH = 16 * 1024 * 1024
 """The maximum length of assembled instructions, in characters."""
@@ -85,10 +84,12 @@ def render(template: str, context: Mapping[str, Any] | Evaluation, *, limit: int
     as templates again. Raises `Invalid` once the text is longer than `limit`, or if filling it in would take
     more work than the evaluation allows.
     """
-    return _rendered(template, Evaluation.of(context), limit)[0]
+    return _render_traced(template, Evaluation.of(context), limit)[0]
 
 
-def _rendered(template: str, evaluation: Evaluation, limit: int = MAX_LENGTH) -> tuple[str, tuple[str, ...]]:
+def _render_traced(
+    template: str, evaluation: Evaluation, limit: int = MAX_LENGTH
+) -> tuple[str, tuple[str, ...]]:
     """Return the result of `render`, and the paths of the placeholders that stay as written."""
     room = limit - len(template)
     unresolved: dict[str, None] = {}  # an ordered set
@@ -140,7 +141,7 @@ def assemble(
     return "\n\n".join(parts).strip(), reports
 
 
-def traced(
+def trace(
     instructions: str | Sequence[Mapping[str, Any]],
     context: Mapping[str, Any] | Evaluation,
     found: Mapping[str, BlockText | str],
@@ -166,7 +167,7 @@ def traced(
         target = found.get(block["id"]) if report.id is not None else None
         template = target.config["content"] if isinstance(target, BlockText) else block["content"]
         pieces.extend(_pieces(template, evaluation))
-    return _trimmed(pieces), reports
+    return _trim(pieces), reports
 
 
 def placeholders(template: str) -> Iterator[tuple[str, str | None]]:
@@ -237,7 +238,7 @@ def _pieces(template: str, evaluation: Evaluation) -> Iterator[Piece]:
         yield Piece(template[place:])
 
 
-def _trimmed(pieces: list[Piece]) -> list[Piece]:
+def _trim(pieces: list[Piece]) -> list[Piece]:
     """Return the pieces without the white space at both ends of their text."""
     while pieces and not pieces[0].text.strip():
         del pieces[0]
@@ -279,13 +280,13 @@ def _one_block(
             version_id = target.version_id
             # The same block in the same context is the same text, however often it is referred to.
             text, reason, unresolved = evaluation.once(
-                "block", target, lambda: _shown(target.config, evaluation)
+                "block", target, lambda: _render_block(target.config, evaluation)
             )
             evaluation.spend(len(text))
         else:
             text, reason = "", target
     else:
-        text, reason, unresolved = _shown(block, evaluation)
+        text, reason, unresolved = _render_block(block, evaluation)
     return text, BlockReport(
         type=block["type"],
         position=position,
@@ -296,9 +297,11 @@ def _one_block(
     )
 
 
-def _shown(block: Mapping[str, Any], evaluation: Evaluation) -> tuple[str, str | None, tuple[str, ...]]:
+def _render_block(
+    block: Mapping[str, Any], evaluation: Evaluation
+) -> tuple[str, str | None, tuple[str, ...]]:
     """Return the text of a block in the context, why it is left out, and its unresolved placeholders."""
     if not holds(block.get("rules"), evaluation):
         return "", "rules", ()
-    text, unresolved = _rendered(block["content"], evaluation)
+    text, unresolved = _render_traced(block["content"], evaluation)
     return text, None if text.strip() else "blank", unresolved

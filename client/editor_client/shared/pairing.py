@@ -106,7 +106,7 @@ class Run:
         return next(primary, next(iter(self.yardsticks), None))
 
 
-def joined(runs: Sequence[Run]) -> Run:
+def join_runs(runs: Sequence[Run]) -> Run:
     """Return several runs of one configuration over the same items as one: their attempts are its own.
 
     `runs` are newest first; there is at least one.

@@ -14,7 +14,7 @@ from typing import Any, Final
 from editor_client.shared import canonical
 
 
-def merged(base: Any, test: Any) -> Any:
+def merge_tests(base: Any, test: Any) -> Any:
     """Return a test case with what those before it say; one that is no object stays what it is."""
     if not isinstance(base, dict) or not isinstance(test, dict):
         return test if isinstance(base, dict) else base
@@ -27,7 +27,7 @@ def merged(base: Any, test: Any) -> Any:
     return both
 
 
-def expanded(test: Any) -> Iterator[Any]:
+def expand_variables(test: Any) -> Iterator[Any]:
     """Yield a test case for each combination of the values of variables that are lists of texts.
 
     The first value of a list decides whether it is one; other lists, and empty ones, are values themselves.
@@ -50,7 +50,7 @@ def expanded(test: Any) -> Iterator[Any]:
         yield {**test, "vars": {**test["vars"], **dict(zip(lists, values, strict=True))}}
 
 
-def expected(cell: str) -> dict[str, Any]:
+def parse_assertion(cell: str) -> dict[str, Any]:
     """Return the assertion in a cell, such as `contains: x`, `similar(0.8): x`, or a text that is equal."""
     for prefix in ("javascript:", "fn:", "eval:"):
         if cell.startswith(prefix):
@@ -139,7 +139,7 @@ def is_plain_within(value: Any) -> bool:
     return True
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a template that is filled in to be this text, also if a placeholder follows."""
     template = _TAG_OR_END.sub(lambda match: f"{{{{ '{match[0]}' }}}}", text)
     for reference in REFERENCES:
@@ -148,8 +148,8 @@ def escaped(text: str) -> str:
     return template
 
 
-def unescaped(template: str) -> str:
-    """Return the text of a template that `escaped` returned; anything else in a template stays."""
+def unescape(template: str) -> str:
+    """Return the text of a template that `escape` returned; anything else in a template stays."""
     return _ESCAPE.sub(lambda match: match[1], template)
 
 

@@ -1,4 +1,4 @@
-"""The request context of a read: a JSON object in base64, as the server and its double read it. Pure."""
+"""What a read carries: the request context, a JSON object in base64, and the API key. Pure."""
 
 from __future__ import annotations
 
@@ -26,3 +26,14 @@ def read_context(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Invalid.field(PARAMETER, "must be a JSON object")
     return value
+
+
+def why_no_key(authorization: str) -> str:
+    """Return why a request with this header `Authorization`, which may be empty, has no API key."""
+    if not authorization.strip():
+        return "Send an API key in the header 'Authorization: Bearer ek_…'."
+    if authorization.partition(" ")[0].lower() == "bearer":
+        return "The header 'Authorization' has no API key after 'Bearer'."
+    return (
+        "The header 'Authorization' must be 'Bearer', a space and an API key: 'Authorization: Bearer ek_…'."
+    )

@@ -1,8 +1,10 @@
-"""The scores of a scorer: which there are, and which of them pass. Pure."""
+"""Scores of scorers, and which of them pass; sums of users' feedback. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 Config = Mapping[str, Any]
@@ -57,3 +59,36 @@ def bounds(scorer: Config) -> tuple[float, float]:
     given = scorer.get("scoreRange") or {}
     low, high = given.get("min"), given.get("max")
     return 0.0 if low is None else low, 1.0 if high is None else high
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The feedback on a version under one name."""
+
+    version_id: str | None
+    arm: str | None
+    name: str
+    count: int
+    mean: float | None
+    """The mean of the numbers; None if there are none."""
+    counts: dict[str, int]
+    """How often each text and each boolean was given."""
+
+
+def sum_feedback(rows: Iterable[tuple[str, str, str, Any]]) -> list[Summary]:
+    """Sum up feedback, which is given as version, arm, name and value, by the first three.
+
+    It distinguishes `1`, `true` and `"1"`.
+    """
+    given: defaultdict[tuple[str, str, str], Counter[tuple[bool, Any]]] = defaultdict(Counter)
+    for version_id, arm, name, value in rows:
+        word = str(value).lower() if isinstance(value, bool) else value
+        given[version_id, arm, name][isinstance(word, int | float), word] += 1
+    summaries = []
+    for (version_id, arm, name), values in sorted(given.items()):
+        numbers = {value: count for (is_number, value), count in values.items() if is_number}
+        total = sum(value * count for value, count in numbers.items())
+        mean = total / sum(numbers.values()) if numbers else None
+        counts = {value: count for (is_number, value), count in sorted(values.items()) if not is_number}
+        summaries.append(Summary(version_id or None, arm or None, name, values.total(), mean, counts))
+    return summaries

@@ -153,12 +153,12 @@ def read(
     except Invalid as error:
         raise _below_declaration(error) if declared is not None else error from None
     start = next((number for number, line in enumerate(lines) if any(line)), len(lines))
-    used = [_used(line) for line in lines]
+    used = [_count_used(line) for line in lines]
     if has_header:
         header = [name.strip() for name in lines[start]] if start < len(lines) else []
         rows = lines[start + 1 :]
         # Spreadsheets write empty columns at the end, where something was once.
-        width = max(_used(header), min(len(header), max(used, default=0)))
+        width = max(_count_used(header), min(len(header), max(used, default=0)))
         header = header[:width]
     else:
         header, rows = [""] * max(used, default=0), lines[start:]
@@ -167,7 +167,7 @@ def read(
     return Table(header, rows, "" if dialect.separator == ONE_COLUMN else dialect.separator)
 
 
-def _used(line: list[str]) -> int:
+def _count_used(line: list[str]) -> int:
     """Return the number of cells up to the last one that is not empty."""
     return next((number for number in range(len(line), 0, -1) if line[number - 1]), 0)
 

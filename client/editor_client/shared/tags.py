@@ -42,7 +42,7 @@ def asked_for(text: str) -> list[str]:
     return names
 
 
-def tags_of(metadata: Mapping[str, Any]) -> list[str]:
+def read_tags(metadata: Mapping[str, Any]) -> list[str]:
     """Return the tags in the metadata of a resource, composed and without duplicates, in order."""
     listed = metadata.get(MEMBER)
     if not isinstance(listed, list):

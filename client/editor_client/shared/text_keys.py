@@ -1,4 +1,4 @@
-"""Keys by which texts of any language are compared, found and sorted. Pure.
+"""Keys by which texts of any language are compared, found and sorted; which characters are letters. Pure.
 
 Databases fold case in their own ways: SQLite only for ASCII, PostgreSQL as its locale does. So the rules are
 here, and `versioning.models.text_keys` makes both databases follow them.
@@ -62,3 +62,23 @@ def _sorted_first(letters: str) -> str:
         letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else _BEFORE_LETTERS + letter
         for letter in letters
     )
+
+
+_JOINERS: Final = "\u200c\u200d"
+
+
+def is_word(character: str) -> bool:
+    """Return whether a character is part of a word: a letter, digit, underscore, or mark on a letter."""
+    if character.isalnum() or character == "_":
+        return True
+    return not character.isascii() and (character in _JOINERS or unicodedata.category(character)[0] == "M")
+
+
+def is_name(text: str, between: str = "") -> bool:
+    """Return whether a text begins with a letter or an underscore and goes on with words.
+
+    `between` are further characters that it may have after the first one.
+    """
+    if not text or not (text[0].isalpha() or text[0] == "_"):
+        return False
+    return all(character in between or is_word(character) for character in text)

@@ -16,22 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from editor_client.errors import EditorError
-from editor_client.reads.log import After, EventFilters, LogEvent
+from editor_client.reads.feed import After, EventFilters, LogEvent
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer import (
-    administration_commands,
-    dataset_commands,
-    evaluate_commands,
-    transfer_commands,
-)
-from editor_client.transfer.administration_commands import ME
-from editor_client.transfer.commands import Group, add_command
+from editor_client.transfer import commands, evaluate_commands, transfer_commands
+from editor_client.transfer.commands import ME, Group, add_command
 from editor_client.transfer.folder import Folder, FolderError
 from editor_client.transfer.pull_push import PullPush
 
 DONE, DIFFERENT, FAILED = 0, 1, 2
-GROUPS: tuple[Group, ...] = (*administration_commands.GROUPS,)
+GROUPS: tuple[Group, ...] = (*commands.GROUPS,)
 """The commands with subcommands."""
 FILTERS = ("type", "kind", "id", "workspace_id", "actor")
 BEYOND_THE_END = 10**18
@@ -114,8 +108,9 @@ def _lock(client: Client, given: argparse.Namespace) -> int:
 def _events(client: Client, given: argparse.Namespace) -> int:
     """Print the requested events, until Ctrl-C or until the reader of the output exits."""
     try:
-        for event in _wanted(client, given):
-            sys.stdout.write(f"{_json(event) if given.json else _line(event)}\n")
+        for event in _read_events(client, given):
+            line = json.dumps(event.raw, ensure_ascii=False) if given.json else _line(event)
+            sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
     except KeyboardInterrupt:
         pass
@@ -125,7 +120,7 @@ def _events(client: Client, given: argparse.Namespace) -> int:
     return DONE
 
 
-def _wanted(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
+def _read_events(client: Client, given: argparse.Namespace) -> Iterator[LogEvent]:
     chosen: dict[str, Any] = {name: getattr(given, name) for name in FILTERS}
     filters: EventFilters = {name: value for name, value in chosen.items() if value is not None}  # type: ignore[assignment]
     if given.follow:
@@ -150,10 +145,6 @@ def _line(event: LogEvent) -> str:
     by = f"{event.actor.id or 'the application'} ({event.actor.via})"
     words = (f"{event.position:>6}", f"{event.created_at:%Y-%m-%d %H:%M:%S}", event.type, about, version, by)
     return "  ".join(word for word in words if word)
-
-
-def _json(event: LogEvent) -> str:
-    return json.dumps(event.raw, ensure_ascii=False)
 
 
 def _selector(given: argparse.Namespace) -> dict[str, Any]:
@@ -239,8 +230,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--workspace", metavar="ID", help="only resources published in this workspace")
     for command in (get, pull, push, diff, events, lock):
         _add_server(command, {})
-    for module in (transfer_commands, dataset_commands, evaluate_commands):
-        module.add_to(commands, lambda command: _add_server(command, {}))
+    transfer_commands.add_import_and_export(commands, lambda command: _add_server(command, {}))
+    transfer_commands.add_datasets(commands, lambda command: _add_server(command, {}))
+    evaluate_commands.add_to(commands, lambda command: _add_server(command, {}))
     add_command(commands, ME, lambda command: _add_server(command, {}))
     for group in GROUPS:
         group.add_to(commands, lambda command: _add_server(command, {}))

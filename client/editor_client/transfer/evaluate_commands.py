@@ -24,7 +24,7 @@ from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
 from editor_client.sync import Client
 from editor_client.transfer.commands import DONE, USAGE, CommandError, reporting_errors
-from editor_client.transfer.dataset_commands import existing
+from editor_client.transfer.transfer_commands import existing
 
 PASSED, FAILED, UNJUDGED, INTERRUPTED = DONE, 1, 3, 130
 RULES: Final = ("worse", "must", "errors")
@@ -118,16 +118,16 @@ def evaluate(client: Client, given: argparse.Namespace) -> int:
     where = ""
     try:
         dataset = existing(client, given.dataset)
-        started = _started(client, dataset.id, given)
+        started = _start(client, dataset.id, given)
         where = f"{client.address}/datasets/{dataset.id}/experiments/{started.id}"
-        return _judged(client, started, given, where)
+        return _wait_and_judge(client, started, given, where)
     except KeyboardInterrupt:
         goes_on = f"The experiment goes on on the server; follow it at GET {where}"
         sys.stderr.write(f"\n{goes_on if where else 'No experiment was started.'}\n")
         return INTERRUPTED
 
 
-def _started(client: Client, dataset_id: str, given: argparse.Namespace) -> Experiment[Client]:
+def _start(client: Client, dataset_id: str, given: argparse.Namespace) -> Experiment[Client]:
     chosen = {"status": given.version} if given.version in STATUSES else {"versionId": given.version}
     request: NewExperiment = {
         "target_type": "agent",
@@ -164,12 +164,14 @@ def _check_scorers(planned: ExperimentEstimate, fail_on: Collection[str]) -> Non
         )
 
 
-def _judged(client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str) -> int:
+def _wait_and_judge(
+    client: Client, experiment: Experiment[Client], given: argparse.Namespace, where: str
+) -> int:
     """Wait for an experiment and its baseline, report what came of it, and return the exit code."""
     until = time.monotonic() + given.patience
-    ended, baseline = _waited(experiment, until), None
+    ended, baseline = _wait(experiment, until), None
     if ended.outcome and ended.pair_of is not None:
-        baseline = _waited(client.get_experiment(str(ended.dataset_id), ended.pair_of), until)
+        baseline = _wait(client.get_experiment(str(ended.dataset_id), ended.pair_of), until)
     results = list(experiment.iter_results(per_page=100))
     comparison = experiment.compare() if ended.pair_of is not None else None
     outcome = judge(ended, baseline, comparison, results, given.fail_on)
@@ -187,12 +189,12 @@ def _judged(client: Client, experiment: Experiment[Client], given: argparse.Name
         given.json.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     if given.junit is not None:
         given.junit.write_text(experiment.export_file("junit"), encoding="utf-8")
-    if not all(one.outcome for one in (ended, baseline) if one is not None):
+    if not all(experiment.outcome for experiment in (ended, baseline) if experiment is not None):
         sys.stderr.write(f"The experiment goes on on the server; follow it at GET {where}\n")
     return outcome.code
 
 
-def _waited(experiment: Experiment[Client], until: float) -> ExperimentRecord:
+def _wait(experiment: Experiment[Client], until: float) -> ExperimentRecord:
     """Wait until an experiment is over, or the time is; say on standard error how far it is.
 
     Raises the error of a server that has been away for too long.
@@ -232,10 +234,15 @@ def judge(
         if primary is None:
             unjudged.append("There is nothing to compare with, or no scorer.")
         elif primary.verdict == "worse":
-            failed.append(f"It is worse: {_said(primary.wins, primary.losses, primary.difference)}.")
+            counts = f"{primary.wins} won, {primary.losses} lost, {100 * primary.difference:+.1f} points"
+            failed.append(f"It is worse: {counts}.")
         elif primary.verdict == "tooFew":
             unjudged.append("There are too few items to compare.")
-    must = [(_asked(result), _passes(result, primary)) for result in results if _is_must(result)]
+    must = [
+        (_shorten_input(result), _passes(result, primary))
+        for result in results
+        if isinstance(tags := (result.metadata or {}).get("tags"), list | tuple) and "must" in tags
+    ]
     if "must" in fail_on:
         lost = sorted({asked for asked, passes in must if passes is False})
         unknown = sorted({asked for asked, passes in must if passes is None})
@@ -259,15 +266,6 @@ def _obstacles(both: Sequence[ExperimentRecord], fail_on: Collection[str]) -> It
         yield "Scorers failed."
 
 
-def _said(wins: int, losses: int, difference: float) -> str:
-    return f"{wins} won, {losses} lost, {100 * difference:+.1f} points"
-
-
-def _is_must(result: ResultRecord) -> bool:
-    tags = (result.metadata or {}).get("tags")
-    return isinstance(tags, list | tuple) and "must" in tags
-
-
 def _passes(result: ResultRecord, primary: Any) -> bool | None:
     """Return whether an answer passes by the primary scorer, or without one by all; None without a score."""
     if result.error is not None:
@@ -277,7 +275,7 @@ def _passes(result: ResultRecord, primary: Any) -> bool | None:
     return False if False in said else None if not said or None in said else True
 
 
-def _asked(result: ResultRecord) -> str:
+def _shorten_input(result: ResultRecord) -> str:
     """Return the beginning of what was asked, in one line."""
     given = result.input
     text = " ".join((given if isinstance(given, str) else canonical.dump(given)).split())
@@ -302,7 +300,7 @@ def markdown(
         primary = comparison.primary
         if primary is not None and primary.detectable is not None:
             lines += ["", f"{comparison.pairs} items would have shown a drop of {primary.detectable} points."]
-        asked = {result.item_id: _asked(result) for result in results}
+        asked = {result.item_id: _shorten_input(result) for result in results}
         lost = [item.item_id for item in comparison.items_ if item.outcome == "loss"]
         if lost:
             lines += [

@@ -11,14 +11,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from editor_client.errors import EditorError, Unauthorized, Unreachable
-from editor_client.manage.kinds import KINDS
 from editor_client.manage.records import Record
-from editor_client.manage.stored import creation, edit
-from editor_client.pages import Pages
+from editor_client.manage.stored import KINDS, creation, edit
+from editor_client.methods import Pages
 from editor_client.shared import canonical
 from editor_client.sync import Client
-from editor_client.transfer.comparison import Remote, State, changes, compare, difference, fetch, handle
-from editor_client.transfer.folder import Agreement, Config, Folder, FolderError, Place
+from editor_client.transfer.folder import (
+    Agreement,
+    Config,
+    Folder,
+    FolderError,
+    Place,
+    Remote,
+    State,
+    changes,
+    compare,
+    difference,
+    fetch,
+    handle,
+)
 
 LEFT = {State.BEHIND, State.GONE}
 """Not edited locally, so that there is nothing to push: the change is on the server."""
@@ -52,7 +63,7 @@ class PullPush:
 
     def pull(self) -> None:
         """Write the published resources to files; remove the files of those no longer published."""
-        published = self._published()
+        published = self._list_published()
         with self._saving_agreements():
             self._each(published, self._pull_one)
             self._each(sorted(set(self.folder.agreed) - set(published)), self._drop_one)
@@ -70,7 +81,7 @@ class PullPush:
         """Show how files and server differ, without changing either; return whether they differ."""
         files = self._files()
         differ = [self._diff_one(place, here) for place, here in files.items()]
-        absent = [place for place in self._published() if place not in files]
+        absent = [place for place in self._list_published() if place not in files]
         for place in absent:
             self.report.say(State.ONLY_THERE.value, place)
         return any(differ) or bool(absent)
@@ -117,7 +128,10 @@ class PullPush:
         elif state in LEFT and not self.force:
             self.report.say("left", place, state.value)
         elif there is None:
-            record = self._create(place, here, message, publish=publish)
+            about = {"workspaceId": self.workspace, "changeMessage": message}
+            given = {name: value for name, value in about.items() if value is not None}
+            fields = {**here, **given, "autoPublish": publish, "id": place.id}
+            record: Record = self.client.perform(creation(KINDS[place.kind], fields))
             self._agree("created", place, here, record, publish=publish)
         elif state is State.SAME or (state is State.DRAFT and not publish):
             self.folder.agreed[place] = there.agreement(here)
@@ -158,7 +172,7 @@ class PullPush:
             except (EditorError, FolderError) as error:
                 self.report.complain(place, error)
 
-    def _published(self) -> list[Place]:
+    def _list_published(self) -> list[Place]:
         filters = {"status": "published", "per_page": 1000}
         if self.workspace is not None:
             filters["workspace_id"] = self.workspace
@@ -173,13 +187,6 @@ class PullPush:
             return self.folder.read(place)
         except FileNotFoundError:
             return None
-
-    def _create(self, place: Place, here: Config, message: str | None, *, publish: bool) -> Record:
-        about = {"workspaceId": self.workspace, "changeMessage": message}
-        given = {name: value for name, value in about.items() if value is not None}
-        fields = {**here, **given, "autoPublish": publish, "id": place.id}
-        created: Record = self.client.perform(creation(KINDS[place.kind], fields))
-        return created
 
     def _save(
         self, place: Place, here: Config, there: Remote, message: str | None, *, publish: bool

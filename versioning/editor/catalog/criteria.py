@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final, Generic, Self, TypeVar
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Value
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 from editor_client.shared.text_keys import caseless
 
 from versioning.domain.access import Caller, Right
@@ -292,7 +292,7 @@ METADATA = Criterion[Mapping[str, Any]](
 
 TAGS = Criterion[Collection[str]](
     narrow=lambda rows, names, _viewer: rows.filter(pk__in=rows.model.tag_model.ids_with(names)),
-    holds=lambda found, names, _viewer: set(names) <= set(tags_of(found.metadata)),
+    holds=lambda found, names, _viewer: set(names) <= set(read_tags(found.metadata)),
 )
 """It has all of these tags, of which none is named twice."""
 

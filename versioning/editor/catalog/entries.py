@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from editor_client.shared.tags import tags_of
+from editor_client.shared.tags import read_tags
 
 from versioning.domain.access import Caller, Right
 from versioning.domain.agents import AGENT
@@ -81,7 +81,7 @@ def make_entry(
         version=version,
         live_id=resource.active_id,
         labels=labels,
-        tags=tags_of(resource.metadata),
+        tags=read_tags(resource.metadata),
         excerpt=_visible_excerpt(version, code, resource.kind.text_field),
     )
 

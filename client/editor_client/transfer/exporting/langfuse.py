@@ -8,8 +8,15 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
-from editor_client.transfer.exporting.published import SETTINGS, Published, Reader, Text, arranged, curly
-from editor_client.transfer.importing.collection import id_of, shown
+from editor_client.transfer.exporting.published import (
+    SETTINGS,
+    Published,
+    Reader,
+    Text,
+    arrange_messages,
+    curly,
+)
+from editor_client.transfer.importing.collection import make_id, shown
 from editor_client.transfer.importing.formats.langfuse import OWN
 
 PRODUCTION: Final = "production"
@@ -27,7 +34,7 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
     refused = {block_id for block_id, content in reader.blocks.items() if _REFERENCE.search(content)}
     entries = []
     for agent in agents:
-        if reason := _refused(agent, refused):
+        if reason := _explain_refusal(agent, refused):
             reader.lose("refused", agent.id, f"It is left out: {reason}.")
         else:
             entries.append(_entry(agent, reader))
@@ -37,10 +44,10 @@ def write(agents: Iterable[Published], reader: Reader) -> str:
         else:
             text = curly(Text(content=content), reader, block_id)
             entries.append(_prompt(_name(block_id, reader), "text", text, {}, []))
-    return canonical.file_text(sorted(entries, key=lambda one: str(one["name"])))
+    return canonical.file_text(sorted(entries, key=lambda entry: str(entry["name"])))
 
 
-def _refused(agent: Published, refused: set[str]) -> str:
+def _explain_refusal(agent: Published, refused: set[str]) -> str:
     """Return why an agent cannot be written; empty if it can."""
     for text in agent.texts:
         if text.block_id in refused:
@@ -66,7 +73,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
         for number, role, content in agent.messages
     ]
     gap = {"type": "placeholder", "name": "history"}
-    messages = arranged(["\n\n".join(parts)], others, lambda: gap)
+    messages = arrange_messages(["\n\n".join(parts)], others, lambda: gap)
     config: dict[str, Any] = dict(agent.extra.get("config") or {})
     if agent.model:
         config |= {"provider": agent.model["provider"], "model": agent.model["name"]}
@@ -76,7 +83,7 @@ def _entry(agent: Published, reader: Reader) -> dict[str, Any]:
     if agent.cases or agent.scorers:
         reader.lose("left_out", agent.id, "Left out: datasets and scorers.")
     label = agent.id
-    if agent.name != label and id_of(agent.name) == label:
+    if agent.name != label and make_id(agent.name) == label:
         label = agent.name  # of which the same id is made
     elif agent.name != label:
         config[OWN] = {"name": agent.name}

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from editor_client.transfer.exporting.published import Published, Reader, Text, curly, with_question
 from editor_client.transfer.importing.collection import shown
-from editor_client.transfer.importing.yaml_text import yaml_files
+from editor_client.transfer.importing.documents import yaml_files
 
 INPUT: Final = "{{input}}"
 _SETTINGS: Final = {"maxOutputTokens": "maxTokens", "temperature": "temperature", "topP": "topP"}

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
-from editor_client.shared.promptfoo import data_text, escaped, is_plain, is_plain_within, pieces
-from editor_client.shared.providers import BUILT_IN
+from editor_client.shared.promptfoo import data_text, escape, is_plain, is_plain_within, pieces
 from editor_client.transfer.exporting.published import (
     SETTINGS,
     Case,
@@ -20,16 +19,19 @@ from editor_client.transfer.exporting.published import (
     rewritten,
     with_question,
 )
+from editor_client.transfer.importing.agents import BUILT_IN
 from editor_client.transfer.importing.collection import shown
+from editor_client.transfer.importing.documents import yaml_files
 from editor_client.transfer.importing.formats.promptfoo import (
+    DIGEST,
+    EXTERNAL_ID,
     JOINED,
     JSON,
     METADATA,
     NAMES,
     SOURCE,
+    WRITTEN,
 )
-from editor_client.transfer.importing.promptfoo_tests import DIGEST, EXTERNAL_ID, WRITTEN
-from editor_client.transfer.importing.yaml_text import yaml_files
 
 INPUT: Final = "input"
 """The variable with the input of an item."""
@@ -101,7 +103,15 @@ class Variables:
     @classmethod
     def of(cls, agents: Sequence[Published], reader: Reader) -> Variables:
         """Return how to write the variables of these agents; they have the same names in all of them."""
-        paths = {INPUT, *(path for agent in agents for path in _paths(agent))}
+        contents = [
+            content
+            for agent in agents
+            for content in (
+                *(text.content for text in agent.texts if not text.is_literal),
+                *(content for _, _, content in agent.messages),
+            )
+        ]
+        paths = {INPUT, *(path for content in contents for path, _ in placeholders(content))}
         deep = {path.partition(".")[0] for path in paths if "." in path}
         joined = set()
         for agent in agents:
@@ -156,7 +166,7 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
     def filled(path: str, fallback: str | None) -> str:
         if path.partition(".")[0] == ENVIRONMENT:
             reader.lose("variable", where, f"{path!r} would be the environment there: it stays as text.")
-            return escaped(f"{{{{ {path} }}}}")
+            return escape(f"{{{{ {path} }}}}")
         if fallback is not None:
             message = f"The fallback of {path!r} is used for missing values, not for null."
             reader.lose("fallback", where, message)
@@ -165,7 +175,7 @@ def nunjucks(text: Text, variables: Variables, reader: Reader, where: str) -> st
                 fallback = None
         return variables.placeholder(path, fallback)
 
-    return rewritten(text, filled, escaped)
+    return rewritten(text, filled, escape)
 
 
 def _messages(agent: Published, variables: Variables, reader: Reader) -> list[dict[str, str]]:
@@ -177,12 +187,6 @@ def _messages(agent: Published, variables: Variables, reader: Reader) -> list[di
         for number, role, content in agent.messages
     ]
     return with_question(systems, others, variables.placeholder(INPUT, None))
-
-
-def _paths(agent: Published) -> set[str]:
-    contents = [text.content for text in agent.texts if not text.is_literal]
-    contents += [content for _, _, content in agent.messages]
-    return {path for content in contents for path, _ in placeholders(content)}
 
 
 def _plain_name(text: str, instead: str, reader: Reader) -> str:
@@ -277,9 +281,9 @@ def _assertion(
     if found["type"] == "is-json" and not is_plain_within(value):
         found["value"] = data_text(value)  # a schema as a text is one, too
     elif isinstance(value, str):
-        found["value"] = escaped(value)
+        found["value"] = escape(value)
     elif isinstance(value, list) and scorer["type"] == "contains":
-        found["value"] = [escaped(entry) if isinstance(entry, str) else entry for entry in value]
+        found["value"] = [escape(entry) if isinstance(entry, str) else entry for entry in value]
     elif not is_plain_within(value):
         message = f"The scorer {shown(scorer_id)} is left out: promptfoo would run a part of its value."
         reader.lose("refused", f"item {item.external_id or item.id}", message)

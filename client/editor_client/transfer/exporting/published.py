@@ -97,7 +97,7 @@ class Reader:
         config: Mapping[str, Any] = parts["config"]
         if left := [name for name in _LEFT_OUT if config.get(name)]:
             self.lose("left_out", agent_id, f"Left out: {', '.join(left)}.")
-        options = self._one_of(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
+        options = self._first_variant(config.get("defaultOptions"), "defaultOptions", agent_id) or {}
         metadata = parts["metadata"] or {}
         cases = list(self._cases(agent_id))
         own = list(dict.fromkeys(key for _, key in keys(dict(config), "scorers")))
@@ -113,7 +113,7 @@ class Reader:
             description=config.get("description"),
             texts=list(self._texts(agent_id, config["instructions"], parts)),
             messages=self._messages(agent_id),
-            model=self._one_of(config.get("model"), "model", agent_id),
+            model=self._first_variant(config.get("model"), "model", agent_id),
             settings=options.get("modelSettings") or {},
             extra=metadata.get("import") or {},
             tags=metadata.get("tags") or [],
@@ -154,7 +154,7 @@ class Reader:
                 found.append((int(match[1]), match[2], block.content))
         return sorted(found)
 
-    def _one_of(self, value: Any, name: str, agent_id: str) -> Any:
+    def _first_variant(self, value: Any, name: str, agent_id: str) -> Any:
         """Return a value, of variants the first."""
         if not isinstance(value, list):
             return value
@@ -164,13 +164,9 @@ class Reader:
     def _cases(self, agent_id: str) -> Iterator[Case]:
         datasets = self.client.iter_datasets(target_type="agent", target_ids=agent_id, per_page=100)
         for dataset in datasets:
-            yield from self._cases_in(dataset)
-
-    def _cases_in(self, dataset: DatasetRecord) -> Iterator[Case]:
-        items = self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC")
-        for item in items:
-            scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
-            yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
+            for item in self.client.get_dataset(dataset.id).iter_items(per_page=200, direction="ASC"):
+                scorer_ids = item.scorer_ids or dataset.scorer_ids or ()
+                yield Case(item=item, scorer_ids=scorer_ids, dataset=dataset)
 
     def _scorer(self, scorer_id: str, agent_id: str) -> Mapping[str, Any] | None:
         try:
@@ -194,7 +190,7 @@ def rewritten(text: Text, write: Callable[[str, str | None], str], plain: Callab
     )
 
 
-def arranged(
+def arrange_messages(
     systems: Sequence[str],
     others: Sequence[tuple[int, str, str]],
     fill: Callable[[], dict[str, str] | None],
@@ -227,7 +223,7 @@ def with_question(
     Where there are other messages of a user and no gap, there is none.
     """
     questions = iter([{"role": "user", "content": question}])
-    found = arranged(systems, others, lambda: next(questions, None))
+    found = arrange_messages(systems, others, lambda: next(questions, None))
     if all(message["role"] != "user" for message in found):
         found.extend(questions)
     return found

@@ -8,18 +8,16 @@ from typing import Any, Final
 
 from editor_client.calls import SEGMENTS
 from editor_client.errors import EditorError, Forbidden, Unauthorized, Unreachable
-from editor_client.manage.kinds import KINDS
 from editor_client.manage.records import Record
 from editor_client.manage.releases import NewReleaseItem
-from editor_client.manage.stored import creation, edit
+from editor_client.manage.stored import KINDS, creation, edit
 from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
 from editor_client.sync import Client
-from editor_client.transfer.comparison import Remote, changes, fetch, handle
-from editor_client.transfer.folder import Place
+from editor_client.transfer.folder import Place, changes, fetch, handle
 from editor_client.transfer.importing.collection import Config, shown
 from editor_client.transfer.importing.datasets import Changed, apply_dataset
-from editor_client.transfer.importing.planning import UNMADE, origin_of
+from editor_client.transfer.importing.planning import UNMADE, build_origin
 
 MAX_TITLE: Final = 200
 MADE: Final = {"create", "update"}
@@ -58,7 +56,7 @@ class Application:
                 except (Unauthorized, Unreachable):
                     raise
                 except EditorError as error:
-                    self._refused(action, error)
+                    self._note_refusal(action, error)
                 items += made
                 if not made:
                     self._unmade.add(action["id"])
@@ -73,7 +71,10 @@ class Application:
     def _resource(self, action: Mapping[str, Any]) -> list[NewReleaseItem]:
         place = Place(SEGMENTS[action["kind"]], action["id"])
         there = fetch(self.client, place)
-        done = self._done(action, there)
+        # The number of versions that this plan has made before.
+        origin = None if there is None else there.record.metadata.get("origin")
+        origins = [self._origin(action, version) for version in action["versions"]]
+        done = origins.index(origin) + 1 if origin in origins else 0
         at = None if there is None else there.record.latest_version_id
         if not done and at != action["latestVersionId"]:
             self._problem(action, "it has changed since the plan was made; plan again")
@@ -85,19 +86,13 @@ class Application:
             record = self._save(action, place, version, record, config)
             found[index], config = str(record.latest_version_id), version["config"]
         if done < len(action["versions"]):
-            self.report.lines.append(f"saved: {_named(action)}")
+            self.report.lines.append(f"saved: {_describe(action)}")
         self._set_labels(action, place, found)
-        version_id = self._proposed(action, place, found)
+        version_id = self._choose_published(action, place, found)
         return [{"kind": action["kind"], "id": action["id"], "version_id": version_id}]
 
-    def _done(self, action: Mapping[str, Any], there: Remote | None) -> int:
-        """Return how many versions of the plan were made already, by this plan before."""
-        origin = None if there is None else there.record.metadata.get("origin")
-        made = [self._origin(action, version) for version in action["versions"]]
-        return made.index(origin) + 1 if origin in made else 0
-
     def _origin(self, action: Mapping[str, Any], version: Mapping[str, Any]) -> dict[str, Any]:
-        return origin_of(self.plan["source"]["system"], action["name"], version)
+        return build_origin(self.plan["source"]["system"], action["name"], version)
 
     def _save(
         self,
@@ -128,9 +123,9 @@ class Application:
                 for label in action["versions"][index].get("labels", ()):
                     stored.set_label(label, version_id)
         except Forbidden as error:
-            self._refused(action, error)
+            self._note_refusal(action, error)
 
-    def _proposed(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> str:
+    def _choose_published(self, action: Mapping[str, Any], place: Place, found: Mapping[int, str]) -> str:
         """Return the version that the source has published, or else the newest."""
         newest = found[len(action["versions"]) - 1]
         published = action["published"]
@@ -152,13 +147,13 @@ class Application:
             try:
                 unmade = self._unmade_scorers(planned)
                 if apply_dataset(self.client, planned, self.plan["workspaceId"], unmade):
-                    self.report.lines.append(f"saved: {_named(about)}, {len(planned['items'])} items")
+                    self.report.lines.append(f"saved: {_describe(about)}, {len(planned['items'])} items")
             except (Unauthorized, Unreachable):
                 raise
             except Changed as error:
                 self._problem(about, str(error))
             except EditorError as error:
-                self._refused(about, error)
+                self._note_refusal(about, error)
 
     def _unmade_scorers(self, planned: Mapping[str, Any]) -> set[str]:
         """Return the scorers of a dataset that could not be made, and note that it does without them."""
@@ -166,9 +161,9 @@ class Application:
             *planned["settings"].get("scorerIds", ()),
             *(scorer_id for item in planned["items"] for scorer_id in item.get("scorerIds", ())),
         }
-        for one in sorted(unmade := self._unmade & named):
+        for scorer_id in sorted(unmade := self._unmade & named):
             about = {"kind": "dataset", "id": planned["name"]}
-            self._problem(about, f"made without the scorer {shown(one)}, which was not made")
+            self._problem(about, f"made without the scorer {shown(scorer_id)}, which was not made")
         return unmade
 
     # The release
@@ -197,13 +192,13 @@ class Application:
             self.client.get_release(made.id).update(items=items)
             self.report.lines.append(f"release: {made.id} ({shown(made.title)})")
 
-    def _refused(self, action: Mapping[str, Any], error: EditorError) -> None:
+    def _note_refusal(self, action: Mapping[str, Any], error: EditorError) -> None:
         self.report.refused = True
         self._problem(action, str(error))
 
     def _problem(self, action: Mapping[str, Any], why: str) -> None:
-        self.report.problems.append(f"{_named(action)}: {why}")
+        self.report.problems.append(f"{_describe(action)}: {why}")
 
 
-def _named(action: Mapping[str, Any]) -> str:
+def _describe(action: Mapping[str, Any]) -> str:
     return f"{action['kind']} {shown(action['id'])}"

@@ -1,8 +1,9 @@
-"""What a reader has found: resources, datasets, and every loss in words."""
+"""What a reader has found: resources, datasets, and every loss in words, such as unknown members and keys."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -122,7 +123,7 @@ class Collection:
 
         The path of a file is the id as it stands, if it can be one.
         """
-        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else id_of(name)
+        wanted = name if is_path and id_problem(name) is None and len(name) <= MAX_ID else make_id(name)
         if self._names.setdefault((kind, wanted), name) == name:
             return wanted
         renamed = f"{clipped(wanted, MAX_ID)}-{_short_digest(name)}"
@@ -140,8 +141,8 @@ class Collection:
         if not extra:
             return
         if len(self.datasets) > datasets:
-            one = self.datasets[datasets]
-            self.datasets[datasets] = replace(one, extra=self.fitting({**extra, **one.extra}, where))
+            dataset = self.datasets[datasets]
+            self.datasets[datasets] = replace(dataset, extra=self.fitting({**extra, **dataset.extra}, where))
             return
         kinds = {resource.kind for resource in self.resources[resources:]}
         for place in range(resources, len(self.resources)):
@@ -163,7 +164,7 @@ class Collection:
         return kept
 
 
-def id_of(name: str) -> str:
+def make_id(name: str) -> str:
     """Return an id for a name: each part between slashes in lower case, with `-` for other characters."""
     parts = [ids.slug(part) for part in name.split("/")]
     found = "/".join(part for part in parts if part)
@@ -218,3 +219,145 @@ def shown(text: object) -> str:
 
 def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
+
+
+REMOVED: Final = "[credential removed]"
+CODE: Final = "credential"
+_KEY: Final = re.compile(
+    r"(?:.*_)?(?:api_?key|authorization|auth|password|passwd|passphrase|secret|secret_?key|access_?key"
+    r"|(?:access|auth|bearer|refresh|session|id|personal_access)_?token|token|credentials?|connection"
+    r"|connection_?string|private_?key|client_?secret|cookies?|dsn)"
+)
+_VALUE: Final = re.compile(
+    # What is read in vain is bounded: a text of beginnings would take quadratic time.
+    r"\b(?:sk|pk|rk)-(?=[A-Za-z_-]{0,100}[0-9])[A-Za-z0-9_-]{16,}"
+    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
+    r"|\bxox[abprs]-[\w-]{10,}|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{30,}|\bhf_[A-Za-z0-9]{20,}"
+    r"|\blsv2_[a-z]{2}_\w{16,}|\bek_[\w-]{30,}|\beyJ[\w-]{8,500}\.eyJ[\w-]{8,2000}\.[\w-]{8,}"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----|(?i:\bbearer )(?=[\w.~+/-]{0,100}[0-9])[\w.~+/-]{20,}=*"
+    r"|(?<=://)[^\s/:@]{1,100}:[^\s/@]{1,100}(?=@)"
+)
+
+
+def remove_credentials(value: Any, collection: Collection, where: str, *, by_name: bool = True) -> Any:
+    """Return a JSON value without credentials, and note where each was.
+
+    `by_name` looks at the names of members, too: not for data such as the variables of a test.
+    """
+    if isinstance(value, str):
+        return _in_text(value, collection, where)
+    if isinstance(value, list):
+        return [
+            remove_credentials(entry, collection, f"{where}.{place}", by_name=by_name)
+            for place, entry in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    kept = {}
+    for name, member in value.items():
+        place = f"{where}.{shown(name)}"
+        is_named = by_name and _KEY.fullmatch(
+            re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]", "_", name[-200:]).lower()
+        )
+        if is_named and member not in (None, ""):
+            collection.lose(CODE, place, "A credential is left out.")
+        else:
+            kept[_in_text(name, collection, where)] = remove_credentials(
+                member, collection, place, by_name=by_name
+            )
+    return kept
+
+
+def _in_text(text: str, collection: Collection, where: str) -> str:
+    found, count = _VALUE.subn(REMOVED, text)
+    if count:
+        collection.lose(CODE, where, "What looks like a credential is left out of the text.")
+    return found
+
+
+UNKNOWN: Final = "unknown_member"
+
+
+class Members:
+    """The members of an object; those of anything else than an object are none, and the value is left."""
+
+    def __init__(self, value: Any, collection: Collection, where: str) -> None:
+        self.collection = collection
+        self.where = where
+        self._left: dict[str, Any] = {}
+        if isinstance(value, dict):
+            self._left = dict(value)
+        elif value is not None:
+            self._left = {"": value}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._left
+
+    def names(self) -> list[str]:
+        """Return the names of the members that are left."""
+        return list(self._left)
+
+    def peek(self, name: str) -> Any:
+        """Return a member without taking it; None if there is none."""
+        return self._left.get(name)
+
+    def take(self, name: str, default: Any = None) -> Any:
+        """Take a member of any type."""
+        return self._left.pop(name, default)
+
+    def skip(self, *names: str) -> None:
+        """Take members that say nothing about a prompt, such as the time of an answer."""
+        for name in names:
+            self._left.pop(name, None)
+
+    def text(self, name: str) -> str:
+        """Take a text; anything else is left, and an empty text returned."""
+        value = self._left.get(name)
+        if not isinstance(value, str):
+            return ""
+        return str(self._left.pop(name))
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Take an object; anything else is left, and an empty one returned."""
+        if not isinstance(self._left.get(name), dict):
+            return {}
+        value: dict[str, Any] = self._left.pop(name)
+        return value
+
+    def members(self, name: str) -> Members:
+        """Take the members of an object; anything else is left here."""
+        return Members(self.mapping(name), self.collection, f"{self.where}, {name}")
+
+    def take_list(self, name: str) -> list[Any]:
+        """Take a list; anything else is left, and an empty one returned."""
+        if not isinstance(self._left.get(name), list):
+            return []
+        value: list[Any] = self._left.pop(name)
+        return value
+
+    def objects(self, name: str) -> list[dict[str, Any]]:
+        """Take the objects in a list; what else is in it is left."""
+        listed = self.take_list(name)
+        found = [entry for entry in listed if isinstance(entry, dict)]
+        if others := [entry for entry in listed if not isinstance(entry, dict)]:
+            self._left[name] = others
+        return found
+
+    def left(self, *, code: str = UNKNOWN, by_name: bool = True) -> dict[str, Any]:
+        """Return what was not taken, without credentials, and note each member as a loss.
+
+        `by_name` is whether the names of members tell credentials, as `credentials.without` has it.
+        """
+        given = {name: value for name, value in self._left.items() if value is not None}
+        kept: dict[str, Any] = remove_credentials(given, self.collection, self.where, by_name=by_name)
+        for name, value in kept.items():
+            what = shown(name) if name else f"{shown(value)}, which is not what is expected here,"
+            message = f"The editor has no place for {what}: metadata.import has it."
+            self.collection.lose(code, self.where, message)
+        self._left = {}
+        return {name or "value": value for name, value in kept.items()}
+
+
+def nested(**parts: Any) -> dict[str, Any]:
+    """Return those parts of `metadata.import` that are not empty."""
+    return {name: part for name, part in parts.items() if part}

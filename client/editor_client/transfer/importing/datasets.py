@@ -1,16 +1,18 @@
-"""Datasets of an import: compared by the external ids of their items, which are made of the content."""
+"""Datasets from test cases: compared by the external ids of their items, which are made of the content."""
 
 from __future__ import annotations
 
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from editor_client.errors import ValidationFailed
 from editor_client.manage.shapes import DatasetRecord
 from editor_client.shared import canonical, dataset_items
 from editor_client.sync import Client
-from editor_client.transfer.importing.collection import Collection, Dataset, Unreadable, shown
+from editor_client.transfer.importing.collection import Collection, Dataset, Unreadable, external_id, shown
+from editor_client.transfer.importing.documents import MAX_TOTAL
 
 BATCH: Final = 200
 MAX_BATCH: Final = 700_000
@@ -55,7 +57,7 @@ def plan_dataset(
     }
     if there is None:
         return {"action": "create", **planned}
-    if not _is_of(there, origin):
+    if not _belongs_to(there, origin):
         reason = "There is a dataset of this name and of another origin; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
     known = _external_ids(client, there)
@@ -65,7 +67,7 @@ def plan_dataset(
         reason = "There is a dataset of this name from another source, with other items; choose a --prefix."
         return {"action": "conflict", "reason": reason, **planned, "items": []}
     missing = [item for item in dataset.items if item["externalId"] not in known]
-    missing = _accepted(client, there, missing, dataset, collection)
+    missing = _select_accepted(client, there, missing, dataset, collection)
     changes, stay = _changes(there, wanted)
     named = {item["externalId"] for item in dataset.items}
     stay["items"] = sum(1 for item_id in known if item_id not in named)
@@ -95,7 +97,7 @@ def apply_dataset(
         # With the origin from the beginning: an import that is interrupted goes on.
         new |= {"name": planned["name"], "workspaceId": workspace_id, "metadata": metadata}
         there = client.create_dataset(**new)
-    elif not _is_of(there, planned["origin"]):
+    elif not _belongs_to(there, planned["origin"]):
         raise Changed("it has changed since the plan was made; plan again")
     dataset = client.get_dataset(there.id)
     known = set() if is_new else _external_ids(client, there)
@@ -115,7 +117,7 @@ def find_dataset(client: Client, name: str, workspace_id: str) -> DatasetRecord 
     return next((dataset for dataset in found if dataset.name == dataset_items.composed_name(name)), None)
 
 
-def _is_of(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
+def _belongs_to(there: DatasetRecord, origin: Mapping[str, Any]) -> bool:
     made = (there.metadata or {}).get("origin")
     if not isinstance(made, Mapping):
         return False
@@ -143,7 +145,7 @@ def _changes(there: DatasetRecord, settings: Mapping[str, Any]) -> tuple[dict[st
     return changes, stay
 
 
-def _accepted(
+def _select_accepted(
     client: Client,
     there: DatasetRecord,
     items: Sequence[Mapping[str, Any]],
@@ -190,3 +192,91 @@ def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
         size += length
     if batch:
         yield batch
+
+
+MAX_ITEMS: Final = dataset_items.MAX_ITEMS
+MAX_ITEM: Final = dataset_items.MAX_ITEM - 6 * 1024
+"""The maximum size of an item, with what is added to it."""
+IMPORT: Final = "import"
+"""The member of metadata with what the editor has no place for."""
+
+
+@dataclass
+class Cases:
+    """Makes the items for one prompt, or for several that are tested together."""
+
+    collection: Collection
+    name: str
+    """The name of the dataset."""
+    needed: Container[str] = ()
+    """The variables that the instructions have; the names in the source."""
+    dropped: Sequence[str] = ()
+    """The variables of a message that is left out: a single one is the input."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Our names of variables that cannot keep theirs."""
+    items: list[dict[str, Any]] = field(default_factory=list, init=False)
+    _seen: dict[str, int] = field(default_factory=dict, init=False)
+    _size: int = field(default=0, init=False)
+
+    def add(
+        self,
+        given: Mapping[str, Any],
+        *,
+        left: Mapping[str, Any] | None = None,
+        external: str | None = None,
+        **members: Any,
+    ) -> None:
+        """Add an item with these values of variables; of the further `members` those that are not None.
+
+        `left` is what the editor has no place for: the member `import` of the metadata. `external` is the
+        external id, which is otherwise made of the content.
+        """
+        asked = self.dropped[0] if len(self.dropped) == 1 else "input"
+        item: dict[str, Any] = {"input": given.get(asked, dict(given))}
+        context = {
+            self.names.get(name, name): value
+            for name, value in given.items()
+            if name != asked or name in self.needed
+        }
+        if context:
+            item["requestContext"] = context
+        self._add(item, members, left or {}, external)
+
+    def add_input(self, given: Any, *, left: Mapping[str, Any] | None = None, **members: Any) -> None:
+        """Add an item whose input is known."""
+        self._add({"input": given}, members, left or {})
+
+    def _add(
+        self,
+        item: dict[str, Any],
+        members: Mapping[str, Any],
+        left: Mapping[str, Any],
+        external: str | None = None,
+    ) -> None:
+        item |= {name: value for name, value in members.items() if value is not None}
+        if metadata := self._metadata(item.pop("metadata", {}), left):
+            item["metadata"] = metadata
+        size = len(canonical.dump(item).encode())
+        self._size += size
+        if len(self.items) >= MAX_ITEMS or self._size > MAX_TOTAL:
+            limits = f"{MAX_ITEMS} items, or {MAX_TOTAL >> 20} MiB"
+            raise Unreadable(f"{shown(self.name)} has more than {limits}.")
+        if size > MAX_ITEM:
+            lost = f"An item of more than {MAX_ITEM >> 10} KiB is left out."
+            self.collection.lose("too_large", self.name, lost)
+            return
+        self.items.append({**item, "externalId": external or external_id(item, self._seen)})
+
+    def _metadata(self, metadata: Mapping[str, Any], left: Mapping[str, Any]) -> dict[str, Any]:
+        """Return metadata as the editor takes it, with what has no place elsewhere as the member `import`."""
+        kept, more = dict(metadata), dict(left)
+        while (refused := dataset_items.metadata_problem(kept)) is not None:
+            name = refused.field.removeprefix("metadata.")
+            more.setdefault("metadata", {})[name] = kept.pop(name)
+            lost = f"{shown(name)!r} of the metadata {refused.message}: the member {IMPORT!r} has it."
+            self.collection.lose("metadata", self.name, lost)
+        if more and IMPORT in kept:
+            more.setdefault("metadata", {})[IMPORT] = kept.pop(IMPORT)
+            lost = f"The member {IMPORT!r} of the metadata has what the editor has no place for, and itself."
+            self.collection.lose("metadata", self.name, lost)
+        return {**kept, IMPORT: more} if more else kept

@@ -9,17 +9,56 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
-from urllib.parse import unquote
+from time import monotonic
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote, unquote, urlsplit
 
+import httpx2
+
+from editor_client.certificates import ssl_context
 from editor_client.shared import canonical, ids, tables
 from editor_client.shared.errors import Invalid
-from editor_client.transfer.importing.collection import Unreadable, shown
-from editor_client.transfer.importing.yaml_text import parse_yaml
+from editor_client.transfer.importing.collection import Collection, Unreadable, shown
+from editor_client.transfer.importing.messages import Message
+
+MAX_TEXT: Final = 2 * 1024 * 1024
+MAX_ALIASES: Final = 100
+
+
+class MissingExtra(Exception):
+    """The library for YAML is not installed."""
+
+
+def yaml_files() -> ModuleType:
+    """Return the module that reads and writes YAML; raises `MissingExtra` without PyYAML."""
+    try:
+        import yaml  # noqa: F401, PLC0415 - an extra of the distribution
+
+        from editor_client.shared import yaml_files  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra("This needs PyYAML: pip install 'editor-client[import]'") from None
+    return yaml_files
+
+
+def parse_yaml(text: str, name: str) -> Any:
+    """Return the value of a YAML text.
+
+    Raises `Unreadable` for what is no YAML, has tags, repeated keys or too many aliases, or has values that
+    JSON does not have; `MissingExtra` without PyYAML.
+    """
+    files = yaml_files()
+    if len(text) > MAX_TEXT:
+        raise Unreadable(f"{shown(name)} is too large: {MAX_TEXT >> 20} MiB of YAML are allowed.")
+    try:
+        return files.parse(text, max_aliases=MAX_ALIASES, max_size=2 * MAX_TEXT)
+    except Invalid as error:
+        raise Unreadable(f"{shown(name)} {shown(error.issues[0].message)}") from None
+
 
 MAX_FILE: Final = 16 * 1024 * 1024
 MAX_TOTAL: Final = 64 * 1024 * 1024
@@ -83,7 +122,7 @@ class Documents:
         decoded = unquote(stem, errors="strict") if "%" in stem else stem
         return decoded if ids.encode(decoded) == stem else stem
 
-    def referred(self, reference: str) -> Path:
+    def resolve_reference(self, reference: str) -> Path:
         """Return the file that a reference names; raises `Unreadable` for anything outside the folder."""
         text = reference.removeprefix("file://")
         parts = PurePosixPath(text).parts
@@ -100,14 +139,14 @@ class Documents:
 
     def matching(self, pattern: str) -> list[Path]:
         """Return the files in the folder that a reference with `*` names."""
-        reference = self.referred(pattern)
+        reference = self.resolve_reference(pattern)
         if "*" not in pattern:
             return [reference]
         try:
             found = sorted(islice(self.folder.glob(self.name(reference)), MAX_FILES))
         except (ValueError, NotImplementedError, RecursionError) as error:
             raise Unreadable(f"{shown(pattern)} names no files: {error}.") from None
-        return [path for path in found if self.referred(self.name(path)).is_file()]
+        return [path for path in found if self.resolve_reference(self.name(path)).is_file()]
 
     def text(self, path: Path) -> str:
         """Return a file as text, without a byte-order mark."""
@@ -198,3 +237,184 @@ def csv_rows(text: str, name: str, is_known: Callable[[str], bool]) -> Iterator[
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
+
+
+DASHES: Final = re.compile(r"---\s*")
+_ROLES: Final = {"model": "assistant"}
+_UNRESOLVED: Final = re.compile(r"\$\{(?:env|file):[^}\n]{0,200}\}")
+
+
+class FrontMatter(NamedTuple):
+    """A file in its parts."""
+
+    head: dict[str, Any]
+    body: str
+    line: int
+    """The line on which the body begins."""
+    comments: str = ""
+    """The lines of comments before the head, such as a licence."""
+
+
+def split_head(
+    text: str, name: str, *, marker: re.Pattern[str] = DASHES, with_comments: bool = False
+) -> FrontMatter:
+    """Return the parts of a file; one without a head is a body. Raises `Unreadable`.
+
+    Empty lines may stand before the head; `with_comments`, lines that begin with `#`, too. The head is
+    between the first two lines that are a `marker`.
+    """
+    text = text.replace("\r\n", "\n")
+    lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
+    is_before: Callable[[str], bool] = lambda line: (  # noqa: E731
+        not line.strip() or (with_comments and line.startswith("#"))
+    )
+    start = next((number for number, line in enumerate(lines) if not is_before(line)), None)
+    if start is None or not marker.fullmatch(lines[start]):
+        return FrontMatter({}, "\n".join(lines), 1)
+    end = next((place for place in range(start + 1, len(lines)) if marker.fullmatch(lines[place])), None)
+    if end is None:
+        raise Unreadable(f"{shown(name)} begins with `{lines[start].strip()}`, and the head has no end.")
+    # with the lines of the file
+    head = parse_yaml("\n".join(["" for _ in range(start + 1)] + lines[start + 1 : end] + [""]), name)
+    if head is not None and not isinstance(head, dict):
+        raise Unreadable(f"{shown(name)} has a head that is no object.")
+    comments = "\n".join(lines[:start]).strip()
+    return FrontMatter(head or {}, "\n".join(lines[end + 1 :]), end + 2, comments)
+
+
+def note_unresolved(text: str, collection: Collection, where: str, first_line: int = 1) -> None:
+    """Note what the source would read from the environment or from a file: here it stays as text."""
+    for match in _UNRESOLVED.finditer(text):
+        line = first_line + text.count("\n", 0, match.start())
+        collection.lose("not_resolved", where, f"{shown(match[0])} stays as text.", line)
+
+
+def messages_in(file: FrontMatter, tag: re.Pattern[str], role: str) -> list[Message]:
+    """Return the messages of a body; what stands before the first tag is of this role.
+
+    The group `role` of a tag names that of the message after it; a tag without is the place of a history.
+    The group `about`, if there is one, is what else a tag says of the message.
+    """
+    found: list[Message] = []
+    start = 0
+    about: dict[str, str] = {}
+    for match in [*tag.finditer(file.body), None]:
+        text = file.body[start : None if match is None else match.start()]
+        if text.strip():
+            leading = len(text) - len(text.lstrip("\n"))
+            line = file.line + file.body.count("\n", 0, start) + leading
+            found.append(Message(role=role, text=text.strip("\n"), line=line, left=about))
+        if match is not None and match["role"] is None:
+            found.append(Message(role="placeholder", text=None, placeholder="history"))
+        elif match is not None:
+            role = _ROLES.get(match["role"].lower(), match["role"].lower())
+            about = {"about": said} if (said := match.groupdict().get("about")) else {}
+        start = start if match is None else match.end()
+    return found
+
+
+MAX_REQUESTS: Final = 5_000
+SECONDS: Final = 30
+"""How long a silence may last."""
+MAX_SECONDS: Final = 120
+"""How long an answer may take."""
+_LOOPBACK: Final = {"localhost", "127.0.0.1", "::1"}
+
+
+@dataclass
+class Server:
+    """The server at an address; `headers` and `auth` are sent to it and to no other host."""
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    auth: tuple[str, str] | None = field(default=None, repr=False)
+    _http: httpx2.Client = field(init=False, repr=False)
+    _requests: int = field(default=0, init=False)
+    _read: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
+            raise Unreadable("The address must begin with https://; http:// is for this machine alone.")
+        if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
+            raise Unreadable("The address must have a host, and no credentials, no query and no fragment.")
+        # No redirect is followed: it could lead to another host, with the key.
+        self._http = httpx2.Client(
+            verify=ssl_context(),
+            headers=dict(self.headers),
+            auth=self.auth,
+            timeout=SECONDS,
+            follow_redirects=False,
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def get(self, path: str, *, missing: Any = None, **query: Any) -> Any:
+        """Return the JSON at a path below the address; `missing` if there is nothing.
+
+        Raises `Unreadable` for any other answer.
+        """
+        self._requests += 1
+        if self._requests > MAX_REQUESTS:
+            raise Unreadable(f"More than {MAX_REQUESTS} requests are needed; import a part of it.")
+        url = f"{self.address.rstrip('/')}/{path}"
+        asked = {name: str(value) for name, value in query.items() if value is not None}
+        try:
+            with self._http.stream("GET", url, params=asked) as response:
+                content = self._content(response, path)
+        except httpx2.HTTPError as error:
+            raise Unreadable(
+                f"{shown(path)} cannot be read: {shown(error) or type(error).__name__}"
+            ) from None
+        if response.status_code == httpx2.codes.NOT_FOUND and missing is not None:
+            return missing
+        if response.status_code != httpx2.codes.OK:
+            where = " It leads elsewhere, which is not followed." if response.is_redirect else ""
+            raise Unreadable(f"{shown(path)} answered {response.status_code}.{where}")
+        try:
+            return parse_json(content.decode("utf-8"), path)
+        except UnicodeDecodeError:
+            raise Unreadable(f"{shown(path)} is not UTF-8.") from None
+
+    def pages(self, path: str, member: str, token: str, **query: Any) -> Iterator[dict[str, Any]]:
+        """Yield the objects in a list of all pages; `token` is the parameter that names the next one."""
+        following: Any = None
+        while True:
+            found = self.get(path, **query, **{token: following})
+            listed = found.get(member) if isinstance(found, dict) else None
+            yield from (entry for entry in listed or () if isinstance(entry, dict))
+            before, following = following, found.get(f"next_{token}") if isinstance(found, dict) else None
+            if not following or following == before:
+                return
+
+    def _content(self, response: httpx2.Response, path: str) -> bytes:
+        content = bytearray()
+        deadline = monotonic() + MAX_SECONDS
+        for piece in response.iter_bytes():
+            content += piece
+            if monotonic() > deadline:
+                raise Unreadable(f"{shown(path)} takes longer than {MAX_SECONDS} seconds.")
+            if len(content) > MAX_FILE or self._read + len(content) > MAX_TOTAL:
+                raise Unreadable(f"{shown(path)} is too large: {MAX_FILE >> 20} MiB are allowed.")
+        self._read += len(content)
+        return bytes(content)
+
+
+def is_address(path: str) -> bool:
+    """Return whether PATH is the address of a server."""
+    return path.startswith(("https://", "http://"))
+
+
+def from_environment(*names: str) -> list[str]:
+    """Return the values of environment variables; raises `Unreadable` if one is not set."""
+    missing = [name for name in names if not os.environ.get(name)]
+    if missing:
+        raise Unreadable(f"The environment variable {' and '.join(missing)} must hold the key.")
+    return [os.environ[name] for name in names]
+
+
+def segment(text: str) -> str:
+    """Return a name as one segment of a path."""
+    return quote(text, safe="")

@@ -7,15 +7,232 @@ its own. All of this is noted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from editor_client.shared.instructions import placeholders
-from editor_client.transfer.importing import credentials
-from editor_client.transfer.importing.collection import Collection, shown
-from editor_client.transfer.importing.members import Members
-from editor_client.transfer.importing.templates import Language, Translator, only_variables
+from editor_client.shared.instructions import PATH, placeholders
+from editor_client.shared.text_keys import is_name, is_word
+from editor_client.transfer.importing.collection import Collection, Members, remove_credentials, shown
+
+Language = Literal["curly", "mustache", "f-string", "jinja2", "handlebars", "none"]
+LOGIC: Final = "template_logic"
+_PATH: Final = re.compile(PATH)
+_BETWEEN: Final = " .-"
+"""What a name in another system can have besides letters that ours cannot have."""
+_LITERAL: Final = re.compile(r"'[^'\\{}]*+'|\"[^\"\\{}]*+\"|'[{}]'")
+"""A text that Jinja and Nunjucks print as it is; exports for promptfoo write `{{ '{' }}` for a brace."""
+_WORDS: Final = frozenset(
+    {"else", "this", "loop", "self", "super", "caller", "true", "false", "none", "null", "undefined"}
+    | {"True", "False", "None"}
+)
+"""Words of template languages, which are no variables."""
+_CLOSERS: Final = {"{%": "%}", "{#": "#}", "{{{": "}}}", "{{!--": "--}}", "{{": "}}"}
+_SPELLED: Final = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a template: text, a variable, or logic, as it stands in the source."""
+
+    kind: Literal["text", "variable", "logic", "literal"]
+    source: str
+    line: int
+    name: str = ""
+    """The name of a variable in the source; the text of a literal."""
+
+
+def pieces(text: str, language: Language) -> Iterator[Piece]:
+    """Yield the parts of a template; their sources together are the text."""
+    if language == "none":
+        yield Piece("text", text, 1)
+    elif language == "f-string":
+        yield from _format_pieces(text)
+    else:
+        yield from _tagged_pieces(text, language)
+
+
+def variables(text: str, language: Language) -> set[str]:
+    """Return the names of the variables in a template, as the source spells them."""
+    return {piece.name for piece in pieces(text, language) if piece.kind == "variable"}
+
+
+def rename_variables(names: Iterable[str]) -> dict[str, str]:
+    """Return our name for each name that cannot stay as it is; no two names become one."""
+    found = sorted(set(names))
+    taken = {name for name in found if is_path(name)}
+    changes: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
+    for name in found:
+        if name not in taken:
+            spelled = "".join(
+                _SPELLED.get(character, character) for character in unicodedata.normalize("NFC", name)
+            )
+            plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
+            base = re.sub(r"[^A-Za-z0-9_]+", "_", plain).strip("_") or "variable"
+            wanted = base if base[0].isalpha() else f"_{base}"
+            candidate = wanted
+            while candidate in taken:
+                numbers[wanted] += 1
+                candidate = f"{wanted}_{numbers[wanted] + 1}"
+            taken.add(candidate)
+            changes[name] = candidate
+    return changes
+
+
+def is_path(name: str) -> bool:
+    """Return whether a name is a path in a context as it stands."""
+    return _PATH.fullmatch(name) is not None and all(name.split("."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translator:
+    """Translates the templates of one source, with the same names in all of them."""
+
+    collection: Collection
+    language: Language
+    names: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        collection: Collection,
+        language: Language,
+        texts: Iterable[str],
+        more: Iterable[str] = (),
+        where: str = "",
+    ) -> Translator:
+        """Return the translator for these texts; `more` are names in data that fills them in."""
+        found = {name for text in texts for name in variables(text, language)}
+        names = rename_variables([*found, *more])
+        for name, ours in names.items():
+            collection.lose("variable_renamed", where, f"The variable {shown(name)!r} is now {ours!r}.")
+        return cls(collection=collection, language=language, names=names)
+
+    def name(self, name: str) -> str:
+        """Return our name of a variable."""
+        return self.names.get(name, name)
+
+    def text(self, text: str, where: str, first_line: int = 1) -> str:
+        """Return the template in our language, and note what is left as it was.
+
+        Where the result has a placeholder that is none in the source, that is noted, too.
+        """
+        result: list[str] = []
+        meant: list[str] = []
+        for piece in pieces(text, self.language):
+            line = piece.line + first_line - 1
+            if piece.kind == "variable":
+                ours = self.name(piece.name)
+                meant.append(ours)
+                result.append(_placeholder(piece, ours))
+            elif piece.kind == "literal":
+                result.append(piece.name)
+            else:
+                is_escaped = self.language == "f-string" and piece.kind == "text"
+                source = piece.source
+                result.append(source.replace("{{", "{").replace("}}", "}") if is_escaped else source)
+            if piece.kind == "logic":
+                message = f"{shown(piece.source)} stays as text: the editor does not run it."
+                self.collection.lose(LOGIC, where, message, line)
+        translated = "".join(result)
+        expected = Counter(meant)
+        for path, count in Counter(path for path, _ in placeholders(translated)).items():
+            if count != expected[path]:
+                message = f"{{{{ {path} }}}} is text in the source, and filled in by the editor."
+                self.collection.lose("literal_placeholder", where, message)
+        return translated
+
+
+def only_variables(text: str, language: Language) -> list[str] | None:
+    """Return the names of the variables if there is nothing else in a text, otherwise None."""
+    found = list(pieces(text, language))
+    if any(piece.kind != "variable" and piece.source.strip() for piece in found):
+        return None
+    return [piece.name for piece in found if piece.kind == "variable"] or None
+
+
+def _placeholder(piece: Piece, ours: str) -> str:
+    """Return a variable as our placeholder; one that is ours already stays as it is written."""
+    if piece.name == ours and [path for path, _ in placeholders(piece.source)] == [ours]:
+        return piece.source if not piece.source.startswith("{{{") else f"{{{{ {ours} }}}}"
+    return f"{{{{ {ours} }}}}"
+
+
+def _format_pieces(text: str) -> Iterator[Piece]:
+    try:
+        parsed = list(string.Formatter().parse(text))
+    except ValueError:
+        yield Piece("logic", text, 1)
+        return
+    line = 1
+    for literal, name, spec, conversion in parsed:
+        if literal:
+            yield Piece("text", literal.replace("{", "{{").replace("}", "}}"), line)
+            line += literal.count("\n")
+        if name is None:
+            continue
+        source = "{" + name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
+        exact = not spec and not conversion and is_name(name, " -")
+        yield Piece("variable" if exact else "logic", source, line, name if exact else "")
+
+
+def _tagged_pieces(text: str, language: Language) -> Iterator[Piece]:
+    """Yield the parts of a template with `{{ }}`, and of Jinja with `{% %}`; each text is searched once."""
+    openers = ("{{", "{%", "{#") if language == "jinja2" else ("{{",)
+    exhausted: set[str] = set()
+    opener = re.compile("|".join(map(re.escape, openers)))
+    place, line, searched = 0, 1, 0
+    while match := opener.search(text, searched):
+        opened = _find_opening(text, match.start(), match[0], language)
+        closer = _CLOSERS[opened]
+        end = -1 if closer in exhausted else text.find(closer, match.start() + len(opened))
+        if end < 0:
+            exhausted.add(closer)
+            searched = match.end()
+            continue
+        start = match.start()
+        if language == "curly":  # of `{{{ x }}` and `{{ a {{ x }}` the innermost braces count
+            start = max(start, text.rfind("{{", start, end))
+        if start > place:
+            yield Piece("text", text[place:start], line)
+            line += text.count("\n", place, start)
+        place = searched = end + len(closer)
+        source = text[start:place]
+        yield _tag(source, opened, line, language)
+        line += source.count("\n")
+    if place < len(text):
+        yield Piece("text", text[place:], line)
+
+
+def _find_opening(text: str, start: int, found: str, language: Language) -> str:
+    """Return the whole opening of a tag."""
+    if language in {"mustache", "handlebars"}:
+        return next((opening for opening in ("{{!--", "{{{") if text.startswith(opening, start)), found)
+    return found
+
+
+def _tag(source: str, opened: str, line: int, language: Language) -> Piece:
+    inside = source[len(opened) : len(source) - len(_CLOSERS[opened])].strip()
+    if opened in {"{%", "{#", "{{!--"}:
+        return Piece("logic", source, line)
+    if language == "curly":
+        is_variable = is_name(inside, _BETWEEN)
+        return Piece("variable" if is_variable else "logic", source, line, inside if is_variable else "")
+    if language == "jinja2" and opened == "{{" and _LITERAL.fullmatch(inside):
+        return Piece("literal", source, line, inside[1:-1])
+    if language == "mustache" and inside.startswith("&"):
+        inside = inside[1:].strip()
+    first, *others = inside.split(".")
+    is_path_there = is_name(first) and all(other and all(map(is_word, other)) for other in others)
+    if is_path_there and first not in _WORDS:
+        return Piece("variable", source, line, inside)
+    return Piece("logic", source, line)
+
 
 INSTRUCTING: Final = frozenset({"system", "developer"})
 Blocks = list[dict[str, Any]]
@@ -70,8 +287,8 @@ class ChatPrompt:
 def messages_from(value: Any, collection: Collection, where: str) -> list[Message]:
     """Return the messages in a list of `{role, content}`; what is no message, or no text, is noted."""
     found = []
-    for number, one in enumerate(value if isinstance(value, list) else [value], 1):
-        members = Members(one, collection, f"{where}, message {number}")
+    for number, entry in enumerate(value if isinstance(value, list) else [value], 1):
+        members = Members(entry, collection, f"{where}, message {number}")
         if members.peek("type") == "placeholder":
             name = members.text("name")
             members.skip("type")
@@ -86,27 +303,27 @@ def _message(members: Members) -> Message:
     role, kind = members.text("role").lower(), members.peek("type")
     if kind in ("message", "chatmessage"):
         members.skip("type")
-    text, lost = _text_of(members.take("content", members.peek("text")), members.collection, members.where)
+    text, lost = _read_text(members.take("content", members.peek("text")), members.collection, members.where)
     if "text" in members and members.peek("text") == text:
         members.skip("text")
     members.skip("id", "status")
     left = members.left(code="message")
     if lost:
-        left["content"] = credentials.without(lost, members.collection, members.where)
+        left["content"] = remove_credentials(lost, members.collection, members.where)
     if text is None or not role:
         members.collection.lose("message", members.where, "It has no role or no text, and is left out.")
         if text is not None:
-            left["content"] = credentials.without(text, members.collection, members.where)
+            left["content"] = remove_credentials(text, members.collection, members.where)
         return Message(role=role, text=None, left=left, is_dropped=True)
     return Message(role=role, text=text, left=left)
 
 
-def left_of(messages: Sequence[Message]) -> dict[str, Any]:
+def collect_left(messages: Sequence[Message]) -> dict[str, Any]:
     """Return what is left of messages, by their numbers."""
     return {str(number): dict(message.left) for number, message in enumerate(messages, 1) if message.left}
 
 
-def texts_of(messages: Sequence[Message]) -> list[str]:
+def list_texts(messages: Sequence[Message]) -> list[str]:
     """Return the texts of the messages, with those that they refer to."""
     texts = [message.text for message in messages if message.text is not None]
     return [*texts, *(part.text for message in messages for part in message.parts)]
@@ -116,31 +333,31 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     """Return a chat prompt as instructions and blocks; None, which is noted, if there is no text."""
     collection, language = translator.collection, translator.language
     numbered = [(number, message) for number, message in enumerate(messages, 1) if message.text is not None]
-    for one in messages:
-        if one.text is None and not one.is_dropped:
-            name = shown(one.placeholder)
+    for message in messages:
+        if message.text is None and not message.is_dropped:
+            name = shown(message.placeholder)
             collection.lose("placeholder", where, f"The place for messages {name!r} is left out.")
     system = [entry for entry in numbered if entry[1].role in INSTRUCTING and str(entry[1].text).strip()]
     rest = [entry for entry in numbered if entry[1].role not in INSTRUCTING and str(entry[1].text).strip()]
     if not system and rest:
         system, rest = rest[:1], rest[1:]
-        message = "There is no system message: the first message became the instructions."
-        collection.lose("no_system_message", where, message)
+        lost = "There is no system message: the first message became the instructions."
+        collection.lose("no_system_message", where, lost)
     if not system:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
-    asked = _input_of(rest, language)
+    asked = _find_input(rest, language)
     blocks = {}
-    for number, one in rest:
+    for number, message in rest:
         place = f"{where}, message {number}"
         if asked and number == asked.number:
             names = ", ".join(map(shown, asked.variables))
             left = f"A message that consists of variables is left out, as the input of the agent: {names}."
             collection.lose("input_message", place, left)
             continue
-        name = f"{number}-{one.role}"
-        blocks[name] = _inline(one, translator, place)
-        became = f"An agent has no messages: this one of the {shown(one.role)} became a prompt block."
+        name = f"{number}-{message.role}"
+        blocks[name] = _inline(message, translator, place)
+        became = f"An agent has no messages: this one of the {shown(message.role)} became a prompt block."
         collection.lose("message_as_block", place, became)
     instructions = [
         block
@@ -150,17 +367,14 @@ def chat_prompt(messages: Sequence[Message], translator: Translator, where: str)
     if not instructions:
         collection.lose("empty", where, "There is no text in it; it is left out.")
         return None
+    [first, *others] = instructions
+    # A single text in which nothing is filled in stays a text.
+    is_blocks = others or first["type"] != "text" or any(True for _ in placeholders(first["content"]))
     return ChatPrompt(
-        instructions=_as_text(instructions), blocks=blocks, input_variables=asked.variables if asked else []
+        instructions=instructions if is_blocks else str(first["content"]),
+        blocks=blocks,
+        input_variables=asked.variables if asked else [],
     )
-
-
-def _as_text(blocks: Blocks) -> str | Blocks:
-    """Return a single text in which nothing is filled in as such, otherwise the blocks."""
-    [first, *others] = blocks
-    if others or first["type"] != "text" or any(True for _ in placeholders(first["content"])):
-        return blocks
-    return str(first["content"])
 
 
 def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
@@ -184,7 +398,7 @@ def _blocks(message: Message, translator: Translator, where: str) -> Blocks:
             lost = "A reference within a paragraph becomes its own paragraph."
             translator.collection.lose("reference_joined", where, lost)
         if text.strip():
-            content = _translated(text, translator, where, message.line)
+            content = _translate(text, translator, where, message.line)
             blocks.append({"type": "prompt_block" if part.note else "text", "content": content})
     return blocks
 
@@ -196,21 +410,21 @@ def _inline(message: Message, translator: Translator, where: str) -> str:
             lost = part.note or f"The text of {shown(part.block_id)} is pasted: a block has no references."
             translator.collection.lose("reference", where, lost)
     text = "".join(part.text for part in message.parts) or str(message.text)
-    return _translated(text, translator, where, message.line)
+    return _translate(text, translator, where, message.line)
 
 
-def _input_of(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
+def _find_input(rest: Sequence[tuple[int, Message]], language: Language) -> Input | None:
     """Return the one message of a user that consists of variables; None if there are several, or none."""
     users = [(number, str(message.text)) for number, message in rest if message.role == "user"]
     found = [Input(number, names) for number, text in users if (names := only_variables(text, language))]
     return found[0] if len(found) == 1 else None
 
 
-def _translated(text: str, translator: Translator, where: str, line: int) -> str:
-    return translator.text(credentials.without(text, translator.collection, where), where, line)
+def _translate(text: str, translator: Translator, where: str, line: int) -> str:
+    return translator.text(remove_credentials(text, translator.collection, where), where, line)
 
 
-def _text_of(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
+def _read_text(content: Any, collection: Collection, where: str) -> tuple[str | None, list[Any]]:
     """Return the text of a message, and the parts of it that are no texts, which are noted."""
     if isinstance(content, str) or content is None:
         return content, []

@@ -1,21 +1,31 @@
-"""What an import would make: compared with the editor, and written down before anything is changed."""
+"""Plan an import: compare it with the editor, ask the server what it would refuse, change nothing."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from editor_client.calls import SEGMENTS
-from editor_client.errors import NotFound
+from editor_client.errors import (
+    Conflict,
+    EditorError,
+    Forbidden,
+    NotFound,
+    Unauthorized,
+    Unreachable,
+    ValidationFailed,
+)
+from editor_client.manage.stored import KINDS, creation_check
 from editor_client.shared import canonical, dataset_items, ids
 from editor_client.shared.clipping import clipped
+from editor_client.shared.errors import Issue
 from editor_client.shared.instructions import placeholders, referenced_blocks, split
 from editor_client.sync import Client
-from editor_client.transfer.comparison import Remote, fetch
-from editor_client.transfer.folder import Place
+from editor_client.transfer.folder import Place, Remote, fetch
 from editor_client.transfer.importing.collection import (
     Collection,
     Config,
@@ -27,8 +37,133 @@ from editor_client.transfer.importing.collection import (
     shown,
 )
 from editor_client.transfer.importing.datasets import plan_dataset
-from editor_client.transfer.importing.fetching import is_address
-from editor_client.transfer.importing.judging import Judge, metadata_of
+from editor_client.transfer.importing.documents import is_address
+from editor_client.transfer.importing.scorers import TO_BE_FILLED_IN, function_name
+
+REFUSED: Final = "refused"
+_NEEDED: Final = frozenset({"name", "instructions", "content", "type"})
+"""Fields without which a resource is not what the source says."""
+
+
+class Refusal(NamedTuple):
+    """Why a resource cannot be made, even without the fields that it can do without."""
+
+    action: str
+    reason: str
+
+
+@dataclass
+class Judge:
+    """Checks resources by the verb that would create them; nothing is stored."""
+
+    client: Client
+    collection: Collection
+    workspace_id: str
+    filled_in: set[str] = field(default_factory=set)
+    """The ids of scorers that became code scorers, because the server refuses them as they were."""
+    _is_allowed: bool = field(default=True, init=False)
+
+    def mend(self, resource: Resource, *, is_there: bool) -> tuple[Resource, Refusal | None]:
+        """Return a resource as the server accepts it, each change noted; or why it accepts none of it.
+
+        `is_there` is whether the id is known to be taken.
+        """
+        for place in range(len(resource.snapshots)):
+            for _ in range(len(resource.snapshots[place].config) + 1):
+                issues, refusal = self._problems(resource, resource.snapshots[place], is_there=is_there)
+                if refusal is not None:
+                    return resource, refusal
+                if not issues:
+                    break
+                changed = self._without(resource, place, issues)
+                if changed is None:
+                    return resource, Refusal(REFUSED, "; ".join(f"{i.field} {i.message}" for i in issues))
+                resource = changed
+        return resource, None
+
+    def _problems(
+        self, resource: Resource, snapshot: Snapshot, *, is_there: bool
+    ) -> tuple[list[Issue], Refusal | None]:
+        """Return what the server refuses of a version, or why there is no resource of this id."""
+        if not self._is_allowed:
+            return [], None
+        fields = {
+            **snapshot.config,
+            "id": resource.id,
+            "workspaceId": self.workspace_id,
+            "changeMessage": snapshot.message,
+            "metadata": build_metadata(resource),
+            "autoPublish": False,
+        }
+        try:
+            self.client.perform(creation_check(KINDS[SEGMENTS[resource.kind]], fields))
+        except ValidationFailed as error:
+            return list(error.issues) or [Issue("body", error.message)], None
+        except Conflict:  # the id is checked last: everything else can be saved
+            taken = Refusal(
+                "conflict", "The id is taken by something that you may not read; choose a --prefix."
+            )
+            return [], None if is_there else taken
+        except Forbidden as error:
+            self._is_allowed = False
+            self.collection.lose(
+                "forbidden", resource.name, f"This key cannot apply the plan: {error.message}"
+            )
+        except (Unauthorized, Unreachable):
+            raise
+        except EditorError as error:
+            return [], Refusal(REFUSED, str(error))
+        return [], None
+
+    def _without(self, resource: Resource, place: int, issues: list[Issue]) -> Resource | None:
+        """Return a resource without what is refused; None if there is nothing that it can do without."""
+        snapshot = resource.snapshots[place]
+        names = {issue.field.partition(".")[0] for issue in issues}
+        if resource.kind == "scorer" and "config" in names:
+            return self._to_be_filled_in(resource, snapshot, issues)
+        fields = {name for name in names if name in snapshot.config and name not in _NEEDED}
+        if "metadata" in names and resource.extra:
+            lost = "; ".join(issue.message for issue in issues if issue.field.startswith("metadata"))
+            self.collection.lose(REFUSED, resource.name, f"metadata.import is left out: {lost}.")
+            return replace(resource, extra={})
+        if not fields or not names <= fields:
+            return None
+        kept = {name: snapshot.config[name] for name in sorted(fields)}
+        for issue in issues:
+            lost = f"{shown(issue.field)} is refused: it {issue.message}. metadata.import has it."
+            self.collection.lose(REFUSED, resource.name, lost)
+        config = {name: value for name, value in snapshot.config.items() if name not in fields}
+        refused = {**resource.extra.get(REFUSED, {}), **kept}
+        extra = self.collection.fitting({**resource.extra, REFUSED: refused}, resource.name)
+        return _with_config(resource, place, config, extra)
+
+    def _to_be_filled_in(self, resource: Resource, snapshot: Snapshot, issues: list[Issue]) -> Resource:
+        """Return a `code` scorer in the place of one that the server refuses."""
+        name = function_name(resource.name)
+        why = "; ".join(f"{issue.field.removeprefix('config.')} {issue.message}" for issue in issues)
+        instead = f"a code scorer stands in its place; register the function {name!r}"
+        message = f"It is refused ({shown(why)}): {instead}."
+        self.collection.lose(TO_BE_FILLED_IN, resource.name, message)
+        self.filled_in.add(resource.id)
+        source = {key: value for key, value in snapshot.config.items() if key != "name"}
+        config: Config = {"name": snapshot.config["name"], "type": "code", "config": {"name": name}}
+        extra = self.collection.fitting({REFUSED: source, **resource.extra}, resource.name)
+        return _with_config(resource, 0, config, extra)
+
+
+def build_metadata(resource: Resource) -> dict[str, Any]:
+    """Return the metadata with which a resource is made, besides its origin."""
+    metadata: dict[str, Any] = {"import": dict(resource.extra)} if resource.extra else {}
+    if resource.tags:
+        metadata["tags"] = list(resource.tags)
+    return metadata
+
+
+def _with_config(resource: Resource, place: int, config: Config, extra: Mapping[str, Any]) -> Resource:
+    snapshots = list(resource.snapshots)
+    snapshots[place] = replace(snapshots[place], config=config)
+    return replace(resource, snapshots=snapshots, extra=extra)
+
 
 FORMAT: Final = "editor-import-plan/1"
 ORDER: Final = ("scorer", "promptBlock", "agent")
@@ -47,17 +182,37 @@ def make_plan(
     server as its creation would be. Raises `Unreadable` if the workspace is not clear, or an id is not valid
     or there twice.
     """
-    _refuse_namesakes(collection)
-    workspace_id = workspace or _only_workspace(client)
+    names = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
+    names.update(f"dataset {dataset.name}" for dataset in collection.datasets)
+    twice = next((name for name, count in names.items() if count > 1), None)
+    if twice is not None:
+        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
+    workspace_id = workspace
+    if not workspace_id:
+        workspaces = [reached.id for reached in client.me().workspaces]
+        if len(workspaces) != 1:
+            reached_ids = ", ".join(workspaces) or "none by membership"
+            raise Unreadable(f"--workspace is required: the key reaches {reached_ids}.")
+        [workspace_id] = workspaces
     judge = Judge(client, collection, workspace_id)
-    resources = sorted(_prefixed(collection, prefix), key=lambda one: ORDER.index(one.kind))
+    resources = sorted(_add_prefix(collection, prefix), key=lambda resource: ORDER.index(resource.kind))
     actions: list[Action] = []
     for resource in resources:
         action = _plan_resource(client, resource, judge)
         named = {
             target for version in action["versions"] for _, target in referenced_blocks(version["config"])
         }
-        actions.append(_without_namesakes(action, named, actions))
+        taken = {
+            earlier["id"]
+            for earlier in actions
+            if earlier["kind"] == "promptBlock" and earlier["action"] in UNMADE and earlier["id"] in named
+        }
+        if taken and action["action"] in {"create", "update"}:
+            # The id of a block that is not made is something else's.
+            reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
+            conflict: Action = {"versions": [], "published": None, "action": "conflict", "reason": reason}
+            action = {**action, **conflict}
+        actions.append(action)
     unmade = {action["id"] for action in actions if action["kind"] == "scorer" and action["action"] in UNMADE}
     source = canonical.digest(path if is_address(path) else Path(path).resolve().as_posix())[:16]
     datasets = [
@@ -81,16 +236,7 @@ def make_plan(
     return {**plan, "planDigest": canonical.digest(plan)}
 
 
-def _without_namesakes(action: Action, named: set[str], actions: Sequence[Action]) -> Action:
-    """Return an action, or a conflict if it names a block that is not made: its id is something else's."""
-    taken = {one["id"] for one in actions if one["kind"] == "promptBlock" and one["action"] in UNMADE} & named
-    if not taken or action["action"] not in {"create", "update"}:
-        return action
-    reason = f"It refers to {shown(min(taken))}, whose id is taken; choose a --prefix."
-    return {**action, "versions": [], "published": None, "action": "conflict", "reason": reason}
-
-
-def checked(plan: Any) -> Mapping[str, Any]:
+def check_plan(plan: Any) -> Mapping[str, Any]:
     """Return a plan that is as it was written; raises `Unreadable` for anything else."""
     if not isinstance(plan, dict) or plan.get("format") != FORMAT:
         raise Unreadable(f"This is no plan of the form {FORMAT}.")
@@ -103,45 +249,23 @@ def checked(plan: Any) -> Mapping[str, Any]:
     return plan
 
 
-def origin_of(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, Any]:
+def build_origin(system: str, name: str, snapshot: Mapping[str, Any]) -> dict[str, Any]:
     """Return `metadata.origin` for a version: its system, name and number, and the digest of its content."""
     number = snapshot.get("version")
     digest = canonical.digest(snapshot["config"])
     return {"system": system, "name": name, "version": number, "digest": digest}
 
 
-def _refuse_namesakes(collection: Collection) -> None:
-    named = Counter(f"{resource.kind} {resource.id}" for resource in collection.resources)
-    named.update(f"dataset {dataset.name}" for dataset in collection.datasets)
-    twice = next((name for name, count in named.items() if count > 1), None)
-    if twice is not None:
-        raise Unreadable(f"Two in the source would be the {shown(twice)}: import them one by one.")
-
-
-def _only_workspace(client: Client) -> str:
-    found = [workspace.id for workspace in client.me().workspaces]
-    if len(found) != 1:
-        names = ", ".join(found) or "none by membership"
-        raise Unreadable(f"--workspace is required: the key reaches {names}.")
-    return found[0]
-
-
-def _prefixed(collection: Collection, prefix: str) -> Iterable[Resource]:
+def _add_prefix(collection: Collection, prefix: str) -> Iterable[Resource]:
     for resource in collection.resources:
         resource_id = prefix + resource.id
         if problem := id_problem(resource_id):
             raise Unreadable(f"The id {shown(resource_id)!r} is not valid: {problem}.")
-        yield Resource(
-            **{**vars(resource), "id": resource_id, "snapshots": _with_prefix(resource.snapshots, prefix)}
-        )
-
-
-def _with_prefix(snapshots: Sequence[Snapshot], prefix: str) -> list[Snapshot]:
-    """Return the versions with the prefix in their references, too."""
-    return [
-        Snapshot(**{**vars(snapshot), "config": _referring(snapshot.config, prefix)})
-        for snapshot in snapshots
-    ]
+        snapshots = [
+            Snapshot(**{**vars(snapshot), "config": _referring(snapshot.config, prefix)})
+            for snapshot in resource.snapshots
+        ]
+        yield Resource(**{**vars(resource), "id": resource_id, "snapshots": snapshots})
 
 
 def _referring(config: Config, prefix: str) -> Config:
@@ -167,8 +291,9 @@ def _dataset(
         name = f"{clipped(name, 180).strip()}-{canonical.digest(name)[:8]}"
         message = f"The name {shown(dataset.name)!r} {problem}: it is now {shown(name)!r}."
         collection.lose("name", dataset.name, message)
-    for one in sorted(unmade & {prefix + scorer for scorer in _scorers_of(dataset)}):
-        message = f"The scorer {shown(one)} is not made: the dataset does without it."
+    named = {*dataset.scorer_ids, *(scorer for item in dataset.items for scorer in item.get("scorerIds", ()))}
+    for scorer_id in sorted(unmade & {prefix + scorer for scorer in named}):
+        message = f"The scorer {shown(scorer_id)} is not made: the dataset does without it."
         collection.lose("scorer", dataset.name, message)
     scorers = [prefix + scorer_id for scorer_id in dataset.scorer_ids]
     return replace(
@@ -180,13 +305,6 @@ def _dataset(
     )
 
 
-def _scorers_of(dataset: Dataset) -> set[str]:
-    return {
-        *dataset.scorer_ids,
-        *(scorer_id for item in dataset.items for scorer_id in item.get("scorerIds", ())),
-    }
-
-
 def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapping[str, Any]:
     if "scorerIds" not in item:
         return item
@@ -195,27 +313,31 @@ def _scored_with(item: Mapping[str, Any], prefix: str, unmade: set[str]) -> Mapp
     return {**rest, "scorerIds": named} if named else rest
 
 
-def _plan_resource(client: Client, one: Resource, judge: Judge) -> Action:
-    there = fetch(client, Place(SEGMENTS[one.kind], one.id))
+def _plan_resource(client: Client, resource: Resource, judge: Judge) -> Action:
+    there = fetch(client, Place(SEGMENTS[resource.kind], resource.id))
     collection = judge.collection
-    reason, first, versions = _taken(client, one, there, judge.workspace_id), 0, _versions(one, collection)
+    reason, first, versions = (
+        _taken(client, resource, there, judge.workspace_id),
+        0,
+        _versions(resource, collection),
+    )
     action = "conflict"
     if not reason:
-        action, reason, first = _decision(one, collection.system, there, versions)
+        action, reason, first = _decision(resource, collection.system, there, versions)
     if action in {"create", "update"}:
-        one, refusal = judge.mended(one, is_there=there is not None)
-        versions = _versions(one, collection)
-        action, reason, first = _decision(one, collection.system, there, versions)
+        resource, refusal = judge.mend(resource, is_there=there is not None)
+        versions = _versions(resource, collection)
+        action, reason, first = _decision(resource, collection.system, there, versions)
         if refusal is not None and action in {"create", "update"}:
             action, reason, first = refusal.action, refusal.reason, 0
-    metadata = metadata_of(one)
+    metadata = build_metadata(resource)
     changes = action in {"create", "update"}
-    published = None if one.published is None or not changes else versions[one.published]
+    published = None if resource.published is None or not changes else versions[resource.published]
     return {
         "action": action,
-        "kind": one.kind,
-        "id": one.id,
-        "name": one.name,
+        "kind": resource.kind,
+        "id": resource.id,
+        "name": resource.name,
         **({"reason": reason} if reason else {}),
         "latestVersionId": None if there is None else there.record.latest_version_id,
         "metadata": metadata,
@@ -224,37 +346,37 @@ def _plan_resource(client: Client, one: Resource, judge: Judge) -> Action:
     }
 
 
-def _versions(one: Resource, collection: Collection) -> list[dict[str, Any]]:
+def _versions(resource: Resource, collection: Collection) -> list[dict[str, Any]]:
     return [
         {"version": snapshot.number, "config": snapshot.config, "changeMessage": snapshot.message}
-        | ({"labels": labels} if (labels := _labels(snapshot, one, collection)) else {})
-        for snapshot in one.snapshots
+        | ({"labels": labels} if (labels := _labels(snapshot, resource, collection)) else {})
+        for snapshot in resource.snapshots
     ]
 
 
-def _labels(snapshot: Snapshot, one: Resource, collection: Collection) -> list[str]:
+def _labels(snapshot: Snapshot, resource: Resource, collection: Collection) -> list[str]:
     kept = []
     for label in snapshot.labels:
         if ids.label_problem(label) is None:
             kept.append(label)
         else:
             message = f"The label {shown(label)!r} is left out: {ids.label_problem(label)}."
-            collection.lose("label", one.name, message)
+            collection.lose("label", resource.name, message)
     return kept
 
 
 def _decision(
-    one: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
+    resource: Resource, system: str, there: Remote | None, versions: Sequence[Mapping[str, Any]]
 ) -> tuple[str, str, int]:
     """Return what to do, why, and from which version on; `there` is in the workspace of the import."""
     if there is None:
         return "create", "", 0
-    if canonical.same(_spelled(there.newest), _spelled(versions[-1]["config"])):
+    if canonical.same(_normalize_placeholders(there.newest), _normalize_placeholders(versions[-1]["config"])):
         return "unchanged", "", 0
     origin = there.record.metadata.get("origin")
-    if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, one.name):
+    if not isinstance(origin, dict) or (origin.get("system"), origin.get("name")) != (system, resource.name):
         return "conflict", "The id is taken by something of another origin; choose a --prefix.", 0
-    if origin == origin_of(system, one.name, versions[-1]):
+    if origin == build_origin(system, resource.name, versions[-1]):
         return "unchanged", "It was changed here since it was imported.", 0
     numbers = [version["version"] for version in versions]
     known = numbers.index(origin.get("version")) + 1 if origin.get("version") in numbers else 0
@@ -263,37 +385,32 @@ def _decision(
     return "update", "It was changed here, too; that stays in its history." if changed_here else "", first
 
 
-def _spelled(config: Config) -> Config:
+def _normalize_placeholders(config: Config) -> Config:
     """Return a configuration with its placeholders spelled in one way: `{{ name }}` is `{{name}}`."""
     spelled = dict(config)
     if isinstance(config.get("instructions"), list):
         spelled["instructions"] = [
-            {**block, "content": _spelled_text(block["content"])} if "content" in block else block
+            {**block, "content": _normalize_text(block["content"])} if "content" in block else block
             for block in config["instructions"]
         ]
     if "content" in config:
-        spelled["content"] = _spelled_text(config["content"])
+        spelled["content"] = _normalize_text(config["content"])
     return spelled
 
 
-def _spelled_text(template: str) -> str:
+def _normalize_text(template: str) -> str:
     named = placeholders(template)
     # No text holds NUL.
     return "".join(f"\0{canonical.dump(next(named))}" if filled else text for text, filled in split(template))
 
 
-def _taken(client: Client, one: Resource, there: Remote | None, workspace_id: str) -> str:
+def _taken(client: Client, resource: Resource, there: Remote | None, workspace_id: str) -> str:
     """Return why the id cannot be had in the workspace; empty if it can."""
     if there is not None:
         elsewhere = there.record.workspace_id != workspace_id
         return "The id is taken in another workspace; choose a --prefix." if elsewhere else ""
-    if one.kind == "agent" and _is_code_defined(client, one.id):
-        return "An agent of this id is defined in code; choose a --prefix."
+    if resource.kind == "agent":
+        with suppress(NotFound):
+            if client.get_agent(resource.id).details().source == "code":
+                return "An agent of this id is defined in code; choose a --prefix."
     return ""
-
-
-def _is_code_defined(client: Client, agent_id: str) -> bool:
-    try:
-        return client.get_agent(agent_id).details().source == "code"
-    except NotFound:
-        return False

@@ -11,10 +11,16 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.instructions import placeholders
-from editor_client.transfer.importing import credentials
 from editor_client.transfer.importing.agents import change_message
-from editor_client.transfer.importing.collection import Collection, Config, Resource, Snapshot, shown
-from editor_client.transfer.importing.templates import Language, pieces, variables
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Config,
+    Resource,
+    Snapshot,
+    remove_credentials,
+    shown,
+)
+from editor_client.transfer.importing.messages import Language, pieces, variables
 
 LEFT_OUT: Final = "scorer"
 TO_BE_FILLED_IN: Final = "scorer_to_be_filled_in"
@@ -47,7 +53,7 @@ class Scorers:
         number = self._numbers[name] = self._numbers.get(name, 0) + 1
         full = f"{self.folder}/{name}" + (f"-{number}" if number > 1 else "")
         scorer_id = self.collection.id_for(full, "scorer")
-        extra = {} if source is None else {"source": credentials.without(source, self.collection, full)}
+        extra = {} if source is None else {"source": remove_credentials(source, self.collection, full)}
         snapshot = Snapshot(
             config={"name": full.replace(self.folder, self.title or self.folder, 1), **content},
             message=change_message(self.collection, full, None),
@@ -107,7 +113,7 @@ class Scorers:
         more: Config = {} if model is None else {"model": dict(model)}
         if (low, high) != (0, 1):
             more["scoreRange"] = {"min": low, "max": high}
-        text = credentials.without(instructions, self.collection, where)
+        text = remove_credentials(instructions, self.collection, where)
         if variables(text, "jinja2") or any(piece.kind == "logic" for piece in pieces(text, "jinja2")):
             message = (
                 "A judge is shown input, answer and reference as data; its instructions are not filled in."

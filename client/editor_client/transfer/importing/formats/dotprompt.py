@@ -7,21 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader, change_message
+from editor_client.transfer.importing.agents import (
+    AgentReader,
+    change_message,
+    model_from,
+    settings_in,
+    without_place,
+)
 from editor_client.transfer.importing.collection import (
     Collection,
+    Members,
     Resource,
     Snapshot,
     Unreadable,
     an_object,
+    nested,
+    remove_credentials,
     shown,
 )
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.front_matter import messages_in, note_unresolved, parted
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import Message, Part
-from editor_client.transfer.importing.templates import Translator
+from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
+from editor_client.transfer.importing.messages import Message, Part, Translator
 
 SYSTEM: Final = "dotprompt"
 ENDINGS: Final = (".prompt",)
@@ -40,10 +45,10 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection, partials: _Partials) -> None:
-    parts = parted(text, name, with_comments=True)
+    parts = split_head(text, name, with_comments=True)
     head = Members(parts.head, collection, name)
     config = head.members("config")
-    settings = models.settings_in(config)
+    settings = settings_in(config)
     given = head.members("input")
     if given.peek("default"):
         message = "The defaults of variables are left out; metadata.import has them."
@@ -65,20 +70,20 @@ def _read_file(text: str, name: str, collection: Collection, partials: _Partials
         description=head.text("description") or None,
     )
     named = head.take("model")
-    model = models.model_from(named, collection, name)
+    model = model_from(named, collection, name)
     if parts.comments:
         lost = "The comments before the head are no part of the prompt; metadata.import has them."
         collection.lose("comment", name, lost)
     extra = {
         **nested(config=config.left(), input=given.left(), comments=parts.comments),
-        **models.without_place(named, model),
+        **without_place(named, model),
         **head.left(),
     }
     reader.add(
-        [partials.expanded(message, name) for message in messages_in(parts, _TAG, "user")],
+        [partials.expand(message, name) for message in messages_in(parts, _TAG, "user")],
         model=model,
         settings=settings,
-        extra=credentials.without(extra, collection, name),
+        extra=remove_credentials(extra, collection, name),
         more={"requestContextSchema": schema} if is_json_schema else {},
     )
     reader.finish()
@@ -92,14 +97,16 @@ class _Partials:
     collection: Collection
     _found: dict[str, Part | None] = field(default_factory=dict)
 
-    def expanded(self, message: Message, where: str) -> Message:
+    def expand(self, message: Message, where: str) -> Message:
         """Return a message with the parts in which its partials are resolved."""
         if message.text is None or not _PARTIAL.search(message.text):
             return message
         parts: list[Part] = []
         end = 0
         for match in _PARTIAL.finditer(message.text):
-            part = self._part(match["name"])
+            if match["name"] not in self._found:
+                self._found[match["name"]] = self._read(match["name"])
+            part = self._found[match["name"]]
             if part is None:
                 lost = f"{shown(match[0])} stays as text: there is no such text in the folder."
                 self.collection.lose("reference", where, lost)
@@ -110,22 +117,19 @@ class _Partials:
         kept = [part for part in parts if part.text]
         return Message(role=message.role, text=message.text, line=message.line, parts=kept)
 
-    def _part(self, name: str) -> Part | None:
-        if name not in self._found:
-            self._found[name] = self._read(name)
-        return self._found[name]
-
     def _read(self, name: str) -> Part | None:
         folder, _, last = name.rpartition("/")
         try:
-            text = self.documents.text(self.documents.referred(f"{folder}/_{last}.prompt".lstrip("/")))
-            parts = parted(text, name, with_comments=True)
+            text = self.documents.text(
+                self.documents.resolve_reference(f"{folder}/_{last}.prompt".lstrip("/"))
+            )
+            parts = split_head(text, name, with_comments=True)
         except Unreadable:
             return None
         body = parts.body.strip("\n")
         if not body.strip() or _TAG.search(body) or _PARTIAL.search(body):
             return None
-        clean = credentials.without(body, self.collection, name)
+        clean = remove_credentials(body, self.collection, name)
         translator = Translator.of(self.collection, "handlebars", [clean], where=name)
         block_id = self.collection.id_for(name, "promptBlock", is_path=True)
         config: Mapping[str, Any] = {"name": name, "content": translator.text(clean, name)}
@@ -133,7 +137,7 @@ class _Partials:
         if parts.comments:
             lost = "The comments before the head are no part of the prompt; metadata.import has them."
             self.collection.lose("comment", name, lost)
-        extra = credentials.without({**left, **nested(comments=parts.comments)}, self.collection, name)
+        extra = remove_credentials({**left, **nested(comments=parts.comments)}, self.collection, name)
         message = change_message(self.collection, name, None)
         snapshot = Snapshot(config=dict(config), message=message)
         self.collection.resources.append(

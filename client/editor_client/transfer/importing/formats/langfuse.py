@@ -2,31 +2,160 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from editor_client.shared import tags
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import About, AgentReader, Extras, change_message, number_of
-from editor_client.transfer.importing.cases import Cases
+from editor_client.transfer.importing.agents import (
+    About,
+    AgentReader,
+    Extras,
+    change_message,
+    model_from,
+    read_number,
+    settings_in,
+    without_place,
+)
 from editor_client.transfer.importing.collection import (
     Collection,
     Dataset,
+    Members,
     Resource,
     Snapshot,
     Unreadable,
     a_text,
     an_object,
+    nested,
     objects,
+    remove_credentials,
     shown,
 )
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.fetching import Server, from_environment, segment
-from editor_client.transfer.importing.langfuse_references import PRODUCTION, Prompts, labels_of
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import Message, messages_from
-from editor_client.transfer.importing.templates import Translator
+from editor_client.transfer.importing.datasets import Cases
+from editor_client.transfer.importing.documents import Documents, Server, from_environment, segment
+from editor_client.transfer.importing.messages import Message, Part, Translator, messages_from
+
+PRODUCTION: Final = "production"
+MAX_PASTED: Final = 4 * 1024 * 1024
+"""The maximum length of all pasted texts together: texts that paste each other grow exponentially."""
+COST: Final = 200
+"""What each reference counts besides its text."""
+_REFERENCE: Final = re.compile(
+    r"@@@langfusePrompt:name=(?P<name>[^|@]{1,255})\|(?P<by>version|label)=(?P<which>[^|@]{1,64})@@@"
+)
+
+
+@dataclass
+class Prompts:
+    """All prompts of an import, by name, with their versions in order."""
+
+    versions: Mapping[str, Sequence[Mapping[str, Any]]]
+    collection: Collection
+    blocks: set[str] = field(init=False)
+    """The names of the texts that others refer to by their published version: they become prompt blocks."""
+    _pasted: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        found = {match["name"] for match in self._all_references() if match["which"] == PRODUCTION}
+        self.blocks = {name for name in found if self._can_be_block(name)}
+
+    def block_id(self, name: str) -> str:
+        """Return the id of a prompt block."""
+        return self.collection.id_for(name, "promptBlock")
+
+    def expand(self, message: Message, where: str) -> Message:
+        """Return a message with the parts in which its references are resolved."""
+        if message.text is None or not _REFERENCE.search(message.text):
+            return message
+        parts = self._parts(message.text, where)
+        return Message(role=message.role, text=message.text, line=message.line, parts=parts)
+
+    def _parts(self, text: str, where: str) -> list[Part]:
+        parts: list[Part] = [Part("")]
+        end = 0
+        for match in _REFERENCE.finditer(text):
+            self._append(parts, Part(text[end : match.start()]))
+            self._append(parts, self._part(match, where))
+            end = match.end()
+        self._append(parts, Part(text[end:]))
+        return [part for part in parts if part.text]
+
+    @staticmethod
+    def _append(parts: list[Part], part: Part) -> None:
+        """Add a part; what stays as text stays in one piece."""
+        if part.block_id is None and not part.note and parts[-1].block_id is None and not parts[-1].note:
+            parts[-1] = Part(parts[-1].text + part.text)
+        else:
+            parts.append(part)
+
+    def _part(self, match: re.Match[str], where: str) -> Part:
+        name, which = match["name"], f"{match['by']} {match['which']}"
+        target = self._resolve_text(match, (), where)
+        if target is None:
+            return Part(match[0])
+        if name in self.blocks and match["which"] == PRODUCTION:
+            return Part(target, block_id=self.block_id(name))
+        why = "it has references itself" if match["which"] == PRODUCTION else "references follow what is live"
+        return Part(target, note=f"The text of {shown(name)}, {shown(which)}, is pasted: {why}.")
+
+    def _resolve_text(self, match: re.Match[str], above: tuple[str, ...], where: str) -> str | None:
+        """Return the text that a reference stands for; None, which is noted, if there is none."""
+        version = self._version(match)
+        text = None if version is None else version["prompt"]
+        if not isinstance(text, str) or match["name"] in above:
+            reason = "it goes in a circle" if match["name"] in above else "no such text is in the source"
+            message = f"{shown(match[0])} stays as text: {reason}."
+            self.collection.lose("reference", where, message)
+            return None
+        inner = (*above, match["name"])
+
+        def replaced(found: re.Match[str]) -> str:
+            nested = self._resolve_text(found, inner, where)
+            return found[0] if nested is None else nested
+
+        full = _REFERENCE.sub(replaced, text)
+        self._pasted += len(full) + COST
+        if self._pasted > MAX_PASTED:
+            raise Unreadable("The prompts refer to each other so often that their texts become too large.")
+        return full
+
+    def _version(self, match: re.Match[str]) -> Mapping[str, Any] | None:
+        versions = self.versions.get(match["name"], ())
+        if match["by"] == "version":
+            return next(
+                (version for version in versions if str(version.get("version")) == match["which"]), None
+            )
+        if match["which"] == "latest":
+            return versions[-1] if versions else None
+        return next(
+            (version for version in reversed(versions) if match["which"] in read_labels(version)), None
+        )
+
+    def _all_references(self) -> list[re.Match[str]]:
+        prompts = [version["prompt"] for versions in self.versions.values() for version in versions]
+        messages = [
+            message
+            for prompt in prompts
+            for message in (prompt if isinstance(prompt, list) else [{"content": prompt}])
+        ]
+        texts = [message.get("content") for message in messages if isinstance(message, dict)]
+        return [match for text in texts if isinstance(text, str) for match in _REFERENCE.finditer(text)]
+
+    def _can_be_block(self, name: str) -> bool:
+        """Return whether every version is a text without references, and one of them is published."""
+        versions = self.versions.get(name, ())
+        texts = [version["prompt"] for version in versions]
+        plain = all(isinstance(text, str) and not _REFERENCE.search(text) for text in texts)
+        return plain and any(PRODUCTION in read_labels(version) for version in versions)
+
+
+def read_labels(version: Mapping[str, Any]) -> list[str]:
+    """Return the labels of a version."""
+    found = version.get("labels")
+    return [text for text in found if isinstance(text, str)] if isinstance(found, list) else []
+
 
 SYSTEM: Final = "langfuse"
 PAGE: Final = 100
@@ -91,15 +220,15 @@ def from_values(values: Sequence[Any]) -> Collection:
     collection = Collection(SYSTEM)
     versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     items: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for number, one in enumerate(values, 1):
-        if isinstance(one, dict) and isinstance(one.get("datasetName"), str):
-            items[one["datasetName"]].append(one)
-        elif isinstance(one, dict) and a_text(one.get("name")).strip() and "prompt" in one:
-            versions[one["name"]].append(one)
+    for number, value in enumerate(values, 1):
+        if isinstance(value, dict) and isinstance(value.get("datasetName"), str):
+            items[value["datasetName"]].append(value)
+        elif isinstance(value, dict) and a_text(value.get("name")).strip() and "prompt" in value:
+            versions[value["name"]].append(value)
         else:
             raise Unreadable(f"Entry {number} is no prompt: it has no name, or no member `prompt`.")
     for name, found in versions.items():
-        found.sort(key=lambda one: number_of(one, name))
+        found.sort(key=lambda version: read_number(version, name))
     prompts = Prompts(versions, collection)
     for name in sorted(versions):
         if name in prompts.blocks:
@@ -114,7 +243,7 @@ def from_values(values: Sequence[Any]) -> Collection:
 def _about(version: Mapping[str, Any], where: str, collection: Collection) -> About:
     """Return what is known of a version: its labels, its model and what else is configured."""
     members = Members(version, collection, where)
-    labels = labels_of(version)
+    labels = read_labels(version)
     members.skip("name", "version", "prompt", "tags", *_BOOKKEEPING)
     if members.peek("type") in ("text", "chat"):
         members.skip("type")
@@ -124,9 +253,9 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
     config = members.members("config")
     if set(an_object(config.peek(OWN))) == {"name"}:
         config.skip(OWN)
-    settings = models.settings_in(config)
+    settings = settings_in(config)
     provider, named = config.take("provider"), config.take("model")
-    model = models.model_from(named, collection, where, provider=provider)
+    model = model_from(named, collection, where, provider=provider)
     return {
         "number": str(version["version"]),
         "message": message,
@@ -134,7 +263,7 @@ def _about(version: Mapping[str, Any], where: str, collection: Collection) -> Ab
         "live": PRODUCTION in labels,
         "model": model,
         "settings": settings,
-        "extra": nested(config=config.left() | models.without_place(named, model), version=members.left()),
+        "extra": nested(config=config.left() | without_place(named, model), version=members.left()),
     }
 
 
@@ -149,7 +278,7 @@ def _read_agent(name: str, prompts: Prompts, collection: Collection) -> None:
             messages = [Message(role="system", text=prompt)]
         else:
             messages = messages_from(prompt, collection, where)
-        expanded = [prompts.expanded(message, where) for message in messages]
+        expanded = [prompts.expand(message, where) for message in messages]
         reader.add(expanded, **_about(version, where, collection))
     reader.finish(tags=_tags(prompts.versions[name]))
 
@@ -162,7 +291,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
     for version in prompts.versions[name]:
         where = f"{name} v{version['version']}"
         about = _about(version, where, collection)
-        text = credentials.without(version["prompt"], collection, where)
+        text = remove_credentials(version["prompt"], collection, where)
         content = Translator.of(collection, "curly", [text], where=where).text(text, where)
         if not content.strip():
             collection.lose("empty", where, "There is no text in it; it is left out.")
@@ -192,7 +321,7 @@ def _read_block(name: str, prompts: Prompts, collection: Collection) -> None:
 
 def _tags(versions: Iterable[Mapping[str, Any]]) -> list[str]:
     found = [tag for version in versions if isinstance(version.get("tags"), list) for tag in version["tags"]]
-    return tags.tags_of({tags.MEMBER: found})
+    return tags.read_tags({tags.MEMBER: found})
 
 
 def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Collection) -> None:
@@ -207,9 +336,9 @@ def _read_items(name: str, found: Sequence[Mapping[str, Any]], collection: Colle
         if members.peek("status") == "ACTIVE":
             members.skip("status")
         members.skip("id", "datasetId", "datasetName", "createdAt", "updatedAt", "projectId")
-        given = credentials.without(members.take("input"), collection, where, by_name=False)
-        truth = credentials.without(members.take("expectedOutput"), collection, where, by_name=False)
-        metadata = credentials.without(members.take("metadata"), collection, where)
+        given = remove_credentials(members.take("input"), collection, where, by_name=False)
+        truth = remove_credentials(members.take("expectedOutput"), collection, where, by_name=False)
+        metadata = remove_credentials(members.take("metadata"), collection, where)
         kept = metadata if isinstance(metadata, dict) else {} if metadata is None else {"value": metadata}
         cases.add_input(given, groundTruth=truth, metadata=kept, left=members.left())
     collection.datasets.append(Dataset(name=name, items=cases.items))

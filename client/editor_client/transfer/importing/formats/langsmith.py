@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from editor_client.shared import tags
-from editor_client.transfer.importing import models
-from editor_client.transfer.importing.agents import AgentReader
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
+    Members,
     Unreadable,
     a_text,
     an_object,
+    nested,
     objects,
     shown,
 )
-from editor_client.transfer.importing.fetching import Server, from_environment, segment
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import Message
-from editor_client.transfer.importing.templates import Language
+from editor_client.transfer.importing.documents import Server, from_environment, segment
+from editor_client.transfer.importing.messages import Language, Message
 
 SYSTEM: Final = "langsmith"
 KEY: Final = "LANGSMITH_API_KEY"
@@ -89,7 +88,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         collection.lose("public", name, "It is public, and left out: only one's own prompts are imported.")
         return
     about.skip("repo_handle", "is_public", *_BOOKKEEPING)
-    description, labels = about.text("description"), about.listed("tags")
+    description, labels = about.text("description"), about.take_list("tags")
     path = f"commits/{segment(owner)}/{segment(name)}/latest"
     commit = Members(server.get(path, missing={}), collection, f"{name}, commit")
     number = commit.text("commit_hash")[:8]
@@ -104,7 +103,7 @@ def _read_repo(server: Server, repo: Mapping[str, Any], collection: Collection) 
         settings=manifest.settings,
         extra={**manifest.extra, **nested(commit=commit.left(), repo=about.left())},
     )
-    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
+    reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
 
 @dataclass
@@ -122,7 +121,7 @@ class _Manifest:
 
     def read(self, manifest: Mapping[str, Any]) -> None:
         """Read a prompt, or a sequence of a prompt and a model."""
-        if _class_of(manifest) not in _SEQUENCES:
+        if _class_name(manifest) not in _SEQUENCES:
             self._prompt(manifest)
             return
         arguments = self._arguments(manifest, "sequence")
@@ -156,13 +155,13 @@ class _Manifest:
         named = arguments.take("model", arguments.peek("model_name"))
         if arguments.peek("model_name") == named:
             arguments.skip("model_name")
-        self.settings = models.settings_in(arguments)
-        provider = arguments.take("provider", PROVIDERS.get(_class_of(model)))
-        self.model = models.model_from(named, self.collection, self.name, provider=provider)
-        if left := arguments.left() | models.without_place(named, self.model):
+        self.settings = settings_in(arguments)
+        provider = arguments.take("provider", PROVIDERS.get(_class_name(model)))
+        self.model = model_from(named, self.collection, self.name, provider=provider)
+        if left := arguments.left() | without_place(named, self.model):
             self.extra["config"] = left
-        if _class_of(model) not in PROVIDERS and (named or _class_of(model)):
-            self.extra["modelClass"] = _class_of(model)
+        if _class_name(model) not in PROVIDERS and (named or _class_name(model)):
+            self.extra["modelClass"] = _class_name(model)
 
     def _prompt(self, prompt: Mapping[str, Any]) -> None:
         """Read the messages of a prompt, and the language of all of them."""
@@ -171,10 +170,10 @@ class _Manifest:
         listed = arguments.objects("messages")
         languages: set[Language] = set()
         if listed:
-            for number, one in enumerate(listed, 1):
-                self._message(one, f"message {number}", languages)
+            for number, message in enumerate(listed, 1):
+                self._message(message, f"message {number}", languages)
         else:
-            self._template(_class_of(prompt), arguments, languages)
+            self._template(_class_name(prompt), arguments, languages)
         self._keep("prompt", arguments)
         if len(languages) > 1:
             lost = "Its messages are in different template languages: all of it stays as text."
@@ -184,7 +183,7 @@ class _Manifest:
             self.language = languages.pop()
 
     def _message(self, message: Mapping[str, Any], what: str, languages: set[Language]) -> None:
-        kind = _class_of(message)
+        kind = _class_name(message)
         arguments = self._arguments(message, what)
         if kind == "MessagesPlaceholder":
             place = arguments.text("variable_name")
@@ -217,6 +216,6 @@ class _Manifest:
         languages.add(known if is_template else "none")
 
 
-def _class_of(manifest: Mapping[str, Any]) -> str:
+def _class_name(manifest: Mapping[str, Any]) -> str:
     listed = manifest.get("id")
     return a_text(listed[-1]) if isinstance(listed, list) and listed else ""

@@ -7,18 +7,23 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.transfer.importing import models
-from editor_client.transfer.importing.agents import AgentReader, number_of
+from editor_client.transfer.importing.agents import (
+    AgentReader,
+    model_from,
+    read_number,
+    settings_in,
+    without_place,
+)
 from editor_client.transfer.importing.collection import (
     Collection,
+    Members,
     Unreadable,
     a_text,
+    nested,
     objects,
     shown,
 )
-from editor_client.transfer.importing.documents import parse_json
-from editor_client.transfer.importing.fetching import Server
-from editor_client.transfer.importing.members import Members, nested
+from editor_client.transfer.importing.documents import Server, parse_json
 from editor_client.transfer.importing.messages import Message, messages_from
 
 SYSTEM: Final = "mlflow"
@@ -62,7 +67,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
     labels = _aliases(prompt, versions)
     about.skip("aliases", "latest_versions", *_BOOKKEEPING)
     reader = AgentReader(collection, name, "jinja2", description=about.text("description") or None)
-    for version in sorted(versions, key=lambda one: number_of(one, name)):
+    for version in sorted(versions, key=lambda version: read_number(version, name)):
         number = str(version["version"])
         where = f"{name} v{number}"
         members = Members(version, collection, where)
@@ -79,11 +84,11 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
             else [Message(role="system", text=text)]
         )
         config = Members(_json(tags.text("_mlflow_prompt_model_config"), where), collection, where)
-        settings = models.settings_in(config)
+        settings = settings_in(config)
         provider, named = config.take("provider"), config.take("model_name", config.peek("model"))
         if config.peek("model") == named:
             config.skip("model")
-        model = models.model_from(named, collection, where, provider=provider)
+        model = model_from(named, collection, where, provider=provider)
         response = tags.text("_mlflow_prompt_response_format")
         reader.add(
             messages,
@@ -94,7 +99,7 @@ def _read_prompt(server: Server, prompt: Mapping[str, Any], collection: Collecti
             model=model,
             settings=settings,
             extra=nested(
-                config=config.left() | models.without_place(named, model),
+                config=config.left() | without_place(named, model),
                 responseFormat=response,
                 tags=tags.left(),
                 version=members.left(),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from editor_client.transfer.importing import models
-from editor_client.transfer.importing.agents import AgentReader, number_of
-from editor_client.transfer.importing.collection import Collection, Unreadable, shown
+from editor_client.transfer.importing.agents import (
+    AgentReader,
+    model_from,
+    read_number,
+    settings_in,
+    without_place,
+)
+from editor_client.transfer.importing.collection import Collection, Members, Unreadable, nested, shown
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.members import Members, nested
 from editor_client.transfer.importing.messages import messages_from
 
 SYSTEM: Final = "openai"
@@ -34,21 +38,21 @@ def _read_prompt(prompt: Any, collection: Collection, file: str) -> None:
     live = about.take("production_version")
     prompt_id = about.take("openai_prompt_id")
     reader = AgentReader(collection, name, "curly")
-    for version in sorted(versions, key=lambda one: number_of(one, file)):
+    for version in sorted(versions, key=lambda version: read_number(version, file)):
         number = str(version["version"])
         where = f"{name} v{number}"
         members = Members(version, collection, where)
         members.skip("version")
         messages = messages_from(members.take("messages", []), collection, where)
         config = members.members("config")
-        settings, named = models.settings_in(config), config.take("model")
-        model = models.model_from(named, collection, where, provider="openai")
+        settings, named = settings_in(config), config.take("model")
+        model = model_from(named, collection, where, provider="openai")
         reader.add(
             messages,
             number=number,
             model=model,
             settings=settings,
-            extra=nested(config=config.left() | models.without_place(named, model), version=members.left()),
+            extra=nested(config=config.left() | without_place(named, model), version=members.left()),
             live=str(live) == number,
         )
     reader.finish({**nested(prompt=about.left()), **({"promptId": prompt_id} if prompt_id else {})})

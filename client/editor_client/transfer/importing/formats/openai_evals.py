@@ -8,21 +8,22 @@ from typing import Any, Final
 
 from editor_client.shared import canonical
 from editor_client.shared.clipping import clipped
-from editor_client.shared.words import is_word
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.cases import Cases
+from editor_client.shared.text_keys import is_word
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     MAX_SHOWN,
     Collection,
     Dataset,
+    Members,
     Unreadable,
     a_text,
+    nested,
+    remove_credentials,
     shown,
 )
+from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.messages import list_texts, messages_from
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
 
 SYSTEM: Final = "openai-evals"
@@ -58,7 +59,7 @@ def _read_rows(
     """Make a dataset of rows: `{"item"}`, whose prompts have `{{item.x}}`, or `{"input", "ideal"}`."""
     cases = Cases(collection, name)
     for number, row in enumerate(rows, 1):
-        given = credentials.without(row, collection, f"{name}, row {number}", by_name=False)
+        given = remove_credentials(row, collection, f"{name}, row {number}", by_name=False)
         members = Members(given, collection, f"{name}, rows")
         if isinstance(members.peek("item"), dict):
             item = members.mapping("item")
@@ -128,11 +129,11 @@ def _read_eval(value: Mapping[str, Any], file: str, collection: Collection) -> N
 def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[list[str], dict[str, Any]]:
     """Take the prompt of a run; return the id of its agent, or what is kept if there is none."""
     template = source.members("input_messages")
-    messages = messages_from(template.listed("template"), collection, name)
+    messages = messages_from(template.take_list("template"), collection, name)
     if template.peek("type") == "template":
         template.skip("type")
     sampling = source.members("sampling_params")
-    settings, named = models.settings_in(sampling), source.take("model")
+    settings, named = settings_in(sampling), source.take("model")
     extra = nested(config=sampling.left(), input_messages=template.left())
     if not messages:
         kept = {**extra, **({"model": named} if named else {}), **nested(modelSettings=settings)}
@@ -141,10 +142,8 @@ def _read_prompt(source: Members, name: str, collection: Collection) -> tuple[li
             collection.lose("prompt", name, lost)
         return [], kept
     reader = AgentReader(collection, name, "curly")
-    model = models.model_from(named, collection, name, provider="openai")
-    reader.add(
-        messages, model=model, settings=settings, extra={**extra, **models.without_place(named, model)}
-    )
+    model = model_from(named, collection, name, provider="openai")
+    reader.add(messages, model=model, settings=settings, extra={**extra, **without_place(named, model)})
     reader.finish()
     return ([reader.id], {}) if reader.is_made else ([], extra)
 
@@ -198,8 +197,8 @@ def _label_model(name: str, grader: Members, scorers: Scorers) -> str | None:
     where = f"{scorers.folder}/{name}"
     asked = grader.peek("input")
     messages = messages_from(asked if isinstance(asked, list) else [], scorers.collection, where)
-    model = models.model_from(grader.peek("model"), scorers.collection, where, provider="openai")
-    scorer_id = scorers.judge(name, "\n\n".join(texts_of(messages)), choices, model, None)
+    model = model_from(grader.peek("model"), scorers.collection, where, provider="openai")
+    scorer_id = scorers.judge(name, "\n\n".join(list_texts(messages)), choices, model, None)
     if scorer_id is not None:
         grader.skip("type", "name", "model", "labels", "passing_labels")
         if not any(message.left for message in messages):

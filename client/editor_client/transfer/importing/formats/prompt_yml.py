@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.cases import Cases
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
     Dataset,
+    Members,
     Unreadable,
+    nested,
+    remove_credentials,
     shown,
 )
+from editor_client.transfer.importing.datasets import Cases
 from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import messages_from, texts_of
+from editor_client.transfer.importing.messages import list_texts, messages_from, rename_variables, variables
 from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
-from editor_client.transfer.importing.templates import renamed, variables
 
 SYSTEM: Final = "prompt-yml"
 ENDINGS: Final = (".prompt.yml", ".prompt.yaml")
@@ -52,10 +52,10 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         more_names=sorted(columns),
     )
     parameters = about.members("modelParameters")
-    settings = models.settings_in(parameters)
-    messages = messages_from(about.listed("messages"), collection, name)
+    settings = settings_in(parameters)
+    messages = messages_from(about.take_list("messages"), collection, name)
     named = about.take("model")
-    model = models.model_from(named, collection, name)
+    model = model_from(named, collection, name)
     evaluators = about.objects("evaluators")
     reader.add(
         messages,
@@ -63,7 +63,7 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
         settings=settings,
         extra={
             **nested(modelParameters=parameters.left()),
-            **models.without_place(named, model),
+            **without_place(named, model),
             **about.left(),
         },
     )
@@ -72,26 +72,23 @@ def _read_prompt(value: Mapping[str, Any], name: str, collection: Collection) ->
     left: dict[str, Any] = {}
     found = [_scorer(evaluator, scorers, left) for evaluator in evaluators]
     if rows:
-        used = {variable for text in texts_of(messages) for variable in variables(text, "curly")}
+        used = {variable for text in list_texts(messages) for variable in variables(text, "curly")}
         cases = Cases(
             collection,
             name,
             needed=used - set(reader.dropped_variables),
             dropped=reader.dropped_variables,
-            names=renamed([*used, *columns]),
+            names=rename_variables([*used, *columns]),
         )
         for row in rows:
-            given = credentials.without(row, collection, f"{name}, testData", by_name=False)
-            cases.add(_without_expected(given), groundTruth=given.get("expected"))
+            given = remove_credentials(row, collection, f"{name}, testData", by_name=False)
+            values = {key: value for key, value in given.items() if key != "expected"}
+            cases.add(values, groundTruth=given.get("expected"))
         scorer_ids = [scorer for scorer in found if scorer is not None]
         agent_ids = [reader.id] if reader.is_made else []
         dataset = Dataset(name=name, items=cases.items, scorer_ids=scorer_ids, agent_ids=agent_ids)
         collection.datasets.append(dataset)
     collection.attach(nested(evaluators=left), since, name)
-
-
-def _without_expected(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in row.items() if key != "expected"}
 
 
 def _scorer(evaluator: Mapping[str, Any], scorers: Scorers, left: dict[str, Any]) -> str | None:
@@ -149,7 +146,7 @@ def _judge(name: str, given: Members, scorers: Scorers, where: str) -> tuple[str
     system, prompt = given.text("systemPrompt"), given.text("prompt")
     instructions = "\n\n".join(text for text in (system, prompt) if text.strip())
     named = given.take("modelId")
-    model = models.model_from(named, scorers.collection, where)
+    model = model_from(named, scorers.collection, where)
     scorer_id = scorers.judge(name, instructions, choices, model, None)
     lost = {} if scorer_id else {"prompt": instructions, "choices": choices}
-    return scorer_id, {**nested(choices=left), **models.without_place(named, model), **lost}
+    return scorer_id, {**nested(choices=left), **without_place(named, model), **lost}

@@ -3,29 +3,765 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice, product
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.cases import Cases
+from editor_client.shared import canonical
+from editor_client.shared.promptfoo import expand_variables, merge_tests, parse_assertion
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in, without_place
 from editor_client.transfer.importing.collection import (
     Collection,
+    Config,
     Dataset,
+    Members,
     Unreadable,
     a_text,
     an_object,
+    nested,
+    objects,
+    remove_credentials,
     shown,
 )
-from editor_client.transfer.importing.documents import Documents, parse_json
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.messages import Message, messages_from, texts_of
-from editor_client.transfer.importing.promptfoo_asserts import Assertions
-from editor_client.transfer.importing.promptfoo_prompts import EXECUTED, Prompt, Prompts
-from editor_client.transfer.importing.promptfoo_tests import DIGEST, EXTERNAL_ID, WRITTEN, Tests
-from editor_client.transfer.importing.scorers import Scorers
-from editor_client.transfer.importing.templates import renamed, variables
+from editor_client.transfer.importing.datasets import Cases
+from editor_client.transfer.importing.documents import Documents, csv_rows, parse_json, parse_yaml
+from editor_client.transfer.importing.messages import (
+    Message,
+    list_texts,
+    messages_from,
+    pieces,
+    rename_variables,
+    variables,
+)
+from editor_client.transfer.importing.scorers import LEFT_OUT, Scorers, literal
+
+MAX_TESTS: Final = 10_000
+_CODE: Final = re.compile(r"\.(?:js|cjs|mjs|ts|cts|mts|py|rb|sh|go)(?::[\w.]+)?\Z", re.ASCII | re.IGNORECASE)
+_TESTS: Final = frozenset({".csv", ".json", ".jsonl", ".yaml", ".yml"})
+_VALUES: Final = frozenset({".txt", ".md", ".json", ".yaml", ".yml"})
+_KNOWN: Final = ("vars", "assert", "metadata", "options", "threshold", "description")
+_INDEX: Final = re.compile(r"__expected([1-9][0-9]{0,3})?")
+WRITTEN: Final = "editor"
+"""The member of metadata with what an export says to an import."""
+EXTERNAL_ID: Final = "externalId"
+"""Its member with the external id of the item that a test was written of."""
+DIGEST: Final = "digest"
+"""Its member with the digest of the test as it was written."""
+Test = dict[str, Any]
+"""A test with those members that are known; `left` has the others."""
+
+
+@dataclass(frozen=True)
+class Tests:
+    """Reads the tests of a configuration."""
+
+    documents: Documents
+    collection: Collection
+    templates: Mapping[str, Any]
+    """The assertions that others name by `$ref`."""
+    left: dict[str, Any] = field(default_factory=dict)
+    """What belongs to no single test, and has no place in the editor."""
+    used_templates: set[str] = field(default_factory=set)
+
+    def read(self, config: Members) -> Iterator[Test]:
+        """Yield each test with its defaults, one for each combination of variables that are lists."""
+        found = self._expand(config)
+        yield from islice(found, MAX_TESTS)
+        if next(found, None) is not None:
+            raise Unreadable(f"There are more than {MAX_TESTS} tests.")
+
+    def _expand(self, config: Members) -> Iterator[Test]:
+        defaults = self._objects_in(config.take("defaultTest"), "defaultTest")
+        base = self._read_known(defaults[0]) if defaults else {}
+        if left := base.pop("left", None):  # kept once, not with every test
+            self.left["defaultTest"] = left
+        if len(defaults) > 1:
+            message = f"{len(defaults) - 1} further defaults of tests are left out; metadata.import has them."
+            self.collection.lose("not_followed", "defaultTest", message)
+            self.left["moreDefaults"] = remove_credentials(defaults[1:], self.collection, "defaultTest")
+        listed = self._objects_in(config.take("tests"), "tests")
+        scenarios = self._objects_in(config.take("scenarios"), "scenarios")
+        if base and not listed and not scenarios:
+            listed = [{}]  # promptfoo then makes one test of the defaults alone
+        for test in listed:
+            yield from self._variants(self._merge(base, self._read_known(test)))
+        for number, scenario in enumerate(scenarios, 1):
+            members = Members(scenario, self.collection, f"scenarios, {number}")
+            inner = self._objects_in(members.take("config"), "scenarios") or [{}]
+            tests = self._objects_in(members.take("tests"), "scenarios") or [{}]
+            if left := members.left():
+                self.left.setdefault("scenarios", {})[str(number)] = left
+            for setting, test in product(map(self._read_known, inner), map(self._read_known, tests)):
+                yield from self._variants(self._merge(self._merge(base, setting), test))
+
+    def _read_known(self, test: Mapping[str, Any]) -> Test:
+        """Return a test with its known members; the others are noted, and kept in `left`."""
+        members = Members(test, self.collection, "tests")
+        found: Test = {}
+        left: dict[str, Any] = {}
+        for name in _KNOWN:
+            if name == "vars" and isinstance(members.peek(name), str | list):
+                found[name] = self._variables_in(members.take(name))
+            elif name == "options":
+                options = members.members(name)
+                known = {"disableVarExpansion": options.take("disableVarExpansion")}
+                known["provider"] = options.take("provider")
+                found[name] = {key: value for key, value in known.items() if value is not None}
+                left |= {"options": more} if (more := options.left()) else {}
+            elif name == "threshold":
+                if members.peek(name) is not None:
+                    self.collection.lose(
+                        "threshold",
+                        "tests",
+                        "The thresholds of tests are left out; metadata.import has them.",
+                    )
+                    left[name] = members.take(name)
+            elif name == "description":
+                found[name] = members.text(name)
+            elif name == "assert":
+                found[name] = members.take_list(name)
+            else:
+                found[name] = members.mapping(name)
+        left |= members.left()
+        if external_id := _read_exported_id(test):
+            found["externalId"] = external_id
+        found = {name: value for name, value in found.items() if value}
+        return {**found, "left": left} if left else found
+
+    @staticmethod
+    def _merge(base: Test, test: Test) -> Test:
+        both: Test = merge_tests(base, test)
+        left = {**base.get("left", {}), **test.get("left", {})}
+        return {**both, "left": left} if left else both
+
+    def asserts(self, test: Test) -> tuple[list[Any], list[Any]]:
+        """Return the assertions of a test, and what has no place in the editor of those that were resolved.
+
+        Those that are named are looked up, sets are taken apart.
+        """
+        found: list[Any] = []
+        left: list[Any] = []
+        pending: list[Any] = list(reversed(test.get("assert", [])))
+        for _ in range(10_000):
+            if not pending or len(found) >= 1_000:
+                break
+            assertion = pending.pop()
+            named = assertion.get("$ref") if isinstance(assertion, dict) else None
+            if isinstance(named, str):
+                name = named.removeprefix("#/assertionTemplates/")
+                template = an_object(self.templates.get(name))
+                if not template:
+                    self.collection.lose("assertion", "tests", f"{shown(named)} names no assertion here.")
+                    left.append(assertion)
+                    continue
+                self.used_templates.add(name)
+                assertion = {**template, **{key: value for key, value in assertion.items() if key != "$ref"}}
+            if isinstance(assertion, dict) and assertion.get("type") == "assert-set":
+                message = "The assertions of a set count one by one; its threshold and weight are left out."
+                self.collection.lose("assertion", "tests", message)
+                members = Members(assertion, self.collection, "tests, assert-set")
+                members.skip("type")
+                pending += reversed(members.take_list("assert"))
+                if more := members.left(code="assertion"):
+                    left.append({"type": "assert-set", **more})
+            else:
+                found.append(assertion)
+        if pending:
+            self.collection.lose("assertion", "tests", f"{len(pending)} of too many assertions are left out.")
+        return found, left
+
+    def _objects_in(self, value: Any, where: str) -> list[Test]:
+        """Return the objects in a value, and in the files that it names."""
+        found: list[Test] = []
+        for entry in value if isinstance(value, list) else [value]:
+            if isinstance(entry, dict) and isinstance(entry.get("path"), str) and where == "tests":
+                members = Members(entry, self.collection, where)
+                found += self._in_files(members.text("path"), where)
+                if left := members.left():
+                    self.left.setdefault(where, []).append(left)
+            elif isinstance(entry, dict):
+                found.append(entry)
+            elif isinstance(entry, str):
+                found += self._in_files(entry, where)
+            elif entry is not None:
+                message = f"{shown(entry)} is left out: it is no object. metadata.import has it."
+                self.collection.lose("not_followed", where, message)
+                self.left.setdefault(where, []).append(entry)
+        return found
+
+    def _in_files(self, reference: str, where: str) -> list[Test]:
+        found: list[Test] = []
+        for path in self._paths(reference, where, _TESTS):
+            found += self._from_file(path)
+        return found
+
+    def _paths(self, reference: str, where: str, endings: frozenset[str]) -> list[Path]:
+        """Return the files of a reference.
+
+        What is not followed is noted and kept: code, addresses, paths elsewhere, files of other formats.
+        """
+        name = reference.removeprefix("file://")
+        reason = ""
+        paths: list[Path] = []
+        if _CODE.search(name) or re.match(r"(?:https?|exec|huggingface|az|s3|python|package):", reference):
+            reason = f"{shown(reference)} is left out: nothing is executed, and no address is followed."
+        else:
+            try:
+                paths = self.documents.matching(name)
+            except Unreadable as error:
+                reason = str(error)
+        for path in paths:
+            if path.suffix.lower() not in endings:
+                reason = f"{shown(path.name)} is left out: such files are not read."
+            elif not path.is_file():
+                reason = f"{shown(path.name)} is left out: it is not there."
+        if not paths and not reason:
+            reason = f"{shown(reference)} names no file."
+        if reason:
+            self.collection.lose("not_followed", where, reason)
+            clean = remove_credentials(reference, self.collection, where)
+            kept = self.left.setdefault("notFollowed", [])
+            if clean not in kept:
+                kept.append(clean)
+        return [path for path in paths if path.suffix.lower() in endings and path.is_file()]
+
+    def _from_file(self, path: Path) -> list[Test]:
+        suffix = path.suffix.lower()
+        if suffix == ".csv":
+            return list(map(self._row, csv_rows(self.documents.text(path), path.name, _is_own)))
+        if suffix == ".jsonl":
+            listed = [record for _, record in self.documents.json_lines(path)]
+        else:
+            value = self.documents.value(path)
+            listed = value if isinstance(value, list) else [value]
+        for entry in listed:
+            if not isinstance(entry, dict):
+                lost = f"{shown(entry)} in {shown(path.name)} is left out: it is no test."
+                self.collection.lose("not_followed", "tests", lost)
+        return objects(listed)
+
+    def _row(self, row: Mapping[str | None, Any]) -> Test:
+        """Return the test in a row: columns are variables, those with two underscores say more."""
+        test: Test = {"vars": {}, "assert": [], "metadata": {}, "options": {}}
+        columns = {name: cell for name, cell in row.items() if name is not None and cell is not None}
+        meta = {name: cell for name, cell in columns.items() if _means(name) and cell.strip()}
+        if len(columns) < len(row):
+            self.collection.lose("row", "tests", "A row has more or fewer cells than the header has names.")
+            if more := row.get(None):
+                test["cells"] = more
+        for column, cell in columns.items():
+            if column.startswith("__expected"):
+                test["assert"] += [parse_assertion(cell.strip())] if cell.strip() else []
+            elif not _means(column):
+                test["vars"][column] = cell
+        thresholds: dict[int, Any] = {}
+        for column, cell in meta.items():
+            self._read_column(column, cell, test, thresholds)
+        for place, assertion in enumerate(test["assert"]):
+            if metric := meta.get("__metric"):
+                assertion["metric"] = metric
+            if place in thresholds:
+                assertion["threshold"] = thresholds[place]
+        return test
+
+    def _read_column(self, column: str, cell: str, test: Test, thresholds: dict[int, Any]) -> None:
+        """Read a cell that is no variable and no assertion into the test."""
+        name, _, key = column[2:].partition(":")
+        if name == "metadata" and key:
+            listed = [part.strip().replace("\\,", ",") for part in re.split(r"(?<!\\),", cell)]
+            test["metadata"][key.removesuffix("[]")] = listed if key.endswith("[]") else cell
+        elif name in ("description", "providerOutput"):
+            test[name] = cell
+        elif name == "threshold":
+            test[name] = _number(cell)
+        elif name == "config":
+            self._configure(column, cell, thresholds)
+        elif name != "metric":
+            self.collection.lose("column", "tests", f"The column {shown(column)!r} is left out.")
+            if name in ("prefix", "suffix"):
+                test["options"][name] = cell
+            else:
+                test.setdefault("columns", {})[column] = cell
+
+    def _configure(self, column: str, cell: str, thresholds: dict[int, Any]) -> None:
+        """Read a column such as `__config:__expected2:threshold`."""
+        name, _, member = column.removeprefix("__config:").partition(":")
+        match = _INDEX.fullmatch(name)
+        if match is None or member != "threshold":
+            self.collection.lose(
+                "column", "tests", f"The column {shown(column)!r} is left out: {shown(cell)}."
+            )
+        else:
+            thresholds[int(match[1] or 1) - 1] = _number(cell)
+
+    def _variants(self, test: Test) -> Iterator[Test]:
+        given = {name: self._matching(value) for name, value in an_object(test.get("vars")).items()}
+        for variant in expand_variables({**test, "vars": given}):
+            values = {name: self._variable(value) for name, value in variant["vars"].items()}
+            yield {**variant, "vars": values}
+
+    def _variables_in(self, value: Any) -> dict[str, Any]:
+        """Return the variables in files; several are read into one object."""
+        found: dict[str, Any] = {}
+        for reference in value if isinstance(value, list) else [value]:
+            if isinstance(reference, dict):
+                found |= reference
+                continue
+            for path in self._paths(str(reference), "tests, vars", frozenset({".json", ".yaml", ".yml"})):
+                inner = self.documents.value(path)
+                if isinstance(inner, dict):
+                    found |= inner
+                else:
+                    lost = f"{shown(path.name)} is left out: it holds no object of variables."
+                    self.collection.lose("not_followed", "tests, vars", lost)
+        return found
+
+    def _matching(self, value: Any) -> Any:
+        """Return a pattern of files as a list of them, which is expanded."""
+        if not isinstance(value, str) or not value.startswith("file://") or "*" not in value:
+            return value
+        return [
+            f"file://{self.documents.name(path)}" for path in self._paths(value, "tests", _VALUES)
+        ] or value
+
+    def _variable(self, value: Any) -> Any:
+        """Return the value of a variable; that of a file in the folder is its content."""
+        if not isinstance(value, str) or not value.startswith("file://"):
+            return value
+        paths = self._paths(value, "tests", _VALUES)
+        if len(paths) != 1:
+            message = f"The variable {shown(value)} stays as text: it is no text in the folder."
+            self.collection.lose("not_followed", "tests", message)
+            return value
+        [path] = paths
+        return self.documents.text(path) if path.suffix in {".txt", ".md"} else self.documents.value(path)
+
+
+_SPECIAL_COLUMNS: Final = frozenset(
+    {"config", "description", "metadata", "metric", "prefix", "providerOutput", "suffix", "threshold"}
+)
+"""The names, after two underscores, of columns that are no variables."""
+
+
+def _read_exported_id(test: Mapping[str, Any]) -> str:
+    """Return the external id of the item that an export has written a test of; empty if it was changed."""
+    metadata = an_object(test.get("metadata"))
+    own = an_object(metadata.get(WRITTEN))
+    rest = {name: value for name, value in metadata.items() if name != WRITTEN}
+    plain = {name: value for name, value in test.items() if name != "metadata"}
+    plain |= {"metadata": rest} if rest else {}
+    found = own.get(EXTERNAL_ID)
+    return found if isinstance(found, str) and own.get(DIGEST) == canonical.digest(plain) else ""
+
+
+def _means(column: str) -> bool:
+    """Return whether a column is no variable."""
+    return column.startswith("__") and column[2:].partition(":")[0] in _SPECIAL_COLUMNS
+
+
+def _is_own(column: str) -> bool:
+    """Return whether the name of a column has a meaning for promptfoo."""
+    return column.startswith("__expected") or _means(column)
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+MAX_SCORERS: Final = 200
+_FIELD: Final = re.compile(r'\s*+"(?P<quoted>(?:[^"]|"")*+)"\s*+(?:,|\Z)|(?P<plain>[^,]++)(?:,|\Z)|,')
+BY_ITEM: Final[Mapping[str, tuple[str, str, Config]]] = {
+    "contains": ("contains", "values", {}),
+    "icontains": ("contains", "values", {"ignoreCase": True}),
+    "starts-with": ("startsWith", "value", {}),
+}
+"""Assertions whose value is a text: the type of our scorer, the member of its config, and other members."""
+SEVERAL: Final[Mapping[str, Config]] = {
+    "contains-all": {"mode": "all"},
+    "contains-any": {"mode": "any"},
+    "icontains-all": {"mode": "all", "ignoreCase": True},
+    "icontains-any": {"mode": "any", "ignoreCase": True},
+}
+VERDICTS: Final = (
+    {"label": "pass", "score": 1, "passes": True},
+    {"label": "fail", "score": 0, "passes": False},
+)
+
+
+@dataclass
+class Judged:
+    """What the assertions of one test become."""
+
+    ground_truth: Any = None
+    values: dict[str, Any] = field(default_factory=dict)
+    """The values that its scorers read from `metadata.assert`."""
+    scorer_ids: list[str] = field(default_factory=list)
+    left: list[Any] = field(default_factory=list)
+    """The assertions, as far as the editor has no place for them."""
+
+
+@dataclass
+class Assertions:
+    """Translates the assertions of all tests of a configuration."""
+
+    scorers: Scorers
+    _judge: Any = field(default=None, init=False)
+    """The provider of judges for which the assertion names none."""
+    _count: set[str] = field(default_factory=set, init=False)
+    _judges: dict[str, Any] = field(default_factory=dict, init=False)
+    """The providers of judges of all tests by their digests, as far as no scorer has them."""
+    _used: set[str] = field(default_factory=set, init=False)
+
+    def judge(self, asserts: list[Any], variables: Mapping[str, Any], judge: Any = None) -> Judged:
+        """Return what these assertions become in a test with these variables and this provider of judges."""
+        judged = Judged()
+        self._judge = judge
+        if judge is not None:
+            self._judges.setdefault(canonical.digest(judge), judge)
+        for assertion in asserts:
+            scorer_id = self._one(assertion, variables, judged)
+            if scorer_id is None:
+                judged.left.append(
+                    remove_credentials(assertion, self.scorers.collection, self.scorers.folder)
+                )
+                continue
+            self._count.add(scorer_id)
+            if scorer_id not in judged.scorer_ids:
+                judged.scorer_ids.append(scorer_id)
+        return judged
+
+    def judges_left(self) -> list[Any]:
+        """Return what no scorer has of the providers of judges, and note those that no assertion uses."""
+        where = f"{self.scorers.folder}, options.provider"
+        for digest, provider in self._judges.items():
+            if digest not in self._used:
+                message = (
+                    f"The provider {shown(provider)} is left out: no rubric uses it. metadata.import has it."
+                )
+                self.scorers.collection.lose("judge", where, message)
+        return [
+            remove_credentials(judge, self.scorers.collection, where)
+            for judge in self._judges.values()
+            if judge
+        ]
+
+    def _one(self, assertion: Any, variables: Mapping[str, Any], judged: Judged) -> str | None:
+        kind = assertion.get("type") if isinstance(assertion, dict) else None
+        if not isinstance(kind, str):
+            self._left_out("assertion", f"{shown(assertion)} is left out: it has no type.")
+            return None
+        if len(self._count) >= MAX_SCORERS:
+            self._left_out(kind, f"It is left out: more than {MAX_SCORERS} different ones are too many.")
+            return None
+        translate = _TRANSLATIONS.get(kind)
+        value = _filled_in(assertion.get("value"), variables)
+        found = None if translate is None or value is _LOGIC else translate(self, assertion, value, judged)
+        if found is None:
+            return self.scorers.to_be_filled_in(
+                _slug(kind), dict(assertion), f"The assertion {shown(kind)!r}"
+            )
+        where = f"{self.scorers.folder}/{_slug(kind)}"
+        members = Members(assertion, self.scorers.collection, where)
+        members.skip("type", "value", *_USED.get(kind, ()))
+        if left := members.left(code="assertion"):
+            judged.left.append({"type": kind, **left})
+        return found
+
+    def _equals(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        if value is None or judged.ground_truth is not None:
+            return None if value is None else self._by_item(assertion, value, judged)
+        judged.ground_truth = value
+        return self.scorers.add("equals", "equals", {"value": "{{groundTruth}}", "trim": False})
+
+    def _by_item(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        text = value if isinstance(value, str) else literal(value)
+        if not text or not text.strip():
+            return None
+        kind = str(assertion["type"])
+        ours, member, more = BY_ITEM.get(kind, ("equals", "value", {"trim": False}))
+        number = 1
+        while (key := _slug(kind).replace("-", "_") + (f"_{number}" if number > 1 else "")) in judged.values:
+            number += 1
+        judged.values[key] = text
+        template = f"{{{{metadata.assert.{key}}}}}"
+        config = {member: [template] if member == "values" else template, **more}
+        return self.scorers.add(key.replace("_", "-"), ours, config)
+
+    def _several(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        listed = comma_separated(value) if isinstance(value, str) else value
+        texts = [literal(part) for part in listed] if isinstance(listed, list) else []
+        if not 1 <= len(texts) <= 50 or None in texts:
+            return None
+        kind = str(assertion["type"])
+        return self.scorers.add(_slug(kind), "contains", {"values": texts, **SEVERAL[kind]})
+
+    def _regex(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        if not isinstance(value, str) or not value:
+            return None
+        return self.scorers.add("regex", "regex", {"pattern": value})
+
+    def _is_json(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        if isinstance(value, str) and value.strip():
+            try:
+                value = parse_yaml(value, "schema")  # which JSON is, too
+            except Unreadable:
+                return None
+        if value not in (None, "") and not isinstance(value, dict):
+            return None
+        return self.scorers.add("is-json", "jsonSchema", {"schema": value or {}})
+
+    def _latency(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        limit = assertion.get("threshold")
+        if isinstance(limit, bool) or not isinstance(limit, int | float) or limit <= 0:
+            return None
+        return self.scorers.add("latency", "maxMilliseconds", {"value": limit})
+
+    def _rubric(self, assertion: Mapping[str, Any], value: Any, judged: Judged) -> str | None:
+        if not isinstance(value, str) or not value.strip():
+            return None
+        where = f"{self.scorers.folder}/{_slug(str(assertion['type']))}"
+        provider = assertion.get("provider", self._judge)
+        members = Members(
+            provider if isinstance(provider, dict) else {"id": provider}, self.scorers.collection, where
+        )
+        name = members.text("id")
+        model = model_from(name, self.scorers.collection, where)
+        left = {**without_place(name, model), **members.left(code="assertion")}
+        if "provider" not in assertion and provider is not None:
+            self._judges[digest := canonical.digest(provider)] = left
+            self._used.add(digest)
+        elif left:
+            judged.left.append({"type": assertion["type"], "provider": left})
+        message = "A judge of the editor asks in its own words; only the rubric is the same."
+        self.scorers.collection.lose("judge", where, message)
+        return self.scorers.judge(_slug(str(assertion["type"])), value, VERDICTS, model, None)
+
+    def _left_out(self, kind: str, message: str) -> None:
+        self.scorers.collection.lose(LEFT_OUT, f"{self.scorers.folder}/{_slug(kind)}", message)
+
+
+Translation = Callable[[Assertions, Mapping[str, Any], Any, Judged], str | None]
+_TRANSLATIONS: Final[Mapping[str, Translation]] = {
+    "equals": Assertions._equals,  # noqa: SLF001
+    **dict.fromkeys(BY_ITEM, Assertions._by_item),  # noqa: SLF001
+    **dict.fromkeys(SEVERAL, Assertions._several),  # noqa: SLF001
+    "regex": Assertions._regex,  # noqa: SLF001
+    "is-json": Assertions._is_json,  # noqa: SLF001
+    "latency": Assertions._latency,  # noqa: SLF001
+    "llm-rubric": Assertions._rubric,  # noqa: SLF001
+    "model-graded-closedqa": Assertions._rubric,  # noqa: SLF001
+}
+_USED: Final[Mapping[str, tuple[str, ...]]] = {
+    "latency": ("threshold",),
+    **dict.fromkeys(("llm-rubric", "model-graded-closedqa"), ("provider",)),
+}
+"""The members besides type and value that translations use."""
+_LOGIC: Final = object()
+"""A value that only the template engine of the source can fill in."""
+
+
+def _filled_in(value: Any, variables: Mapping[str, Any]) -> Any:
+    """Return a value with its variables filled in, as far as that is exact; otherwise `_LOGIC`."""
+    if isinstance(value, list):
+        found = [_filled_in(entry, variables) for entry in value]
+        return _LOGIC if _LOGIC in found else found
+    if not isinstance(value, str):
+        return value
+    if value.startswith(("file://", "package:", "python:", "javascript:")):
+        return _LOGIC
+    parts = []
+    for piece in pieces(value, "jinja2"):
+        if piece.kind in {"text", "literal"}:
+            parts.append(piece.source if piece.kind == "text" else piece.name)
+            continue
+        known = piece.kind == "variable" and piece.name in variables
+        given = variables[piece.name] if known else None
+        if isinstance(given, bool) or not isinstance(given, str | int | float):
+            return _LOGIC
+        parts.append(given if isinstance(given, str) else canonical.dump(given))
+    return "".join(parts)
+
+
+def comma_separated(value: str) -> list[str]:
+    """Return the values of `contains-any: a, "b, c"`, in which those with commas stand in quotation marks."""
+    found = []
+    for match in _FIELD.finditer(value):
+        quoted, plain = match["quoted"], match["plain"]
+        if quoted is not None:
+            found.append(quoted.replace('""', '"'))
+        elif plain.strip():
+            found.append(plain.strip())
+    return found
+
+
+def _slug(kind: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", kind[:60].lower()).strip("-") or "assertion"
+
+
+EXECUTED: Final = re.compile(r"(?:exec|python|javascript|ruby|webhook|https?|wss?|golang|file):")
+MAX_PATH: Final = 300
+
+
+class Prompt(NamedTuple):
+    """A prompt and its name."""
+
+    name: str
+    content: Any
+    """A text, or a list of messages."""
+    left: Mapping[str, Any] = {}
+    """What the editor has no place for."""
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Reads the prompts of a configuration of this name."""
+
+    documents: Documents
+    collection: Collection
+    name: str
+    unread: list[Any] = field(default_factory=list)
+    """The prompts that are left out."""
+
+    def read(self, given: Any) -> list[Prompt]:
+        """Return the prompts in the member `prompts`."""
+        if isinstance(given, dict):  # files, each with its label
+            given = [{"id": path, "label": label} for path, label in given.items()]
+        listed = given if isinstance(given, list) else [] if given is None else [given]
+        found: list[Prompt] = []
+        for number, entry in enumerate(listed, 1):
+            found += self._prompts_in(entry, self.name if len(listed) == 1 else f"{self.name}/{number}")
+        return found
+
+    def _prompts_in(self, entry: Any, name: str) -> Iterator[Prompt]:
+        left: dict[str, Any] = {}
+        if isinstance(entry, dict):
+            members = Members(entry, self.collection, name)
+            key = next((key for key in ("raw", "id", "prompt") if members.peek(key)), "")
+            text = members.take(key)
+            name = members.text("label").strip() or name
+            left = members.left()
+        else:
+            text = entry
+        if isinstance(text, list):
+            yield Prompt(name, text, left)
+        elif not isinstance(text, str):
+            self._lose("prompt", name, "It is no text, and is left out.", entry)
+        elif text.startswith("file://") or (
+            (len(text) < MAX_PATH and "\n" not in text and text.endswith(tuple(_READERS)))
+            and self._is_file(text)
+        ):
+            for prompt in self._prompts_in_files(text, name, labelled=isinstance(entry, dict)):
+                yield prompt._replace(left={**left, **prompt.left})
+        elif EXECUTED.match(text):
+            self._lose("not_followed", name, f"{shown(text)} is left out: nothing is executed.", entry)
+        else:
+            yield Prompt(name, _chat_in(text), left)
+
+    def _lose(self, code: str, name: str, message: str, entry: Any) -> None:
+        self.collection.lose(code, name, message)
+        self.unread.append(remove_credentials(entry, self.collection, name))
+
+    def _is_file(self, text: str) -> bool:
+        try:
+            return bool(self.documents.matching(text)) and self.documents.matching(text)[0].is_file()
+        except (Unreadable, OSError, ValueError):
+            return False
+
+    def _prompts_in_files(self, reference: str, name: str, *, labelled: bool) -> Iterator[Prompt]:
+        reference = reference.removeprefix("file://")
+        try:
+            paths = self.documents.matching(reference)
+        except Unreadable as error:
+            self._lose("not_followed", name, str(error), reference)
+            return
+        if not paths:
+            self._lose("not_followed", name, f"{shown(reference)} names no file.", reference)
+        for path in paths:
+            if path.suffix not in _READERS:
+                message = f"{shown(path.name)} is left out: it is no text, and nothing is executed."
+                self._lose("not_followed", name, message, reference)
+                continue
+            if not path.is_file():
+                self._lose("not_followed", name, f"{shown(path.name)} is not there.", reference)
+                continue
+            found = list(_READERS[path.suffix](self.documents.text(path), path.name))
+            base = name if labelled and len(paths) == 1 else f"{self.name}/{path.stem}"
+            for column in sorted({column for _, _, left in found for column in left}):
+                lost = f"The column {shown(column)!r} has no place in the editor: metadata.import has it."
+                self.collection.lose("column", f"{name}, {path.name}", lost)
+            for number, (label, content, left) in enumerate(found, 1):
+                yield Prompt(label or (base if len(found) == 1 else f"{base}/{number}"), content, left)
+
+
+_COLUMNS: Final = frozenset({"prompt", "label"})
+"""The columns of a table of prompts that are read."""
+Labelled = Iterator[tuple[str, Any, dict[str, Any]]]
+"""Labels, which may be empty, contents, and what is left of rows."""
+
+
+def _rows(text: str, name: str) -> Labelled:
+    for row in csv_rows(text, name, _COLUMNS.__contains__):
+        left = {key or "cells": cell for key, cell in row.items() if key not in _COLUMNS and cell}
+        if a_text(row.get("prompt")).strip():
+            yield a_text(row.get("label")).strip(), _chat_in(str(row["prompt"])), left
+
+
+def _lines(text: str, name: str) -> Labelled:
+    yield from (("", parse_json(line, name), {}) for line in text.split("\n") if line.strip())
+
+
+def _value(parse: Callable[[str, str], Any], text: str, name: str) -> Labelled:
+    """Yield a chat, or a text: one with the logic of a template is JSON only when that is filled in."""
+    try:
+        value = parse(text, name)
+    except Unreadable:
+        value = None
+    yield "", value if isinstance(value, list) else text, {}
+
+
+def _sections(text: str, name: str) -> Labelled:
+    for part in re.split(r"(?m)^---\s*$", text):
+        if part.strip():
+            yield "", _chat_in(part.strip("\n")), {}
+
+
+def _whole(text: str, name: str) -> Labelled:
+    yield "", _chat_in(text), {}
+
+
+_READERS: Final[Mapping[str, Callable[[str, str], Labelled]]] = {
+    ".txt": _sections,
+    ".md": _whole,
+    ".j2": _whole,
+    ".json": partial(_value, parse_json),
+    ".jsonl": _lines,
+    ".yaml": partial(_value, parse_yaml),
+    ".yml": partial(_value, parse_yaml),
+    ".csv": _rows,
+}
+
+
+def _chat_in(text: str) -> Any:
+    """Return the messages in a prompt that is JSON, otherwise the text."""
+    if not text.lstrip().startswith("["):
+        return text
+    try:
+        value = parse_json(text, "prompt")
+    except Unreadable:
+        return text
+    is_chat = (
+        isinstance(value, list)
+        and value
+        and all(isinstance(entry, dict) and "role" in entry for entry in value)
+    )
+    return value if is_chat else text
+
 
 SYSTEM: Final = "promptfoo"
 _NAMES: Final = ("promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json")
@@ -48,7 +784,7 @@ def read(documents: Documents) -> Collection:
         found = [path / name for name in _NAMES if (path / name).is_file()]
         if not found:
             raise Unreadable(f"{shown(path.name)} holds no {_NAMES[0]}.")
-        path = documents.referred(found[0].name)
+        path = documents.resolve_reference(found[0].name)
     config = documents.value(path)
     if not isinstance(config, dict) or not ({"prompts", "tests", "scenarios"} & set(config)):
         raise Unreadable(f"{shown(path.name)} is no configuration: it has neither prompts nor tests.")
@@ -75,7 +811,7 @@ class _Configuration:
         templates = self.members.mapping("assertionTemplates")
         metadata = self.members.members("metadata")
         written = metadata.members(WRITTEN)
-        joined = [name for name in written.listed(JOINED) if isinstance(name, str)]
+        joined = [name for name in written.take_list(JOINED) if isinstance(name, str)]
         self.titles = {
             name: value for name, value in written.mapping(NAMES).items() if isinstance(value, str)
         }
@@ -116,7 +852,11 @@ class _Configuration:
             used.add(place)
             title = self.titles.get(prompt.name, "")
             reader = AgentReader(self.collection, prompt.name, "jinja2", title=title, more_names=given)
-            messages = [_without_join(message, joined) for message in self._messages(prompt)]
+            if isinstance(prompt.content, list):
+                messages = messages_from(prompt.content, self.collection, prompt.name)
+            else:
+                messages = [Message(role="user", text=str(prompt.content))]
+            messages = [_without_join(message, joined) for message in messages]
             more = {**extra, **nested(prompt=prompt.left)}
             reader.add(messages, model=model, settings=settings, extra=more)
             reader.finish()
@@ -126,13 +866,8 @@ class _Configuration:
         if unused := [provider for place, (provider, _) in enumerate(providers) if place not in used]:
             message = f"{len(unused)} providers are left out; metadata.import has them."
             self.collection.lose("providers", where, message)
-            self.left["providers"] = credentials.without(unused, self.collection, where)
+            self.left["providers"] = remove_credentials(unused, self.collection, where)
         return found
-
-    def _messages(self, prompt: Prompt) -> list[Message]:
-        if isinstance(prompt.content, list):
-            return messages_from(prompt.content, self.collection, prompt.name)
-        return [Message(role="user", text=str(prompt.content))]
 
     def _providers(self) -> list[tuple[dict[str, Any], list[str]]]:
         """Return the providers as objects, each with the names of the prompts that it is for, if any."""
@@ -162,11 +897,11 @@ class _Configuration:
         if isinstance(name, str) and EXECUTED.match(name):
             self.collection.lose("not_followed", where, f"{shown(name)} is left out: nothing is executed.")
         else:
-            model = models.model_from(name, self.collection, where)
+            model = model_from(name, self.collection, where)
         # Settings are those of a model: without one they stay with the provider.
-        settings = {} if model is None else models.settings_in(config)
-        kept = {**models.without_place(name, model), **provider.left()}
-        extra = nested(config=config.left(), provider=credentials.without(kept, self.collection, where))
+        settings = {} if model is None else settings_in(config)
+        kept = {**without_place(name, model), **provider.left()}
+        extra = nested(config=config.left(), provider=remove_credentials(kept, self.collection, where))
         return model, settings, extra
 
     # Tests
@@ -180,21 +915,21 @@ class _Configuration:
     ) -> None:
         scorers = Scorers(self.collection, f"{self.name}/scorers", title=f"{self.source}/scorers")
         used = {
-            name for _, found in readers for text in texts_of(found) for name in variables(text, "jinja2")
+            name for _, found in readers for text in list_texts(found) for name in variables(text, "jinja2")
         }
         dropped = {tuple(reader.dropped_variables) for reader, _ in readers}
         asked = list(dropped.pop()) if len(dropped) == 1 else []
         needed = used - set(asked)
-        names = renamed([*used, *given])
+        names = rename_variables([*used, *given])
         cases = Cases(self.collection, self.name, needed=needed, dropped=asked, names=names)
         assertions = Assertions(scorers)
         for test in tests:
             asserts, unread = source.asserts(test)
             judge = test.get("options", {}).get("provider")
-            judged = assertions.judged(asserts, test.get("vars", {}), judge)
+            judged = assertions.judge(asserts, test.get("vars", {}), judge)
             where = f"{self.name}, tests"
-            clean = credentials.without(test.get("vars", {}), self.collection, where, by_name=False)
-            metadata = credentials.without(test.get("metadata", {}), self.collection, where)
+            clean = remove_credentials(test.get("vars", {}), self.collection, where, by_name=False)
+            metadata = remove_credentials(test.get("metadata", {}), self.collection, where)
             left = dict(test.get("left", {})) | nested(asserts=[*unread, *judged.left])
             own = nested(description=test.get("description"), assert_=judged.values)
             for name, value in ((key.rstrip("_"), content) for key, content in own.items()):
@@ -230,7 +965,7 @@ class _Configuration:
         types = {scorer.id: scorer.snapshots[-1].config["type"] for scorer in scorers}
         named = dict.fromkeys(scorer_id for item in items for scorer_id in item.get("scorerIds") or ())
         running = (scorer_id for scorer_id in named if types[scorer_id] != "code")
-        return sorted(running, key=lambda one: types[one] == "maxMilliseconds")
+        return sorted(running, key=lambda scorer_id: types[scorer_id] == "maxMilliseconds")
 
 
 def _with_joined(test: Mapping[str, Any], joined: Sequence[str]) -> dict[str, Any]:

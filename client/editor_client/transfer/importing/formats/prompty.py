@@ -7,13 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from editor_client.shared import canonical, tags
-from editor_client.transfer.importing import credentials, models
-from editor_client.transfer.importing.agents import AgentReader
-from editor_client.transfer.importing.collection import Collection, an_object, shown
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.front_matter import messages_in, note_unresolved, parted
-from editor_client.transfer.importing.members import Members, nested
-from editor_client.transfer.importing.templates import Language
+from editor_client.transfer.importing.agents import AgentReader, model_from, settings_in
+from editor_client.transfer.importing.collection import (
+    Collection,
+    Members,
+    an_object,
+    nested,
+    remove_credentials,
+    shown,
+)
+from editor_client.transfer.importing.documents import Documents, messages_in, note_unresolved, split_head
+from editor_client.transfer.importing.messages import Language
 
 SYSTEM: Final = "prompty"
 ENDINGS: Final = (".prompty",)
@@ -52,8 +56,8 @@ def read(documents: Documents) -> Collection:
 
 
 def _read_file(text: str, name: str, collection: Collection) -> None:
-    parts = parted(text, name, marker=MARKER)
-    if parts.line == 1 and parted(text, name, marker=MARKER, with_comments=True).comments:
+    parts = split_head(text, name, marker=MARKER)
+    if parts.line == 1 and split_head(text, name, marker=MARKER, with_comments=True).comments:
         lost = "Comments stand before the head, so that Prompty takes it for a part of the prompt."
         collection.lose("head", name, lost)
     head = Members(parts.head, collection, name)
@@ -91,7 +95,7 @@ def _read_file(text: str, name: str, collection: Collection) -> None:
         extra={**extra, **head.left()},
         more={"requestContextSchema": schema} if schema else {},
     )
-    reader.finish(tags=tags.tags_of({tags.MEMBER: labels}))
+    reader.finish(tags=tags.read_tags({tags.MEMBER: labels}))
 
 
 def _language(head: Members, collection: Collection, name: str) -> Language:
@@ -119,7 +123,7 @@ def _model(
         head.skip("model")
     old = about.mapping("configuration")
     options = about.members("options" if "options" in about else "parameters")
-    settings = models.settings_in(options)
+    settings = settings_in(options)
     if about.peek("connection") or old:
         collection.lose(
             "credential",
@@ -140,11 +144,11 @@ def _model(
     if reason:
         collection.lose("model", where, f"The model is left out: {reason}.")
     else:
-        model = models.model_from(identifier, collection, where, provider=provider)
+        model = model_from(identifier, collection, where, provider=provider)
     extra = nested(options=options.left(), modelOptions=about.left())
     if model is None and identifier is not None:
         kept = {"id": identifier, "apiType": kind, **({"provider": provider} if provider else {})}
-        extra["model"] = credentials.without(kept, collection, where)
+        extra["model"] = remove_credentials(kept, collection, where)
     elif kind != "chat":
         collection.lose("model", where, f"That it is asked by the type {shown(kind)!r} is left out.")
         extra["apiType"] = kind
@@ -179,10 +183,10 @@ def _schema(
     properties: dict[str, Any] = {}
     required = []
     left: dict[str, Any] = {}
-    for key, one in inputs.items():
-        members = Members(dict(one), collection, f"{name}, inputs.{key}")
+    for key, value in inputs.items():
+        members = Members(dict(value), collection, f"{name}, inputs.{key}")
         if found := _property(members):
-            properties[key] = credentials.without(found, collection, f"{name}, inputs.{key}")
+            properties[key] = remove_credentials(found, collection, f"{name}, inputs.{key}")
             if members.take("required") is True:
                 required.append(key)
         elif kind := members.peek("kind") or members.peek("type"):
@@ -210,5 +214,5 @@ def _property(members: Members) -> dict[str, Any]:
     if members.peek("example") is not None:
         found["examples"] = [members.take("example")]
     if isinstance(members.peek("enumValues"), list):
-        found["enum"] = members.listed("enumValues")
+        found["enum"] = members.take_list("enumValues")
     return found

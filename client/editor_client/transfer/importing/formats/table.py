@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from editor_client.transfer.importing.collection import Collection, Unreadable
-from editor_client.transfer.importing.documents import Documents
-from editor_client.transfer.importing.fetching import is_address
+from editor_client.transfer.importing.documents import Documents, is_address
 from editor_client.transfer.importing.formats import (
     dotprompt,
     langfuse,
@@ -35,7 +34,7 @@ SERVERS: Final[Mapping[str, Callable[[str], Collection]]] = {
 SOURCES: Final = (*FILES, *(name for name in SERVERS if name not in FILES))
 
 
-def collected(source: str, path: str) -> Collection:
+def collect(source: str, path: str) -> Collection:
     """Return what is at a path, or at the address of a server; raises `Unreadable`."""
     if is_address(path) or source not in FILES:
         read = SERVERS.get(source)
