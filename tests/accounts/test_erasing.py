@@ -22,7 +22,7 @@ from django.utils import timezone
 from capabilities.accounts.models import DirectoryAccount, Identity, OpenSession, SecondFactor
 from capabilities.delivery import running
 from capabilities.delivery.models import Delivery, DeliveryAttempt, Webhook
-from capabilities.evaluation.models import Cell, Experiment
+from capabilities.evaluation.experiments.models import Cell, Experiment
 from capabilities.mail.models import Mail, MailKind, MailPreferences
 from capabilities.rollouts.models import Rollout, RolloutStep
 from capabilities.schedules.models import Schedule
