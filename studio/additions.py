@@ -48,30 +48,25 @@ def added(of: Callable[[Extension], Iterable[T]]) -> list[T]:
 
 
 def resource_urls(kind: StudioKind) -> list[URLPattern]:
-    """Return the added URLs below those of the resources of a kind."""
     found = (import_string(extension.resource_urls) for extension in REGISTERED if extension.resource_urls)
     return [url for urls in found for url in urls(kind)]
 
 
 def main_pages() -> list[MainPage]:
-    """Return the added pages at the top of the studio."""
     return sorted((page for extension in REGISTERED for page in extension.pages), key=attrgetter("place"))
 
 
 def account_pages() -> list[MainPage]:
-    """Return the added pages in the menu of the signed-in person."""
     return sorted(
         (page for extension in REGISTERED for page in extension.account_pages), key=attrgetter("place")
     )
 
 
 def sends_invitations() -> bool:
-    """Return whether the link of an invitation can be sent by mail."""
     return any(extension.sends_invitations() for extension in REGISTERED)
 
 
 def tabs() -> list[WorkspaceTab]:
-    """Return the added tabs of workspaces."""
     return sorted((tab for extension in REGISTERED for tab in extension.tabs), key=attrgetter("place"))
 
 
@@ -100,7 +95,6 @@ def for_you(caller: Caller) -> list[TaskGroup]:
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> dict[str, list[SafeString]]:
-    """Return the further notes of the history on versions, by their ids."""
     return _together(extension.notes(caller, kind, resource, versions) for extension in REGISTERED)
 
 
@@ -120,7 +114,6 @@ def address_of(kind: StudioKind, event: Event) -> str:
 
 
 def panels(shown: VersionOnPage) -> list[Panel]:
-    """Return the panels and buttons of the applications that the version concerns."""
     resource, version = shown.resource, shown.version
     on_page = [
         extension
@@ -183,7 +176,6 @@ def _having(model: type[VersionedResource], in_code: bool, functions: tuple[Conc
 
 
 def actions(caller: Caller, kind: StudioKind, resource: VersionedResource, version: Snapshot) -> list[Action]:
-    """Return the added actions on a version."""
     functions = [extension.actions for extension in REGISTERED if extension.actions is not None]
     return [action for of in functions for action in of(caller, kind, resource, version)]
 
@@ -196,7 +188,6 @@ def links(
 
 
 def named_in_events(caller: Caller, events: Sequence[Event]) -> dict[tuple[int, int], NamedInEvent]:
-    """Return the objects besides resources that events name, by position and ordinal."""
     return dict(ChainMap(*(dict(extension.named_in_events(caller, events)) for extension in REGISTERED)))
 
 

@@ -51,16 +51,12 @@ if TYPE_CHECKING:
 
 @admin.register(*(kind.model for kind in KINDS), site=site)
 class ResourceAdmin(EditorAdmin):
-    """The pages about one kind of resource."""
-
     @cached_property
     def kind(self) -> StudioKind:
-        """The kind that the model holds."""
         return next(kind for kind in KINDS if kind.model is self.model)
 
     @cached_property
     def title(self) -> StrOrPromise:  # type: ignore[override]
-        """The title of its list."""
         return self.kind.words.title
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -133,16 +129,12 @@ class ResourceAdmin(EditorAdmin):
 
 @admin.register(Workspace, site=site)
 class WorkspaceAdmin(EditorAdmin):
-    """The pages about workspaces."""
-
     title = gettext_lazy("Workspaces")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Only superusers create workspaces."""
         return caller_of(request).everywhere is Role.ADMIN
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Return whether its name, members and keys may be changed."""
         return self.has_administer_permission(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

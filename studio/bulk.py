@@ -37,8 +37,6 @@ LATER: Final = "later"
 
 @dataclass(frozen=True, kw_only=True)
 class ChosenResource:
-    """A chosen resource on the confirmation page."""
-
     choice: Choice
     draft: Draft | None
     """The current state; None if the resource is gone or the caller may not read its drafts."""
@@ -56,14 +54,11 @@ class ChosenResource:
 
     @property
     def value(self) -> str:
-        """The value of its checkbox, for the chosen version."""
         return value_of(self.choice.kind, self.choice.id, self.choice.version_id)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reported:
-    """A chosen resource in the report."""
-
     kind: StudioKind
     outcome: Outcome
     draft: Draft | None
@@ -73,7 +68,6 @@ class Reported:
 
     @property
     def reasons(self) -> list[str]:
-        """The reasons for the refusal, a sentence each."""
         return reasons(self.outcome.error)
 
     @property
@@ -118,11 +112,9 @@ class ChosenPage(StudioPage, ABC):
         """Perform the action, and answer; raises `Invalid` for input errors, which the page shows."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Redirect back: the page begins with a choice, which only a form can send."""
         return self.go(self.back_address)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Ask for confirmation, or perform what was confirmed."""
         is_confirmed = "confirmed" in request.POST
         if MATCHING in request.POST and not is_confirmed:
             choices = matching(request.POST, self.caller, self.narrow)
@@ -147,7 +139,6 @@ class ChosenPage(StudioPage, ABC):
         return safe_next_url(self.request, reverse("studio:waiting"))
 
     def ask(self, choices: Sequence[Choice], error: Invalid | None = None) -> HttpResponse:
-        """Return the confirmation page, with the errors of the input."""
         resources = self.judged(self._resources(choices))
         offered = self.detailed([resource for resource in resources if not resource.obstacle])
         forms = [replace(form, more=self.about_form(form)) for form in self._forms(offered)]
@@ -166,7 +157,6 @@ class ChosenPage(StudioPage, ABC):
         )
 
     def about_form(self, form: AskForm) -> dict[str, Any]:
-        """Return further context for one of the forms."""
         return {}
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
@@ -174,12 +164,10 @@ class ChosenPage(StudioPage, ABC):
         return resources
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the offered resources with what else the page shows of them."""
         return offered
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """The names of the workspaces that the person may read, by id."""
         return workspace_names(self.caller)
 
     @property
@@ -212,7 +200,6 @@ class ChosenPage(StudioPage, ABC):
         ]
 
     def more(self) -> dict[str, Any]:
-        """Return further context for the templates."""
         return {}
 
     def _judged(self, choice: Choice, draft: Draft | None) -> ChosenResource:
@@ -238,7 +225,6 @@ class BulkPage(ChosenPage):
         """Perform the change; raises `Invalid` as `confirmed` does."""
 
     def confirmed(self, choices: Sequence[Choice]) -> HttpResponse:
-        """Perform the change, and report."""
         return self._report(self.act(choices))
 
     def _report(self, outcomes: Sequence[Outcome]) -> HttpResponse:
@@ -267,7 +253,6 @@ class BulkPage(ChosenPage):
         return unsaved.saved(self.request, report)
 
     def after(self, outcomes: Sequence[Outcome]) -> dict[str, Any]:
-        """Return further context for the report."""
         return {}
 
     def _workspace_of(self, draft: Draft | None) -> str:
@@ -283,17 +268,14 @@ class LabelChosenPage(BulkPage):
     report_template = "studio/bulk/labelled.html"
 
     def question(self, count: int) -> str:
-        """Return the question which label this many resources get."""
         return ngettext("Label %(count)s resource", "Label %(count)s resources", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Return how many have the label now, and how many do not."""
         if not refused:
             return ngettext("%(done)s labelled", "%(done)s labelled", done) % {"done": done}
         return _("%(done)s labelled, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why a resource cannot be labelled."""
         return "" if draft.may_publish else _("You may not set labels in its workspace.")
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:
@@ -302,7 +284,6 @@ class LabelChosenPage(BulkPage):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return the input."""
         return self._given
 
     @property
@@ -320,17 +301,14 @@ class TagChosenPage(BulkPage):
     report_template = "studio/bulk/tagged.html"
 
     def question(self, count: int) -> str:
-        """Return the question which tags this many resources get."""
         return ngettext("Tag %(count)s resource", "Tag %(count)s resources", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Return for how many the tags have changed, and for how many not."""
         if not refused:
             return ngettext("%(done)s tagged", "%(done)s tagged", done) % {"done": done}
         return _("%(done)s tagged, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why the tags of a resource cannot be changed."""
         may = self.caller.may(Right.SAVE, draft.resource.workspace_id)
         return "" if may else _("You may not change its tags.")
 
@@ -342,7 +320,6 @@ class TagChosenPage(BulkPage):
         return tag_chosen(self.editor.collection, choices, add=add, remove=remove, by=self.caller)
 
     def more(self) -> dict[str, Any]:
-        """Return the input."""
         return {name: self.request.POST.get(name, "") for name in ("add", "remove")}
 
 
@@ -353,17 +330,14 @@ class PublishChosenPage(BulkPage):
     report_template = "studio/bulk/published.html"
 
     def question(self, count: int) -> str:
-        """Return the question whether to publish this many."""
         return ngettext("Publish %(count)s draft?", "Publish %(count)s drafts?", count) % {"count": count}
 
     def result(self, done: int, refused: int) -> str:
-        """Return how many are live now, and how many are not."""
         if not refused:
             return ngettext("%(done)s published", "%(done)s published", done) % {"done": done}
         return _("%(done)s published, %(refused)s not") % {"done": done, "refused": refused}
 
     def obstacle(self, choice: Choice, draft: Draft) -> str:
-        """Return why a draft cannot be published as it was seen."""
         if choice.version_id == draft.resource.active_id:
             return _("It is already live.")
         if choice.version_id != draft.resource.current.version_id:
@@ -373,7 +347,6 @@ class PublishChosenPage(BulkPage):
         return draft.hindrance
 
     def judged(self, resources: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what the gate says to them."""
         drafts = [
             resource.draft for resource in resources if resource.draft is not None and not resource.obstacle
         ]
@@ -389,11 +362,9 @@ class PublishChosenPage(BulkPage):
         ]
 
     def detailed(self, offered: Sequence[ChosenResource]) -> Sequence[ChosenResource]:
-        """Return the drafts with what would change."""
         return with_changes(offered, self.caller, self._texts)
 
     def narrow(self, wanted: Wanted) -> Wanted:
-        """Filter the list to waiting drafts."""
         return Wanted(wanted, waiting=True)
 
     def act(self, choices: Sequence[Choice]) -> list[Outcome]:

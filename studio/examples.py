@@ -80,12 +80,10 @@ class Examples:
 
     @property
     def may_read(self) -> bool:
-        """Whether the caller may see them."""
         return self.caller.may(Right.READ_DRAFTS, self.workspace_id)
 
     @property
     def may_change(self) -> bool:
-        """Whether the caller may create, change and delete them."""
         return self.caller.may(Right.SAVE, self.workspace_id)
 
     def all(self) -> Sequence[Example]:
@@ -257,7 +255,6 @@ class ContextForm:
         return self
 
     def choose(self, example: Example | None) -> None:
-        """Continue with an example that was just stored, or with none."""
         self.chosen = example
         self.__dict__.pop("offered", None)
 
@@ -277,13 +274,11 @@ class ContextForm:
             raise
 
     def note(self, issues: Sequence[Issue], reading: Reading | None = None) -> None:
-        """Add an error to its field, or above all fields."""
         unplaced = (reading or Reading()).attach(issues)
         self.errors.extend(issue.message for issue in unplaced)
 
     @property
     def groups(self) -> list[ContextGroup]:
-        """The fields in groups that belong together."""
         return context_groups(self.controls, self.posted)
 
     @property
@@ -293,12 +288,10 @@ class ContextForm:
 
     @cached_property
     def offered(self) -> Sequence[Example]:
-        """The examples to choose from."""
         return self.examples.all()
 
     @property
     def etag(self) -> str:
-        """The tag of the example that the form began with."""
         return etag_of(self.chosen) if self.chosen is not None else ""
 
     @property
@@ -314,7 +307,6 @@ class ContextForm:
 
 
 def etag_of(example: Example) -> str:
-    """Return the tag of an example's state, for the form that begins with it."""
     return f"{example.pk}.{example.revision}"
 
 

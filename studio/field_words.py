@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Words:
-    """The title and the help text of a field."""
-
     title: str
     help: str = ""
     options: Mapping[str, StrOrPromise] = field(default_factory=dict)
@@ -74,7 +72,6 @@ def place_of(path: str) -> str:
 
 
 def titles(names: Iterable[str]) -> list[str]:
-    """Return the titles of the fields on the page."""
     return [words_of(name).title for name in names]
 
 
@@ -138,8 +135,6 @@ REASONS: Final[Mapping[str, StrOrPromise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RowWords:
-    """The labels of a row's buttons for screen readers."""
-
     remove: StrOrPromise
     up: StrOrPromise = ""
     down: StrOrPromise = ""

@@ -63,8 +63,6 @@ MAX_PERIODS: Final = 2
 
 @dataclass(frozen=True, kw_only=True)
 class LiveWords:
-    """A period in words."""
-
     words: str
     exact: str
     """The same with times of day, also in UTC."""
@@ -128,8 +126,6 @@ def _exact(period: Period) -> str:
 
 
 class VersionLinksPage(ResourcePage):
-    """A page with links to the actions on versions."""
-
     tab = "history"
 
     def comparison(self, before: Snapshot | None, after: Snapshot | None) -> str:
@@ -143,7 +139,6 @@ class VersionLinksPage(ResourcePage):
         return f"{self.address('publish')}?{urlencode({'version': version.version_id})}"
 
     def links(self, resource: VersionedResource, entry: Entry) -> dict[str, str]:
-        """Return the URLs of all pages and actions of a version."""
         version = entry.version
         names = ("version", "restore", "labels", "download", "version_delete")
         return {
@@ -167,8 +162,6 @@ APPLICATION: Final = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class Item:
-    """A version in the timeline, with the targets of its links."""
-
     entry: Entry
     links: Mapping[str, str]
     live: Sequence[LiveWords]
@@ -186,8 +179,6 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Day:
-    """The versions of a day."""
-
     title: str
     items: Sequence[Item]
 
@@ -198,7 +189,6 @@ class HistoryPage(VersionLinksPage):
     offers_taken_back = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of the timeline."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         self.require(Right.READ_DRAFTS)
         history = self.collection.versions(self.resource_id, by=self.caller)
@@ -240,7 +230,6 @@ class HistoryPage(VersionLinksPage):
 
     @property
     def filters(self) -> dict[str, str]:
-        """The filters of the address that are set."""
         requested = {name: self.request.GET.get(name, "") for name in ("author", "published")}
         return {name: value for name, value in requested.items() if value}
 
@@ -272,7 +261,6 @@ class HistoryPage(VersionLinksPage):
         return {"at": given, "sentence": sentence, "title": title, "address": address}
 
     def _narrowed(self, lived: LivePeriods, authors: Sequence[str]) -> dict[str, Any]:
-        """Return the conditions of the timeline's filter."""
         requested = self.filters.get("author")
         author = "" if requested == APPLICATION else requested
         if author is not None and author not in authors:
@@ -315,7 +303,6 @@ class HistoryPage(VersionLinksPage):
         ]
 
     def _changes(self, entry: Entry) -> str:
-        """Return the address of the comparison of a version with the previous one."""
         query = urlencode({"from": PREVIOUS, "to": entry.version.version_id})
         return f"{self.address('compare')}?{query}"
 
@@ -349,8 +336,6 @@ _LINES_OF_A_BLOCK: Final = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Piece:
-    """A piece of a saved field."""
-
     title: str = ""
     text: str = ""
     condition: str = ""
@@ -398,8 +383,6 @@ SEEN_TOO_LATE: Final = gettext_lazy(
 
 
 class OneVersionPage(VersionLinksPage):
-    """A page about the version that the address names."""
-
     def version(self) -> Snapshot:
         """Return the version; raises `NotFound` and `Forbidden` as reading does."""
         wanted = self.kwargs["version"]
@@ -413,18 +396,15 @@ class OneVersionPage(VersionLinksPage):
         return self.with_history
 
     def entry(self, version: Snapshot) -> Entry:
-        """Return the version as the history shows it."""
         resource = self.found()
         labels = labels_of(resource, [version]).get(version.version_id, ())
         previous = previous_of(resource, version) if self.may(Right.READ_DRAFTS) else None
         return entry_of(resource, version, labels, previous)
 
     def link(self, version: Snapshot) -> SafeString:
-        """Return the version's name as a link to its page, for messages."""
         return self._link(version, title_of(version))
 
     def link_within(self, version: Snapshot) -> SafeString:
-        """Return the same link for the middle of a sentence."""
         return self._link(version, reference_to(version))
 
     def _link(self, version: Snapshot, words: str) -> SafeString:
@@ -434,7 +414,6 @@ class OneVersionPage(VersionLinksPage):
 
     @property
     def expected(self) -> set[str]:
-        """The entity tag of the state that the person saw."""
         return {self.request.POST.get("tag", "")}
 
     def seen_too_late(self) -> HttpResponse:
@@ -446,11 +425,9 @@ class VersionPage(OneVersionPage):
     """One version: its content and its actions."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Show the version."""
         return self.show()
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page, with errors of the input."""
         version = self.version()
         entry, resource = self.entry(version), self.found()
         budget = PageBudget()
@@ -493,10 +470,7 @@ class VersionPage(OneVersionPage):
 
 
 class RestorePage(OneVersionPage):
-    """Restores an older version as a draft."""
-
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Restore it, and show the timeline with the new draft at the top."""
         try:
             saved = self.collection.restore(self.resource_id, version, by=self.caller, expect=self.expected)
         except EditConflict:
@@ -512,10 +486,7 @@ class RestorePage(OneVersionPage):
 
 
 class LabelsPage(VersionPage):
-    """Sets, moves and removes the labels of a version."""
-
     def post(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Change the labels, and show the version again."""
         name, action = request.POST.get("name", "").strip(), request.POST.get("action")
         # A moved label keeps its state unless the switch is on.
         wanted = action == "release" or "released" in request.POST or None
@@ -536,7 +507,6 @@ class LabelsPage(VersionPage):
         return self.go(self.address("version", version), message)
 
     def attach(self, name: str, version_id: str, *, released: bool | None) -> str:
-        """Set, move or release a label and return the message."""
         problem = ids.label_problem(name)
         if problem is not None:
             raise Invalid.field("name", problem)
@@ -557,7 +527,6 @@ class LabelsPage(VersionPage):
         return format_html("{} {}", told, where)
 
     def remove(self, name: str) -> str:
-        """Remove a label and return the message."""
         self.collection.unlabel(self.resource_id, name, by=self.caller, expect=self.expected)
         return _("The label %(label)s is removed.") % {"label": name}
 
@@ -566,7 +535,6 @@ class DeleteVersionPage(OneVersionPage):
     """Asks for confirmation before a version is deleted permanently."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Ask for confirmation."""
         found = self.version()
         return self.page(
             "studio/history/version_delete.html",
@@ -594,7 +562,6 @@ class DownloadPage(ResourcePage):
     """Sends the exact bytes that an export, or a pull request, would contain."""
 
     def get(self, request: HttpRequest, resource: str, version: str) -> HttpResponse:
-        """Send the file of one version."""
         selected = Selector(version_id=version)
         config = self.collection.export(self.resource_id, selector=selected, by=self.caller)
         return HttpResponse(

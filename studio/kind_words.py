@@ -130,7 +130,6 @@ class KindWords:
 
 @cache
 def words_of_kind(kind: ResourceKind) -> KindWords:
-    """Return the texts about a kind, from the path in its description."""
     words: KindWords = import_string(kind.studio_words) if kind.studio_words else KindWords.plain(kind)
     return words
 

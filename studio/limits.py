@@ -37,7 +37,6 @@ class PageBudget:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more can be shown."""
         return self.lines <= 0 or self.characters <= 0
 
     def spend(self, steps: int) -> bool:

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceMention:
-    """A place on a page where a resource is named."""
-
     slug: str
     id: str
     name: str = field(default="", compare=False)
@@ -53,7 +51,6 @@ class ResourceMention:
 
     @property
     def otherwise(self) -> str:
-        """The id."""
         return self.id
 
     @classmethod
@@ -77,13 +74,10 @@ class ResourceMention:
 
 @dataclass(frozen=True, kw_only=True)
 class WorkspaceMention:
-    """A place on a page where a workspace is named."""
-
     id: str
 
     @property
     def otherwise(self) -> str:
-        """The id."""
         return self.id
 
     @classmethod
@@ -101,7 +95,6 @@ class WorkspaceMention:
 
 
 def workspace_name(workspace_id: str) -> SafeString:
-    """Return the name of a workspace for those who may read it, and the id for others."""
     return marked(WorkspaceMention(id=workspace_id))
 
 
@@ -191,8 +184,6 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class PersonMention:
-    """A place on a page where a person is named."""
-
     username: str
     place: Place
     has_face: bool
@@ -203,7 +194,6 @@ class PersonMention:
 
     @property
     def otherwise(self) -> str:
-        """The user name."""
         return self.username
 
     @classmethod
@@ -238,7 +228,6 @@ def person(whom: Whom, place: str = Place.ALONE, *, is_account: bool = True) -> 
 
 
 def person_name(whom: Whom, place: str = Place.ALONE) -> SafeString:
-    """Return the name of a person as text, for attributes and choices."""
     return _mentioned(whom, Place(place), has_face=False)
 
 
@@ -288,7 +277,6 @@ def _mentioned(whom: Whom, place: Place, *, has_face: bool, is_account: bool = T
 
 
 def _accounts(mentions: Sequence[PersonMention], request: HttpRequest) -> Mapping[str, Any]:
-    """Return the accounts of the people by user name, as far as they exist."""
     known = {mention.username: mention.account for mention in mentions if mention.account is not None}
     if request.user.is_authenticated:
         known[request.user.get_username()] = request.user
@@ -317,7 +305,6 @@ def _shown(mention: PersonMention, name: str, *, is_shared: bool, is_you: bool) 
 
 
 def _comparable(name: str) -> str:
-    """Return a name for comparisons, as people would take it for another."""
     return caseless(unicodedata.normalize("NFKC", name))
 
 

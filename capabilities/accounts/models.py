@@ -60,7 +60,6 @@ class OpenSession(models.Model):
 
     @classmethod
     def remove_idle(cls, idle: datetime.timedelta) -> None:
-        """Delete the rows of sessions that nobody has used for so long."""
         cls._default_manager.filter(seen_at__lt=timezone.now() - idle).delete()
 
 
@@ -70,8 +69,6 @@ _LENGTH: Final = 16
 
 
 class Kind(models.TextChoices):
-    """What a second factor is."""
-
     TOTP = "totp"
     WEBAUTHN = "webauthn"
     RECOVERY = "recovery"
@@ -135,7 +132,6 @@ class SecondFactor(models.Model):
 
     @classmethod
     def of(cls, user: Any) -> models.QuerySet[SecondFactor]:
-        """Return the second factors of a person."""
         return SecondFactor.objects.filter(user=user)
 
     @classmethod
@@ -155,7 +151,6 @@ def new_recovery_codes(user: Any) -> list[str]:
 
 
 def use_recovery_code(user: Any, code: str) -> bool:
-    """Return whether a code is one of the person's recovery codes, and cross it off."""
     digest = _digest("".join(code.lower().split()).replace("-", ""))
     with transaction.atomic():
         row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).select_for_update().first()
@@ -167,7 +162,6 @@ def use_recovery_code(user: Any, code: str) -> bool:
 
 
 def recovery_codes_left(user: Any) -> int:
-    """Return how many recovery codes a person has."""
     row = SecondFactor.of(user).filter(kind=Kind.RECOVERY).first()
     return len(row.data["digests"]) if row is not None else 0
 
@@ -185,8 +179,6 @@ def _box() -> Fernet:
 
 
 class DirectoryAccount(models.Model):
-    """An account that the directory has made or looks after."""
-
     user = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
     )

@@ -50,7 +50,6 @@ _FAILED_STEP: Final = (
 
 
 def _of_rollout(event: Event, names: Names) -> Sentence:
-    """Return the sentence about an event of a rollout."""
     weights = event.detail.get("weights") or {}
     shares = ", ".join(f"{name} {percentage(weight)}" for name, weight in weights.items())
     values = {"shares": shares, "arm": str(event.detail.get("arm") or "")}
@@ -61,7 +60,6 @@ def _of_rollout(event: Event, names: Names) -> Sentence:
 
 
 def percentage(weight: int) -> str:
-    """Return a weight in ten thousandths as percent, as the language writes it."""
     return gettext("%(share)s%%") % {"share": f"{weight / 100:g}"}
 
 
@@ -85,7 +83,6 @@ TOPIC: Final = NotificationTopic(
 
 
 def _failed_steps(caller: Caller) -> Q:
-    """Return the condition that a step failed that ran as the person."""
     return Q(type=_CHANGED, via=Via.SCHEDULE, **{f"detail__{FAILED_STEP}__isnull": False})
 
 

@@ -35,8 +35,6 @@ LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
 
 
 class State(models.TextChoices):
-    """The state of a rollout."""
-
     RUNNING = "running"
     STOPPED = "stopped"
     """Everyone gets the active version again."""
@@ -46,7 +44,6 @@ class State(models.TextChoices):
 
 class RolloutQuerySet(models.QuerySet["Rollout"]):
     def running(self) -> Self:
-        """Filter running rollouts."""
         return self.filter(state=State.RUNNING)
 
     def about(self, resource: Target) -> Self:
@@ -158,7 +155,6 @@ class Rollout(models.Model):
         self.record(state.value, by, target, **detail)
 
     def record(self, what: str, by: Caller, target: Target, **detail: Any) -> None:
-        """Record a change of the rollout in the log, with the weights of its arms."""
         weights = {arm.name: arm.weight for arm in self.placed_arms}
         events.record(
             f"rollout.{what}",
@@ -185,7 +181,6 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
         return self.filter(rollout=rollout, **({} if arms is None else {"arm__in": arms}))
 
     def waiting(self) -> Self:
-        """Filter waiting steps."""
         return self.filter(state=StepState.WAITING)
 
     def cancel(self) -> int:
@@ -198,8 +193,6 @@ class StepQuerySet(models.QuerySet["RolloutStep"]):
 
 
 class RolloutStep(models.Model):
-    """A larger weight that an arm of a rollout gets at a time."""
-
     rollout = models.ForeignKey(Rollout, on_delete=models.CASCADE, related_name="steps")
     arm = models.CharField(max_length=64)
     weight = models.PositiveIntegerField()
@@ -306,8 +299,6 @@ class Usage(models.Model):
 
 
 class Feedback(models.Model):
-    """Feedback on a version."""
-
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="+")
     kind = models.CharField(max_length=32)
     resource_id = models.CharField(max_length=200)

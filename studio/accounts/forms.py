@@ -49,7 +49,6 @@ def is_invited(request: HttpRequest, user: Any) -> bool:
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, user: AbstractBaseUser) -> None:
-    """Set the cookie that identifies this browser for the account next time."""
     response.set_cookie(
         BROWSER_COOKIE,
         signing.dumps([_account_subject(user.get_username()), secrets.token_hex(8)], salt=_SALT),
@@ -157,7 +156,6 @@ class LimitedAttemptsForm:
     seconds_to_wait = 0
 
     def too_many(self, error: TooManyAttempts) -> ValidationError:
-        """Return the error that the page shows."""
         self.seconds_to_wait = error.seconds
         return ValidationError(
             sentence_about_waiting(error.seconds),
@@ -232,7 +230,6 @@ class PasswordAlone(ErrorsAtPassword):
     """
 
     def save(self, commit: bool = True) -> Any:  # noqa: FBT001, FBT002  as Django's
-        """Set the password, and store it."""
         user = super().save(commit=False)  # type: ignore[misc]  # of one of Django's forms
         if commit:
             user.save(update_fields=["password"])
@@ -268,7 +265,6 @@ def _known_name(name: str) -> str:
 
 
 def sentence_about_waiting(seconds: int) -> str:
-    """Return the time to wait, in seconds or minutes, as a sentence."""
     if seconds < _MINUTE:
         return ngettext(
             "There were too many wrong attempts. Wait %(count)s second, then try again.",

@@ -77,7 +77,6 @@ class AcceptPage(View):
     http_method_names = ("get", "post")
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the invitation, and how to accept it."""
         try:
             invitation = self._opened()
         except NotFound:
@@ -85,7 +84,6 @@ class AcceptPage(View):
         return self._show(invitation)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Accept the invitation, or show why that is not possible."""
         try:
             invitation = self._opened()
             if request.POST.get("invitation") != str(invitation.pk):
@@ -195,7 +193,6 @@ class LoginPage(LoginView):
         return SuperuserSignInForm if self.for_superusers else self.authentication_form
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what the page shows."""
         ways = [] if self.for_superusers else sign_in.ways(self._next)
         forgotten = sign_in.forgotten_password() if self._takes_passwords else ""
         shown = {"takes_passwords": self._takes_passwords, "ways": ways, "forgotten_password": forgotten}
@@ -209,7 +206,6 @@ class LoginPage(LoginView):
         return with_retry_after(getattr(response, "context_data", {}).get("form"), response)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        """Sign the person in, and remember the browser."""
         response = sign_in.with_password(self.request, form.get_user(), self._next)
         remember_browser(self.request, response, form.get_user())
         return response
@@ -253,7 +249,6 @@ class NameForm(forms.Form):
             )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse what the studio calls the reader or the application."""
         cleaned = super().clean() or {}
         whole = " ".join(" ".join(filter(None, cleaned.values())).split())
         if caseless(unicodedata.normalize("NFKC", whole)) in _reserved_names():
@@ -329,28 +324,22 @@ class EraseForm(forms.Form):
         self._username = username
 
     def clean_username(self) -> str:
-        """Refuse another name."""
         if self.cleaned_data["username"] != self._username:
             raise ValidationError(_("This is not the user name of the account."))
         return self._username
 
 
 class ErasePage(StudioPage):
-    """Asks for the user name, and erases the person."""
-
     asks_password_again = True
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the account from the address."""
         super().setup(request, *args, **kwargs)
         self._id = unquote(kwargs["object_id"])
 
     def get(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Show what is erased and what stays."""
         return self._show(EraseForm(username=self._username))
 
     def post(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        """Erase the person, and show the list of accounts."""
         form = EraseForm(request.POST, username=self._username)
         if not form.is_valid():
             return self._show(form, status=400)

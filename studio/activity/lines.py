@@ -25,8 +25,6 @@ from versioning.models import ApiKey, Event
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """An event as a page shows it."""
-
     event: Event
     sentence: list[Fragment]
     comparison: str
@@ -40,12 +38,10 @@ class Line:
 
     @property
     def key(self) -> str:
-        """What distinguishes the line from all others."""
         return f"{self.event.position}.{self.event.ordinal}"
 
     @property
     def words(self) -> str:
-        """The sentence as plain text."""
         return "".join(fragment.text for fragment in self.sentence)
 
 
@@ -149,7 +145,6 @@ class _Found:
             self.ids[kind.slug, resource_id, number] = str(pk)
 
     def comparison(self, event: Event) -> str:
-        """Return the address of the comparison for an event."""
         before, now = event.previous_version_id, event.version_id
         if _is_save(event):
             key = event.resource_kind, event.resource_id, (event.version_number or 1) - 1
@@ -183,14 +178,12 @@ class _Found:
         return additions.address_of(self._kind(event), event) if is_open else ""
 
     def _is_there(self, event: Event) -> bool:
-        """Return whether the caller may read the resource and it is still the event's."""
         key = event.resource_kind, event.resource_id
         if event.resource_uuid == IN_CODE:
             return key in self.in_code
         return event.resource_uuid is not None and self.identities.get(key) == event.resource_uuid
 
     def _is_open(self, event: Event, version_id: str) -> bool:
-        """Return whether the caller can open a version of the resource."""
         is_kept = version_id in self.numbers or version_id.startswith("git-")
         return is_kept and self._is_there(event) and self._may_read_drafts(event)
 
@@ -206,7 +199,6 @@ def _is_save(event: Event) -> bool:
 
 
 def _named(event: Event) -> Iterator[str]:
-    """Yield the ids of the versions that an event's sentence names."""
     named = (event.version_id, event.previous_version_id, event.detail.get("restoredFrom"))
     yield from (version_id for version_id in named if version_id)
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SubjectWords:
-    """The subject of events, in words."""
-
     noun: Promise
     """For use in a sentence: `prompt block`."""
     title: Promise
@@ -87,8 +85,6 @@ _NAMES: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class TypeGroup:
-    """The types of events about one subject."""
-
     subject: str
     title: str
     anything: str
@@ -98,7 +94,6 @@ class TypeGroup:
 
     @property
     def pattern(self) -> str:
-        """The pattern that matches all of them, including types declared later."""
         return f"{self.subject}.*"
 
 
@@ -145,8 +140,6 @@ _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Fragment:
-    """A fragment of a sentence."""
-
     text: str
     address: str = ""
     """The address that it links to; empty for plain words."""
@@ -353,7 +346,6 @@ OF_WORKSPACES: Final[Mapping[str, Callable[[Event], Sentence]]] = {
 
 
 def who_of(event: Event, place: Place) -> Fragment:
-    """Return the actor of an event, at a place in a sentence."""
     if event.via == Via.FILE:
         return Fragment(gettext("Someone who changed the file"))
     return people_in([event.actor], place)
@@ -401,7 +393,6 @@ def _about(event: Event, names: Names, sentence: str, alone: Callable[[KindWords
 def _as_object(
     event: Event, names: Names, sentence: str, alone: Callable[[KindWords], StrOrPromise]
 ) -> Sentence:
-    """Return the same, where the resource is the object of the sentence."""
     found = _about(event, names, sentence, alone)
     return replace(
         found,

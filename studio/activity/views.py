@@ -145,13 +145,11 @@ class ActivityForm(forms.Form):
         self.fields["actor"].widget.attrs |= {"list": "known-actors", "autocomplete": "off"}
 
     def clean_actor(self) -> str:
-        """Return the name as the log has it."""
         typed: str = self.cleaned_data["actor"]
         return known_name(typed) if typed else ""
 
     @property
     def given(self) -> dict[str, Any]:
-        """The filters that are set and valid."""
         self.is_valid()
         return {name: value for name, value in self.cleaned_data.items() if value}
 
@@ -236,7 +234,6 @@ class ActivityPage(StudioPage):
         )
 
     def types(self) -> list[str]:
-        """Return the types of events that the caller can see here."""
         is_admin, reads_drafts = self.administers(), self.reads_drafts()
         kinds = {kind.slug for kind in KINDS}
         return [
@@ -247,19 +244,15 @@ class ActivityPage(StudioPage):
         ]
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller sees events about drafts here."""
         scope = self.caller.scope(Right.READ_DRAFTS)
         return scope is None or bool(scope)
 
     def administers(self) -> bool:
-        """Return whether the caller sees events for admins here."""
         scope = self.caller.scope(Right.ADMINISTER)
         return scope is None or bool(scope)
 
 
 class WorkspaceActivityPage(WorkspacePage, ActivityPage):
-    """The events of one workspace, for all its members."""
-
     tab = "activity"
     right = Right.READ
     shows_workspace = False
@@ -269,17 +262,13 @@ class WorkspaceActivityPage(WorkspacePage, ActivityPage):
         return {"workspace_id": self.workspace.pk}
 
     def administers(self) -> bool:
-        """Return whether the caller is an admin of the workspace."""
         return self.may(Right.ADMINISTER)
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller may read the drafts of the workspace."""
         return self.may(Right.READ_DRAFTS)
 
 
 class ResourceActivityPage(ResourcePage, ActivityPage):
-    """The events of one resource."""
-
     tab = "activity"
     of_one = True
     shows_workspace = False
@@ -298,7 +287,6 @@ class ResourceActivityPage(ResourcePage, ActivityPage):
         return False
 
     def reads_drafts(self) -> bool:
-        """Return whether the caller may read the drafts of the resource."""
         return self.may(Right.READ_DRAFTS)
 
 

@@ -55,8 +55,6 @@ _NEEDLESS: Final = {"instructions": ("content", "id"), MODEL: (MODEL,)}
 
 
 class Condition(str):
-    """Display rules in words."""
-
     __slots__ = ("always",)
     always: bool
 
@@ -269,8 +267,6 @@ def _changed_members(
 
 @dataclass(frozen=True, kw_only=True)
 class _Item:
-    """A change of an item of a list."""
-
     place: int
     """Where a page shows it."""
     op: Op
@@ -390,7 +386,6 @@ def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _type(item: Any) -> tuple[str, Any]:
-    """Return a key that two items must share to count as one changed item."""
     return type(item).__name__, item.get("type") if isinstance(item, dict) else None
 
 
@@ -401,8 +396,6 @@ NO_NAMES: Final[Names] = MappingProxyType({})
 
 @dataclass(frozen=True, kw_only=True)
 class FieldChange:
-    """A change within a field."""
-
     title: str
     """The place within the field; empty for the field as a whole."""
     op: Op
@@ -420,8 +413,6 @@ class FieldChange:
 
 @dataclass(frozen=True, kw_only=True)
 class FieldDifference:
-    """A field that differs between two versions."""
-
     name: str
     title: str
     op: Op
@@ -435,7 +426,6 @@ class FieldDifference:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all differences are shown."""
         return not self.left_out and not any(change.left_out for change in self.changes)
 
 
@@ -458,7 +448,6 @@ def differences(
 
 
 def unchanged_titles(changed: Iterable[FieldDifference], *configs: Config) -> list[str]:
-    """Return the titles of the fields that are equal in both configurations."""
     different = {field.name for field in changed}
     same = {name for config in configs for name in config} - different
     return titles(in_reading_order(same))
@@ -640,7 +629,6 @@ def _item_of(change: JsonChange) -> Any:
 
 
 def moved(place: int) -> str:
-    """Return the sentence about a block or another list item at a new position."""
     return _("It was number %(number)s before.") % {"number": place}
 
 

@@ -37,8 +37,6 @@ class Clash:
 
 @dataclass(frozen=True, kw_only=True)
 class Merge:
-    """Both edits of a configuration together."""
-
     config: Config
     overlaps: Sequence[str]
     """The fields that both changed in the same place, in which the result has our value."""
@@ -57,8 +55,6 @@ class _Part(NamedTuple):
 
 @dataclass
 class _Merging:
-    """The work on one field."""
-
     budget: PageBudget
     has_overlap: bool = False
     clashes: list[Clash] = field(default_factory=list)
@@ -107,7 +103,6 @@ class _Merging:
         return "\n".join(self._sequence(old, own, other, str, self._changed_lines))
 
     def _changed_lines(self, base: list[str], ours: list[str], theirs: list[str]) -> list[str]:
-        """Merge lines that both changed by sentence."""
         if not (base and ours and theirs):  # added or removed as a whole
             return self._clash(ours, theirs, "\n")
         old, own, other = (_SENTENCES.findall("\n".join(side)) for side in (base, ours, theirs))

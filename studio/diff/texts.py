@@ -100,7 +100,6 @@ def _without_common_ends(
 def _sides(
     before: Sequence[str], after: Sequence[str], region: _Region
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return both sides of a region."""
     return before[region.before : region.before_end], after[region.after : region.after_end]
 
 
@@ -187,8 +186,6 @@ def _joined(runs: list[Run]) -> list[Run]:
 
 
 class Op(StrEnum):
-    """The change of a piece of text, a line or a value."""
-
     SAME = "same"
     REMOVED = "removed"
     ADDED = "added"
@@ -200,8 +197,6 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of text that was unchanged, removed or added."""
-
     op: Op
     text: str
 
@@ -250,7 +245,6 @@ def moved(before: str, after: str, position: int) -> int:
 
 
 def _pieces(old: Sequence[str], new: Sequence[str], budget: PageBudget) -> Iterator[tuple[Op, str, str]]:
-    """Yield the unchanged pieces, and between them the removed and the added ones."""
     runs = common_runs(old, new, budget)
     for run, (gone, come) in zip_longest(runs, gaps(runs, len(old), len(new))):
         if gone or come:
@@ -321,8 +315,6 @@ _MARKS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of the text that combines both versions."""
-
     spans: tuple[Span, ...]
     ends: Op | None
     """The change of its line break; None at the end of the text."""
@@ -339,7 +331,6 @@ class Row:
 
     @property
     def op(self) -> Op:
-        """The change of the line as a whole."""
         return next(iter(self.ops)) if len(self.ops) == 1 and not self.shows_break else Op.CHANGED
 
 
@@ -359,7 +350,6 @@ class Section:
 
 
 def rows(pieces: Sequence[Span], before: int = 1, after: int = 1) -> Iterator[Row]:
-    """Yield the lines of the pieces, numbered in both versions from these numbers on."""
     last: Row | None = None
     for row in _rows(pieces, before, after):
         if last is not None:
@@ -431,7 +421,6 @@ def _after_lines(text: str, count: int) -> int:
 
 
 def _before_lines(text: str, count: int) -> int:
-    """Return where the last few whole lines begin."""
     place = len(text)
     for _ in range(count + 1):
         place = text.rfind("\n", 0, place)
@@ -501,8 +490,6 @@ def _row(line: list[Span], ends: Op | None, before: int, after: int) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A line of one of the two versions."""
-
     number: int
     spans: tuple[Span, ...]
     """Its pieces: the common ones, and those only in this version."""
@@ -513,7 +500,6 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """The whole line."""
         return "".join(span.text for span in self.spans)
 
     @property
@@ -545,7 +531,6 @@ class _Side:
     ended: list[Cell] = field(default_factory=list)
 
     def add(self, row: Row) -> None:
-        """Add this version's part of a row of the combined text."""
         self.line += [span for span in row.spans if span.op in {Op.SAME, self.own}]
         self.is_open = self.is_open or row.ends in {Op.SAME, self.own} or bool(self.line)
         if row.ends in {Op.SAME, self.own}:
@@ -559,7 +544,6 @@ class _Side:
             self.line, self.is_open = [], False
 
     def taken(self) -> list[Cell]:
-        """Return the ended lines, and remove them."""
         ended, self.ended = self.ended, []
         return ended
 

@@ -46,8 +46,6 @@ MAX_MESSAGE: Final = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Side:
-    """One of the two versions."""
-
     id: str
     title: str
     address: str = ""
@@ -59,16 +57,12 @@ class Side:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A link to the same page in a layout."""
-
     title: str
     address: str
     is_current: bool
 
 
 class DifferencesPage(ResourcePage):
-    """A page that shows differences."""
-
     blocks: Mapping[str, BlockOnPage] = MappingProxyType({})
     """The prompt blocks that the differing configurations refer to, by id."""
     parameters: Mapping[str, str] = MappingProxyType({})
@@ -142,8 +136,6 @@ class DifferencesPage(ResourcePage):
 
 
 class ComparePage(DifferencesPage):
-    """Any two versions."""
-
     tab = "compare"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:

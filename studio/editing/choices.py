@@ -122,7 +122,6 @@ class Choice:
 
     @classmethod
     def of(cls, kind: StudioKind, found: Suggestion) -> Choice:
-        """Return a suggestion with the link to it."""
         return cls(
             id=found.id,
             name=shortened(found.name),
@@ -138,7 +137,6 @@ class ChoicesPage(ResourcePage):
     """Suggestions while a person types: `?of=prompt&q=tone`, as JSON."""
 
     def get(self, request: HttpRequest, resource: str) -> JsonResponse:
-        """Return what can be chosen and has the text in its id or name."""
         self.require(Right.SAVE)
         wanted, text = (request.GET.get(name, "").replace("\x00", "").strip() for name in ("of", "q"))
         names = self._names(wanted)
@@ -176,7 +174,6 @@ def _containing(text: str, names: Mapping[str, str]) -> list[Choice]:
 
 
 def known_names(resource_id: str, controls: Iterable[ContextControl]) -> Mapping[str, list[str]]:
-    """Return the tools that the agent can use by name, and the names in its context."""
     return {
         "tools": sorted(get_editor().code.tools_of(resource_id)),
         "context": [control.path for control in controls],
@@ -259,7 +256,6 @@ def _declared(config: Config, *, used: str) -> Iterator[ContextName]:
 
 
 def _used(config: Config) -> Iterator[ContextName]:
-    """Yield the names in the placeholders and conditions of a configuration."""
     for name in names_in(config):
         if len(name.path) <= MAX_NAME:
             yield ContextName(path=name.path, used=_title(config))
@@ -288,13 +284,11 @@ class ShownBlock:
 
     @property
     def excerpt(self) -> str:
-        """The beginning of the text."""
         lines = [line for line in (self.text or "").splitlines() if line.strip()]
         return shortened("\n".join(lines[:EXCERPT_LINES]), EXCERPT)
 
     @property
     def has_more(self) -> bool:
-        """Whether there is more to read than the excerpt."""
         return self.text is not None and self.text.strip() != self.excerpt
 
 
@@ -312,7 +306,6 @@ def references_to(blocks: Iterable[str], agents: Iterable[str], caller: Caller) 
 
 
 def referred_to(controls: Input, caller: Caller) -> References:
-    """Return the references of a form."""
     blocks = {row["id"].as_line for row in controls["instructions"]["blocks"].rows}
     lists = [controls["agents"], *(row["value"] for row in controls["agents"]["variants"].rows)]
     agents = {row["key"].as_line for reference in lists for row in reference["offered"].rows}
@@ -323,7 +316,6 @@ class ReferencePage(ResourcePage):
     """A prompt block as the edit page shows it: `?id=tone`; a fragment for a new reference."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Return the parts of its card, which tell if the id leads nowhere."""
         self.require(Right.SAVE)
         requested = request.GET.get("id", "").strip()
         context = {

@@ -19,7 +19,6 @@ MAX_CLASHES: Final = 5
 
 
 def _half_a_budget() -> PageBudget:
-    """Return the budget of one of two comparisons on a page."""
     whole = PageBudget()
     return PageBudget(
         characters=whole.characters // 2,
@@ -52,12 +51,10 @@ class Conflict:
 
     @property
     def must_choose(self) -> bool:
-        """Whether saving the form would replace something that another person has saved."""
         return bool(self.both) or self.is_gone
 
     @classmethod
     def of(cls, submission: Submission, latest: Config, schema: ConfigSchema) -> Conflict:
-        """Compare a form with the version it began with and with the latest one."""
         before, changed = submission.began_with, submission.changed
         theirs = differences(before, latest, schema, _half_a_budget()) if before is not None else []
         their_names = {field.name for field in theirs}

@@ -43,8 +43,6 @@ NEW = "NEW"
 
 @dataclass(frozen=True, kw_only=True)
 class FieldView:
-    """A field on the page."""
-
     name: str
     words: Words
     control: Input
@@ -59,12 +57,10 @@ class FieldView:
 
     @property
     def excerpt(self) -> str:
-        """The beginning of the saved value."""
         return shortened(self.saved, EXCERPT)
 
     @property
     def template(self) -> str:
-        """The template that shows its controls."""
         return f"studio/editing/{_TEMPLATES.get(self.name) or control_of(self.name)}.html"
 
 
@@ -89,12 +85,10 @@ class EditForm:
 
     @property
     def set_in_more(self) -> list[str]:
-        """The titles of the other fields that have a value."""
         return [view.words.title for view in self.more if view.saved]
 
     @property
     def has_errors_in_more(self) -> bool:
-        """Whether one of the other fields has an error."""
         return any(view.control.errors for view in self.more)
 
     @classmethod
@@ -243,7 +237,6 @@ class Submission:
 
     @property
     def _unread(self) -> list[str]:
-        """The fields with values that cannot be read."""
         broken = {_field_of(issue) for issue in self.reading.issues}
         return [name for name in self.names if name in broken]
 
@@ -255,7 +248,6 @@ class Submission:
 
 
 def form_controls(config: Config, names: Sequence[str], metadata: dict[str, Any]) -> Input:
-    """Return the controls that show a configuration, and the metadata of the record."""
     form = shown(config, list(names))
     tags = tags_of(metadata)
     # Invalid tags are shown only in the JSON: they must not disappear when a tag is typed.

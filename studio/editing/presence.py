@@ -28,8 +28,6 @@ _MOMENT: Final = datetime.timedelta(minutes=1)
 
 @dataclass(frozen=True, kw_only=True)
 class Present:
-    """A person who has the page open."""
-
     name: str
     duration: str
     """For how long, in words; empty for less than a minute."""
@@ -44,14 +42,11 @@ class Present:
 
 @dataclass(frozen=True, kw_only=True)
 class Others:
-    """The other people who have the page open."""
-
     named: Sequence[Present] = ()
     more: int = 0
 
     @classmethod
     def at(cls, page: ResourcePage) -> Self:
-        """Return who else has the edit page of a resource open."""
         rows = list(Presence.objects.of_others(page.caller.user_id, **_resource(page))[:_COUNTED])
         return cls(named=[Present.of(row) for row in rows[:SHOWN]], more=max(len(rows) - SHOWN, 0))
 

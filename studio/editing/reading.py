@@ -27,8 +27,6 @@ _WITH_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class ReadText:
-    """A text, truncated to fit the page."""
-
     text: str
     left_out: int
     """How many characters were left out."""
@@ -49,8 +47,6 @@ class ReadBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class ReadUsage:
-    """A tool, or a sub-agent with a link to it."""
-
     name: str
     description: str
     rules: Mapping[str, Any] | None
@@ -76,8 +72,6 @@ class ReadModel:
 
 @dataclass(kw_only=True)
 class ReadConfig:
-    """A configuration as a page shows it."""
-
     description: str
     blocks: Sequence[ReadBlock]
     more_blocks: int

@@ -96,8 +96,6 @@ UNCHANGED: Final = gettext_lazy("Nothing was changed, so nothing was saved.")
 
 
 class EditPage(EditablePage):
-    """All fields, the buttons, and the preview next to them."""
-
     has_edit_form = True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -109,7 +107,6 @@ class EditPage(EditablePage):
         return self._form(form_controls(self.config, self.names, metadata), **self._saves_on())
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Save a draft, and continue to the page for publishing if requested."""
         self._hear_of_others()
         self.require(Right.SAVE)
         submission = self.submission(controls_of(request.POST))
@@ -150,11 +147,9 @@ class EditPage(EditablePage):
 
     @property
     def is_in_place(self) -> bool:
-        """Whether a script sent the form, and the page stays open."""
         return wants_json(self.request)
 
     def _saved(self, saved: Resolved[Any] | None, submission: Submission, *, is_new: bool) -> HttpResponse:
-        """Answer a form that was saved, or that changes nothing."""
         redirect = self._after(saved, then=submission.controls["then"].typed, is_new=is_new)
         if not self.is_in_place:
             return redirect
@@ -184,7 +179,6 @@ class EditPage(EditablePage):
         )
 
     def _hear_of_others(self) -> None:
-        """Let the open page poll for changes of the resource by others."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
 
     def _refuse_unknown(self, submission: Submission) -> None:
@@ -261,7 +255,6 @@ class EditPage(EditablePage):
         return self._saved(saved, submission, is_new=bool(submission.changed))
 
     def _conflict(self, submission: Submission, *, status: int = 409, **context: Any) -> HttpResponse:
-        """Show what another person saved, and the form to save on top of it."""
         self.forget("base")
         conflict = Conflict.of(submission, self.config, self.schema)
         controls = submission.on_top_of(self.config)
@@ -299,7 +292,6 @@ class EditPage(EditablePage):
         return self._form(controls, is_typed=True, taken=changes, **self._saves_on())
 
     def _saves_on(self) -> dict[str, Any]:
-        """Return the hidden fields that name the version of the form."""
         return {
             "tag": self.resource.etag if self.resource else "",
             "base": self.base.version_id if self.base else "",
@@ -311,7 +303,6 @@ class EditPage(EditablePage):
         return f"{self.address('since')}?{since}"
 
     def _form(self, controls: Input, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page with these controls."""
         context_form = self.context_form(self.effective(self.base), drafts=False)
         previewing = ("preview", "context") if self.kind.has_preview else ()
         resource = self.resource

@@ -59,7 +59,6 @@ def _in_templates(config: Config) -> Iterator[str]:
 
 
 def _groups(config: Config) -> Iterator[Mapping[str, Any]]:
-    """Yield every group of conditions of a configuration."""
     instructions = config.get("instructions")
     holders: list[Any] = [config, *(instructions if isinstance(instructions, list) else [])]
     for name, value in config.items():
@@ -121,8 +120,6 @@ _WRONG: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class ContextControl:
-    """A value of the context with its own field."""
-
     path: str
     """The dotted path, as in templates and conditions."""
     type: str = "string"
@@ -138,7 +135,6 @@ class ContextControl:
 
     @property
     def label(self) -> str:
-        """The label of the field below the name of its group."""
         return self.title or self.path.partition(".")[2] or self.path
 
     @property
@@ -224,7 +220,6 @@ def context_groups(controls: Sequence[ContextControl], posted: Input) -> list[Co
 
 
 def declared_values(config: Config) -> Iterator[ContextControl]:
-    """Yield every plain value that the context schema of a configuration declares."""
     for path, declared in _declared(config.get(SCHEMA_FIELD), "", MAX_SEGMENTS - 2):
         control = _of_schema(path, declared)
         if control is not None:

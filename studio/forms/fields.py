@@ -310,7 +310,6 @@ def field_for(name: str) -> FormField:
 
 @cache
 def _of_parts(name: str) -> FormField:
-    """Return a field that is an object, with a control for each part that it can have."""
     parts = {part.name: part for some in fields_with_words()[name].parts.values() for part in some}
     return FormField(
         show=lambda value: show_parts(parts.values(), value),
@@ -319,7 +318,6 @@ def _of_parts(name: str) -> FormField:
 
 
 def control_of(name: str) -> str:
-    """Return the control that the words of a kind choose for a field."""
     words = fields_with_words().get(name)
     return "json" if words is None else words.control
 
@@ -383,7 +381,6 @@ def changes(base: Config, names: list[str], posted: Input, reading: Reading) -> 
 
 
 def rebased(latest: Config, names: list[str], posted: Input, touched: list[str]) -> Input:
-    """Return the form of the latest configuration, with the edited fields as typed."""
     form = shown(latest, names)
     form.children.update({name: posted[name] for name in touched})
     return form
@@ -394,7 +391,6 @@ def _as_given_back(field: FormField, value: Any) -> Any:
 
 
 def _holds(field: FormField, value: Any) -> bool:
-    """Return whether the controls of a field can represent a value."""
     return canonical.same(_tidy(_as_given_back(field, value)), _tidy(value))
 
 

@@ -18,7 +18,6 @@ from versioning.domain.errors import Invalid, Issue, Message
 
 
 def with_own_line_ends(text: str) -> str:
-    """Return a text from a form with plain line feeds, as it is counted and stored."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
@@ -74,7 +73,6 @@ class Input:
 
     @classmethod
     def showing(cls, shown: Shown, path: str = "") -> Input:
-        """Return the tree whose controls hold the given values."""
         if isinstance(shown, str):
             return cls(path, shown)
         members = (
@@ -97,7 +95,6 @@ class Input:
         return self.children.get(name) or Input(_below(self.path, name))
 
     def at(self, path: str) -> Input:
-        """Return the control at a dotted path."""
         node = self
         for name in path.split("."):
             node = node.child(name)
@@ -119,7 +116,6 @@ class Input:
 
     @property
     def as_line(self) -> str:
-        """The typed text, as a one-line control returns it."""
         return self.typed.replace("\r", "").replace("\n", "")
 
     @property
@@ -144,11 +140,9 @@ class Reading:
     places: dict[str, Input] = field(default_factory=dict)
 
     def add_error(self, path: str, message: str) -> None:
-        """Add an error for the value at this path of the configuration."""
         self.issues.append(Issue(path, message))
 
     def note(self, path: str, control: Input) -> None:
-        """Record the control of the value at this path of the configuration."""
         self.places[path] = control
 
     def attach(self, issues: Iterable[Issue]) -> list[Issue]:

@@ -84,7 +84,6 @@ def _read_condition(row: Input, path: str, reading: Reading, level: int) -> Any:
 
 
 def show_operand(rule: dict[str, Any]) -> dict[str, Shown]:
-    """Return the type and the text of the value that a rule compares with."""
     if "value" not in rule:
         return {"type": "none", "value": ""}
     value = rule["value"]
@@ -216,7 +215,6 @@ def _alternatives(conditions: Sequence[Any]) -> Iterator[str]:
 
 
 def _clause_of(member: Any) -> str:
-    """Return a condition, or a group of them, as part of a condition."""
     if not is_rules(member):
         return _rule_in_words(member)
     words = in_words(member)

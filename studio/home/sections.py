@@ -30,8 +30,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A resource on the home page."""
-
     kind: StudioKind
     row: Row
     star: Star
@@ -48,7 +46,6 @@ class Line:
 
     @property
     def comparison(self) -> str:
-        """The address of the page that shows what would change."""
         return self.kind.address("compare", self.row.summary.resource_id)
 
 
@@ -104,7 +101,6 @@ class _Touched(NamedTuple):
 
     @property
     def at(self) -> datetime.datetime:
-        """The later of the two."""
         return max(at for at in (self.edited_at, self.opened_at) if at is not None)
 
 
@@ -140,7 +136,6 @@ def _with_last_time(line: Line, touched: _Touched) -> Line:
 
 
 def _lines(wanted: Iterable[Key], caller: Caller) -> dict[Key, Line]:
-    """Return a line for each of the resources that exist and that the caller may read."""
     lines: dict[Key, Line] = {}
     for kind in KINDS:
         ids = [resource_id for slug, resource_id in wanted if slug == kind.slug]

@@ -28,8 +28,6 @@ WORKSPACES: Final = 6
 
 @dataclass(frozen=True, kw_only=True)
 class Introduction:
-    """The roles of a person."""
-
     role: Role
     """The highest of them."""
     by_workspace: Sequence[tuple[str, str]]
@@ -41,7 +39,6 @@ class Introduction:
 
     @property
     def role_name(self) -> str:
-        """The name of the highest role, for use in a sentence."""
         return role_name(self.role)
 
 
@@ -69,7 +66,6 @@ class HomePage(StudioPage):
     """The first page after signing in."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show what is for the person, then the rest."""
         if "q" in request.GET:  # the former address of the search
             return self.go(f"{reverse('studio:search')}?{request.GET.urlencode()}")
         self.listen({})

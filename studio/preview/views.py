@@ -62,8 +62,6 @@ _ORIGINS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class PreviewedBlock:
-    """A block as the page shows it."""
-
     position: int
     sort: str
     id: str | None
@@ -75,8 +73,6 @@ class PreviewedBlock:
 
 @dataclass(frozen=True, kw_only=True)
 class Filled:
-    """The placeholders with the same type of result."""
-
     origin: str
     title: str
     names: Sequence[tuple[str, int]]
@@ -87,8 +83,6 @@ class Filled:
 
 @dataclass(frozen=True, kw_only=True)
 class Preview:
-    """Assembled instructions as a page shows them."""
-
     pieces: Sequence[Piece]
     """The text in pieces that know their origin."""
     blocks: Sequence[PreviewedBlock]
@@ -101,12 +95,10 @@ class Preview:
 
     @property
     def hidden(self) -> list[PreviewedBlock]:
-        """The blocks that were left out."""
         return [block for block in self.blocks if block.why_not]
 
     @property
     def shown(self) -> list[PreviewedBlock]:
-        """The blocks that are part of the text."""
         return [block for block in self.blocks if not block.why_not]
 
     @classmethod
@@ -167,8 +159,6 @@ def _filled(pieces: Sequence[Piece]) -> Iterator[Filled]:
 
 
 class OverlayOnPage(NamedTuple):
-    """An overlay, and the words about it."""
-
     name: OverlayName
     words: extensions.OverlayWords
 
@@ -185,8 +175,6 @@ MAX_AGENTS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A version that answers."""
-
     title: str
     version: str
     agent: str
@@ -221,7 +209,6 @@ class BlockInAgent:
         return Selector(version_id=self.version.version_id)
 
     def column(self, block: VersionedResource, status: Status) -> Column:
-        """Return the column of the block's draft, or of its published version."""
         is_draft = status is Status.DRAFT
         shown = block.latest if is_draft else block.active
         query = {**self.selector.as_dict(), **({"draftBlock": block.pk} if is_draft else {})}
@@ -277,7 +264,6 @@ class AgentsOfBlock:
 
     @cached_property
     def live(self) -> Dependents:
-        """The agents that show the block live, and the number of others."""
         return self._users(Status.PUBLISHED)
 
     @cached_property
@@ -402,7 +388,6 @@ class SavedInstructionsPage(InstructionsPage):
         return version
 
     def saved(self, status: Status) -> Config:
-        """Return the agent as served with the draft, or with the published version."""
         if self.resource is None:
             return self.effective(None)
         return self.effective(self.resource.latest if status is Status.DRAFT else self.resource.active)
@@ -470,7 +455,6 @@ class TryPage(SavedInstructionsPage):
 
     @property
     def columns(self) -> Sequence[Column]:
-        """The versions that answer."""
         if not self.kind.is_shown:
             live = [status for status in self.statuses if status is Status.PUBLISHED]
             shown = [self._column(status) for status in (live if self.overlay else self.statuses)]
@@ -617,7 +601,6 @@ class PreviewPage(SavedInstructionsPage):
 
     @property
     def _shown(self) -> Config:
-        """The configuration served with the requested version."""
         return self.effective(self.overlaid) if self.overlay else self.saved(self._wanted)
 
     def _of_saved(self, context: Mapping[str, Any]) -> Preview:

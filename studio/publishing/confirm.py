@@ -42,11 +42,9 @@ class ConfirmPage(DependentsPage, ABC):
 
     @property
     def shows_dependents(self) -> bool:
-        """Whether agents that refer to the resource are affected."""
         return True
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Ask for confirmation."""
         return self.ask()
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -68,7 +66,6 @@ class ConfirmPage(DependentsPage, ABC):
         """Perform the action if the resource has one of the expected entity tags, and redirect."""
 
     def is_allowed(self) -> bool:
-        """Return whether the caller may perform the action."""
         return self.may(self.right)
 
     @abstractmethod
@@ -90,7 +87,6 @@ class ConfirmPage(DependentsPage, ABC):
         return gate.refusal(TakeDownRequest(resource=self.record, caller=self.caller), self.editor.code)
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page that asks for confirmation."""
         if not self.is_allowed():
             raise Forbidden(self.right.refused(self.workspace_id))
         refusal = self.refusal
@@ -109,7 +105,6 @@ class ConfirmPage(DependentsPage, ABC):
         )
 
     def more(self) -> dict[str, Any]:
-        """Return further context for the page."""
         return {}
 
 
@@ -120,11 +115,9 @@ class UnpublishPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The title of the action."""
         return _("Unpublish")
 
     def sentences(self) -> list[str]:
-        """Return sentences about what is served afterwards."""
         if self.record.active is None:
             raise NotFound("Nothing is published.")
         if self.code_agent is not None:
@@ -158,7 +151,6 @@ class UnpublishPage(ConfirmPage):
 
     @property
     def _of_locks(self) -> str:
-        """Return sentences about what is still served by locks, and how to end that."""
         if self.kind.has_visibility:
             return _(
                 "Applications that hold a lock keep running it. Deleting it, or the versions that the "
@@ -187,11 +179,9 @@ class DeletePage(ConfirmPage):
         return str(self.kind.words.delete)
 
     def is_allowed(self) -> bool:
-        """Return whether the caller may delete it."""
         return self.kind.admin.has_delete_permission(self.request, self.record)
 
     def sentences(self) -> list[str]:
-        """Return sentences about what is lost."""
         count = self.record.versions.count()
         lost = ngettext(
             "%(count)s version and all labels are deleted with it. This cannot be undone.",
@@ -212,7 +202,6 @@ class DeletePage(ConfirmPage):
         return self.record.active is not None
 
     def more(self) -> dict[str, Any]:
-        """Return the id to type."""
         return {"id_to_type": self.resource_id if self.is_live else ""}
 
     def act(self, expect: set[str]) -> HttpResponse:
@@ -230,8 +219,6 @@ class DeletePage(ConfirmPage):
 
 
 class VisibilityPage(ConfirmPage):
-    """Makes an agent public, or private again."""
-
     @property
     def other(self) -> Visibility:
         """The visibility to change to; raises `NotFound` for resources without their own visibility."""
@@ -242,7 +229,6 @@ class VisibilityPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The title of the action, public or private."""
         return _("Make public") if self.other is Visibility.PUBLIC else _("Make private")
 
     @property
@@ -251,7 +237,6 @@ class VisibilityPage(ConfirmPage):
         return self.other is Visibility.PRIVATE
 
     def sentences(self) -> list[str]:
-        """Return sentences about who gains or loses access."""
         if self.other is Visibility.PUBLIC:
             return [
                 _("Everyone who is signed in, in any workspace, may read and run the published version."),
@@ -266,7 +251,6 @@ class VisibilityPage(ConfirmPage):
         ]
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Change the visibility."""
         other = self.other
         self.collection.edit(self.resource_id, visibility=other.value, by=self.caller, expect=expect)
         is_public = other is Visibility.PUBLIC
@@ -281,7 +265,6 @@ class DiscardPage(ConfirmPage):
 
     @property
     def title(self) -> str:
-        """The title of the action."""
         return _("Discard the draft")
 
     @cached_property
@@ -300,7 +283,6 @@ class DiscardPage(ConfirmPage):
         return [lost % {"count": count}]
 
     def more(self) -> dict[str, Any]:
-        """Return the versions, up to the limit of a page."""
         return {
             "discarded": self.drafts[:MAX_NAMED_DRAFTS],
             "more_discarded": len(self.drafts[MAX_NAMED_DRAFTS:]),
@@ -308,6 +290,5 @@ class DiscardPage(ConfirmPage):
         }
 
     def act(self, expect: set[str]) -> HttpResponseRedirect:
-        """Delete them."""
         self.collection.discard_draft(self.resource_id, self.drafts, by=self.caller, expect=expect)
         return self.back("change", _("The draft is discarded."))

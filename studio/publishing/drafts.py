@@ -59,7 +59,6 @@ class Draft:
         return self.version or self.resource.latest
 
     def of(self, version: Snapshot) -> Draft:
-        """Return the same draft with another version to publish."""
         live, schema = self.live, self.kind.schema
         changed = schema.changed(live.config, version.config) if live else []
         return replace(self, version=version, fields=titles(in_reading_order(changed)))
@@ -71,22 +70,18 @@ class Draft:
 
     @property
     def live(self) -> Snapshot | None:
-        """The live version."""
         return self.resource.active
 
     @property
     def chosen(self) -> str:
-        """The value of its checkbox."""
         return value_of(self.kind, self.resource.pk, self.newest.version_id)
 
     @property
     def etag_field(self) -> str:
-        """The name of the field with its entity tag."""
         return etag_field(self.kind, self.resource.pk)
 
     @property
     def comparison(self) -> str:
-        """The address of the page that shows what would change."""
         ids = {"from": self.resource.active_id, "to": self.newest.version_id}
         query = f"?{urlencode(ids)}" if self.resource.active_id else ""
         return self.kind.address("compare", self.resource.pk) + query
@@ -180,7 +175,6 @@ class WaitingPage(StudioPage):
     """The drafts in the caller's workspaces, newest first, to review and publish."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of all of them, of the caller's own, or of those by others."""
         if self.caller.scope(Right.SAVE) == frozenset():
             raise no_drafts(self.caller)
         self.listen({})
@@ -243,8 +237,6 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """What publishing a draft would change."""
-
     fields: Sequence[FieldDifference]
     is_whole: bool
     """Whether all of it is on the page; otherwise the page that compares the versions has it."""

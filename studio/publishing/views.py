@@ -44,8 +44,6 @@ MAX_SHOWN: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class ShownDependents:
-    """A page of the agents that refer to a resource."""
-
     shown: list[tuple[str, str, str]]
     """(id, name, address)."""
     total: int
@@ -64,8 +62,6 @@ class ShownDependents:
 
 
 class DependentsPage(ResourcePage):
-    """A page with the agents that refer to the resource."""
-
     def shown_dependents(self, status: Status, page: str | None = None) -> ShownDependents:
         """Return a page (`2`) of the agents whose published, or latest, version refers to the resource."""
         if self.resource is None:
@@ -101,7 +97,6 @@ class UsagePage(DependentsPage):
     tab = "usage"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show a page of each list that the caller may read."""
         requested = request.GET.get("page")
         # Everyone else sees only live versions.
         reads_some_drafts = self.caller.scope(Right.READ_DRAFTS) != frozenset()
@@ -139,8 +134,6 @@ class ReasonForm:
 
 @dataclass(frozen=True, kw_only=True)
 class Obstacle:
-    """The reasons why a version cannot be published."""
-
     reasons: Sequence[str]
     """A sentence each, up to the limit of a page."""
     more: int = 0
@@ -148,7 +141,6 @@ class Obstacle:
 
     @classmethod
     def of(cls, *errors: VersioningError) -> Self:
-        """Return refusals of the gate as a page shows them."""
         found = [reason for error in errors for reason in reasons(error)]
         return cls(reasons=found[:MAX_NOTES], more=len(found[MAX_NOTES:]))
 
@@ -306,7 +298,6 @@ class PublishPage(DifferencesPage, DependentsPage):
     def show(
         self, version_id: str, *, status: int = 200, reason_error: str = "", **context: Any
     ) -> HttpResponse:
-        """Return the page about publishing a version."""
         resource, caller = self.found, self.caller
         is_latest = version_id == resource.latest_id
         if is_latest and self.may(Right.PUBLISH):

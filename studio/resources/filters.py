@@ -121,7 +121,6 @@ class FilterForm(forms.Form):
         )
 
     def clean_author(self) -> str:
-        """Return the name as versions have it."""
         typed: str = self.cleaned_data["author"]
         return known_name(typed) if typed else ""
 
@@ -142,7 +141,6 @@ class FilterForm(forms.Form):
 
     @property
     def sorting(self) -> str:
-        """The column to sort the rows by."""
         return ORDERS[self.order_name][0]
 
     @cached_property
@@ -174,14 +172,11 @@ class FilterForm(forms.Form):
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether the list is filtered at all."""
         return bool(self.given.keys() - {"order"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Head:
-    """The head of a sortable column."""
-
     address: str
     sort: str
     """The value of `aria-sort` if the list is sorted by it, in either direction; otherwise empty."""
@@ -206,8 +201,6 @@ def _head(form: FilterForm, order: str, reverse: str, *, usual: str) -> Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Chip:
-    """A link that adds or removes one filter."""
-
     title: str
     address: str
     current: bool
@@ -233,7 +226,6 @@ def quick_chips(form: FilterForm) -> list[Chip]:
 
 
 def tag_chip(form: FilterForm, tag: str) -> Chip:
-    """Return the link that adds this tag to the filters."""
     tags = form.wanted.get("tag", [])
     rest = [other for other in tags if other != tag]
     wanted = rest if tag in tags else [*tags, tag]
@@ -252,8 +244,6 @@ MAX_FOLDERS: Final = 300
 
 @dataclass(kw_only=True)
 class Folder:
-    """A folder and its contents."""
-
     path: str
     """The common prefix of its ids, with a final `/`."""
     name: str
@@ -294,7 +284,6 @@ MATCHING: Final = "matching"
 
 
 def value_of_matching(kind: StudioKind, query: str) -> str:
-    """Return the value of the checkbox for everything that a list shows."""
     return f"{kind.slug}?{query}"
 
 
@@ -326,16 +315,12 @@ _KEY: Final = re.compile(r"[0-9]{1,15}")
 
 
 class FiltersPage(StudioPage):
-    """A person's own filters of a list."""
-
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the filters, to rename and delete them."""
         return self._shown()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Save, rename or delete a filter."""
         if "delete" in request.POST:
             one = self._one(request.POST["delete"])
             one.delete()

@@ -29,7 +29,6 @@ FIELD: Final = "chosen"
 
 
 def value_of(kind: ResourceKind, resource_id: str, version_id: str) -> str:
-    """Return the value of the checkbox for a resource."""
     return f"{kind.slug}:{resource_id}:{version_id}"
 
 
@@ -60,8 +59,6 @@ def chosen(given: QueryDict, field: str = FIELD) -> Sequence[Choice]:
 
 @dataclass(frozen=True, kw_only=True)
 class StateWords:
-    """A state in the words of the studio."""
-
     word: Promise
     meaning: Promise
     chip: str
@@ -102,8 +99,6 @@ VISIBILITIES: Final[Mapping[str, Promise]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What a page says about a resource in one line."""
-
     resource_id: str
     name: str
     state: StateWords
@@ -117,7 +112,6 @@ class Summary:
 
     @classmethod
     def of(cls, entry: Entry) -> Summary:
-        """Return a catalog entry in the words of a page."""
         return cls(
             resource_id=entry.id,
             name=shortened(entry.name),
@@ -130,7 +124,6 @@ class Summary:
 
     @property
     def visibility_word(self) -> Promise | None:
-        """Who may use the published version, in the language of the page."""
         return VISIBILITIES.get(self.visibility or "")
 
     @property
@@ -164,8 +157,6 @@ def stars_of(kind: StudioKind, resource_ids: Collection[str], caller: Caller) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A resource in a list."""
-
     summary: Summary
     address: str
     excerpt: str = ""
@@ -246,7 +237,6 @@ class BlockOnPage:
 
     @classmethod
     def of(cls, block: UsedBlock) -> BlockOnPage:
-        """Return the block as a page shows it."""
         address = PROMPT_BLOCK.address("change", block.id)
         return cls(id=block.id, name=block.name, address=address, live=block.live, draft=block.draft)
 

@@ -47,12 +47,9 @@ PER_PAGE: Final = 50
 
 
 class ListPage(StudioPage):
-    """All resources of one kind that the caller may read."""
-
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show a page of the filtered list, which updates itself."""
         state = OLD_STATES.get(request.GET.get("state", ""))
         if state is not None:
             query = request.GET.copy()
@@ -102,7 +99,6 @@ class ListPage(StudioPage):
         ]
 
     def _saved_filters(self, form: FilterForm) -> dict[str, Any]:
-        """Return the caller's saved filters, and whether the current one can be saved."""
         query = form.address()[1:]
         saved = list(SavedFilter.objects.of(self.caller.user_id, self.kind.slug))
         is_saved = any(filter_.query == query for filter_ in saved)
@@ -150,7 +146,6 @@ class StarPage(ResourcePage):
     """Sets or removes a star: a form without its own page."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Redirect to the resource, for people who come here after signing in."""
         return self.go(self.address("change"))
 
     def post(self, request: HttpRequest, resource: str) -> HttpResponse:
@@ -180,7 +175,6 @@ class CreatePage(StudioPage):
     kind: StudioKind = AGENT
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
         workspaces = self._workspaces()
         if not self.kind.admin.has_add_permission(request):
             raise Forbidden("You may not save drafts in any workspace.")
@@ -280,7 +274,6 @@ class DuplicatePage(ResourcePage):
     """Asks for the id of the copy, with a proposal, and creates it."""
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form with a proposed id."""
         proposed = proposed_copy(self.source.pk)
         return self._form({"id": proposed, "proposed": proposed, "workspace": self.workspace_id})
 

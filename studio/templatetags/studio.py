@@ -89,7 +89,6 @@ def named_in(key: str, names: Mapping[str, str]) -> str:
 
 @register.simple_tag
 def state_chip(state: StateWords) -> SafeString:
-    """Return a chip with the studio's word for a state."""
     return format_html(
         '<span class="chip {}" title="{}">{}</span>', state.chip, str(state.meaning), str(state.word)
     )
@@ -135,7 +134,6 @@ def when(moment: datetime.datetime) -> SafeString:
 
 @register.simple_tag
 def moment(at: datetime.datetime) -> SafeString:
-    """Return the day and the time."""
     return time_element(at, moment_in_words(at))
 
 

@@ -91,15 +91,12 @@ class KeyForm(forms.Form):
 
     @property
     def expires_at(self) -> datetime.datetime | None:
-        """The time after the last day."""
         day: datetime.date | None = self.cleaned_data["last_day"]
         return None if day is None else end_of(day)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """A key in a list."""
-
     key: ApiKey
     role: str
     is_expired: bool
@@ -149,12 +146,10 @@ class KeysPage(WorkspacePage):
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them and, once, the text of a key that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
         return self.show(self._form(), made=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create a key, and go back to the list, which shows its text once."""
         self.verbs.find(self.workspace_id, by=self.caller)
         form = self._form(request.POST)
         if not form.is_valid():
@@ -189,7 +184,6 @@ class KeysPage(WorkspacePage):
         return f"key of {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the list with the form to create a key."""
         reaching = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
         page: Page[ApiKey] = Paginator(reaching.filter(workspace=self.workspace_id), PER_PAGE).get_page(
             self.request.GET.get("page")
@@ -237,13 +231,10 @@ class UnlimitedKeysPage(AdministrationPage):
 
 
 class RevokePage(WorkspacePage):
-    """Asks for confirmation before a key is revoked."""
-
     asks_password_again = True
     tab = "keys"
 
     def get(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Ask for confirmation."""
         found = self.editor.key.of_workspace(self.workspace_id, by=self.caller)
         key = next((key for key in found if key.prefix == prefix), None)
         if key is None:
@@ -256,7 +247,6 @@ class RevokePage(WorkspacePage):
         )
 
     def post(self, request: HttpRequest, workspace: str, prefix: str) -> HttpResponse:
-        """Revoke the key, and show the list."""
         key = self.editor.key.revoke(prefix, by=self.caller)
         said = _("The key %(key)s is revoked.") % {"key": f"{key.prefix}…"}
         if ended := sum(map(len, key.ended.values())):
@@ -269,5 +259,4 @@ class RevokePage(WorkspacePage):
         return self.go(self._list_of(key), said)
 
     def _list_of(self, key: ApiKey) -> str:
-        """Return the address of the list with the key."""
         return self.address("keys") if key.workspace_id else reverse(f"{ROUTE}unlimited_keys")

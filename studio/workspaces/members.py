@@ -116,8 +116,6 @@ PER_PAGE: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Member:
-    """A member in the list, with the addresses of the buttons."""
-
     membership: Membership
     role: str
     is_caller: bool
@@ -136,17 +134,13 @@ class Pending:
 
 
 class MembersPage(WorkspacePage):
-    """The members with their roles, and the pending invitations."""
-
     asks_password_again = True
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them and, once, the link of an invitation that was just created."""
         self.verbs.find(self.workspace_id, by=self.caller)
         return self.show(InviteForm(), link=shown_once.shown_now(request, self._waiting))
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Invite a person, and go back to the list, which shows the link once."""
         form = InviteForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -176,7 +170,6 @@ class MembersPage(WorkspacePage):
         return f"invitation to {self.workspace_id}"
 
     def show(self, form: forms.Form, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the list with the form for an invitation."""
         members = self.verbs.members(self.workspace_id, by=self.caller)
         page: Page[Membership] = Paginator(members, PER_PAGE).get_page(self.request.GET.get("page"))
         return self.page(
@@ -219,16 +212,12 @@ class MembersPage(WorkspacePage):
 
 
 class MemberPage(MembersPage):
-    """A page about the member that the address names."""
-
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the name from the address."""
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
 
     @property
     def named(self) -> str:
-        """The name of the person."""
         return person_name(self.username, Place.NAMED)
 
     def refused(self, problem: str) -> HttpResponseRedirect:
@@ -243,12 +232,9 @@ class MemberPage(MembersPage):
 
 
 class RolePage(MemberPage):
-    """Changes the role of a member."""
-
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Change the role, and show the list."""
         asked = request.POST.get("role", "")
         if asked not in list(Role):
             return self.refused(_("%(person)s needs one of the four roles.") % {"person": self.named})
@@ -263,10 +249,7 @@ class RolePage(MemberPage):
 
 
 class RemovePage(MemberPage):
-    """Asks for confirmation before a membership ends."""
-
     def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Ask for confirmation."""
         return self.page(
             "studio/workspaces/remove.html",
             title=_("Remove %(person)s?") % {"person": self.named},
@@ -275,7 +258,6 @@ class RemovePage(MemberPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """End the membership, and show the list."""
         try:
             self.verbs.remove(self.workspace_id, self.username, by=self.caller)
         except LastAdmin:
@@ -292,17 +274,13 @@ class InvitationLinkPage(MemberPage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Show the new link, once."""
         return self.show_link(*self.editor.invitation.renew(self.workspace_id, self.username, by=self.caller))
 
 
 class WithdrawPage(MemberPage):
-    """Withdraws a pending invitation."""
-
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Withdraw the invitation, and show the list."""
         self.editor.invitation.withdraw(self.workspace_id, self.username, by=self.caller)
         message = _("%(person)s is no longer invited.") % {"person": self.username}
         return self.go(self.address("members"), message)
@@ -315,8 +293,6 @@ MAX_KEYS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class RoleLine:
-    """A role of a person in a workspace."""
-
     membership: Membership
     role: str
     address: str
@@ -325,8 +301,6 @@ class RoleLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A person in the list of members."""
-
     user: Any
     roles: Sequence[RoleLine]
     more: int
@@ -335,7 +309,6 @@ class Line:
 
 
 def access_address(username: str) -> str:
-    """Return the address of the page about what a person may do."""
     return f"{reverse('studio:access')}?{urlencode({'person': username})}"
 
 
@@ -347,7 +320,6 @@ class AccessPage(AdministrationPage):
     """
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the list, or the page about a person."""
         username = request.GET.get("person", "").replace("\x00", "")
         if username:
             return self._person(username)
@@ -357,7 +329,6 @@ class AccessPage(AdministrationPage):
 
     @property
     def _visible(self) -> Q:
-        """The condition for memberships that the caller may see as an admin."""
         return within("workspace", self.caller.scope(Right.ADMINISTER))
 
     def _list(self, sought: str) -> HttpResponse:
@@ -390,7 +361,6 @@ class AccessPage(AdministrationPage):
         )
 
     def _roles(self, members: Any) -> Mapping[Any, list[RoleLine]]:
-        """Return the roles in these memberships, by the key of the person."""
         found: dict[Any, list[RoleLine]] = {}
         rows = members.select_related("workspace").order_by(ByName("workspace__name"), "workspace_id")
         for member in rows:

@@ -27,8 +27,6 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, kw_only=True)
 class OfWorkspace(Generic[T]):
-    """The part of a list that belongs to one workspace."""
-
     id: str
     name: str
     items: Sequence[T]

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 
 class InviteForm(forms.Form):
-    """The person to invite, and their role."""
-
     username = forms.CharField(
         label=_("User name"),
         max_length=150,
@@ -86,8 +84,6 @@ LAST_DAY: Final = datetime.date.max - datetime.timedelta(days=1)
 
 
 class DayField(forms.DateField):
-    """A day, chosen from the browser's calendar."""
-
     def __init__(self, *, label: StrOrPromise, help_text: StrOrPromise = "") -> None:
         super().__init__(
             label=label,
@@ -118,8 +114,6 @@ ACTIVITY: Final = WorkspaceTab(page="activity", title=_("Activity"), right=Right
 
 
 class AdministrationPage(StudioPage):
-    """A page about workspaces."""
-
     @property
     def admin(self) -> EditorAdmin:
         """The `ModelAdmin` that decides about permissions on workspaces."""
@@ -127,19 +121,15 @@ class AdministrationPage(StudioPage):
 
     @property
     def verbs(self) -> Workspaces:
-        """The editor's verbs for workspaces."""
         return self.editor.workspace
 
 
 class WorkspacePage(AdministrationPage):
-    """A page about one workspace."""
-
     tab = "members"
     right = Right.ADMINISTER
     """The right required to open the page: most are for admins only."""
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the workspace from the address."""
         super().setup(request, *args, **kwargs)
         self.workspace_id = unquote(kwargs["workspace"])
 
@@ -156,7 +146,6 @@ class WorkspacePage(AdministrationPage):
         return self.caller.may(right, self.workspace.pk)
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return a page with the head and the tabs of the workspace."""
         settings = self._links(is_setting=True)
         more = {
             "workspace": self.workspace,
@@ -185,17 +174,14 @@ class WorkspacePage(AdministrationPage):
         return Row.of(tabs)
 
     def address(self, page: str, *rest: str) -> str:
-        """Return the address of another page about this workspace."""
         return address(page, self.workspace_id, *rest)
 
 
 def address(page: str, workspace_id: str, *rest: str) -> str:
-    """Return the address of a page about a workspace."""
     return reverse(f"{ROUTE}{page}", args=[quote(workspace_id), *rest])
 
 
 def invitation_address(token: str) -> str:
-    """Return the address where an invited person accepts."""
     return reverse(f"{ROUTE}invited", args=[token])
 
 
@@ -203,7 +189,6 @@ class WorkspacesPage(AdministrationPage):
     """The workspaces that the caller administers, and the roles in the others."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the workspaces."""
         found = with_member_counts(self.verbs.list(by=self.caller))
         others = memberships_beyond(Right.ADMINISTER, by=self.caller)
         admins = admins_of((other.workspace_id for other in others), by=self.caller)
@@ -232,7 +217,6 @@ class CreateWorkspacePage(AdministrationPage):
     """A new workspace, of which the caller is the first admin."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the empty form."""
         return self._show(NewWorkspaceForm())
 
     def post(self, request: HttpRequest) -> HttpResponse:
@@ -265,7 +249,6 @@ class RenamePage(WorkspacePage):
     http_method_names = ("post",)
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Rename the workspace, and show the members."""
         try:
             renamed = self.verbs.rename(self.workspace_id, request.POST.get("name", ""), by=self.caller)
         except Invalid as error:
@@ -302,7 +285,6 @@ class ListingPage(WorkspacePage):
     right = Right.READ_DRAFTS
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the workspace from the address, or from the query."""
         self.is_across = "workspace" not in kwargs
         chosen = quote(request.GET.get("workspace", "")) if self.is_across else kwargs["workspace"]
         super().setup(request, *args, **{**kwargs, "workspace": chosen})
@@ -321,12 +303,10 @@ class ListingPage(WorkspacePage):
 
     @cached_property
     def workspace_names(self) -> Mapping[str, str]:
-        """The names of the workspaces that the caller may list, by id."""
         return dict(workspace_choices(self.right, self.caller))
 
     @property
     def scope(self) -> Mapping[str, str]:
-        """The scope to listen to, for events."""
         return {"workspace_id": self.listed_id} if self.listed_id is not None else {}
 
     @cached_property
@@ -341,7 +321,6 @@ class ListingPage(WorkspacePage):
         return urlencode({name: value for name, value in {**kept, **values}.items() if value})
 
     def page(self, template: str, *, title: str, status: int = 200, **context: Any) -> TemplateResponse:
-        """Return the page in the frame of the workspace, or in that of the studio."""
         if not self.is_across:
             return super().page(template, title=title, status=status, **context)
         names = self.workspace_names

@@ -37,8 +37,6 @@ class ServiceAccountForm(forms.Form):
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """A service account in the list."""
-
     membership: Membership
     role: str
     keys: int
@@ -54,11 +52,9 @@ class ServiceAccountsPage(WorkspacePage):
     tab = "service_accounts"
 
     def get(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Show them."""
         return self.show(ServiceAccountForm())
 
     def post(self, request: HttpRequest, workspace: str) -> HttpResponse:
-        """Create one, and go back to the list."""
         form = ServiceAccountForm(request.POST)
         if not form.is_valid():
             return self.show(form, status=400)
@@ -79,7 +75,6 @@ class ServiceAccountsPage(WorkspacePage):
         return self.verbs.service_accounts(by=self.caller).filter(workspace=workspace)
 
     def show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        """Return the list with the form."""
         page: Page[Membership] = Paginator(self.rows(), PER_PAGE).get_page(self.request.GET.get("page"))
         keys = ApiKey.objects.filter(
             owner__in=[membership.user_id for membership in page.object_list], revoked_at=None
@@ -109,15 +104,11 @@ class ServiceAccountsPage(WorkspacePage):
 
 
 class DeleteServiceAccountPage(ServiceAccountsPage):
-    """Asks for confirmation before a service account goes."""
-
     def setup(self, request: HttpRequest, *args: str, **kwargs: str) -> None:
-        """Take the name from the address."""
         super().setup(request, *args, **kwargs)
         self.username = unquote(kwargs["member"])
 
     def get(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Ask for confirmation."""
         self._require()
         return self.page(
             "company/delete_service_account.html",
@@ -127,7 +118,6 @@ class DeleteServiceAccountPage(ServiceAccountsPage):
         )
 
     def post(self, request: HttpRequest, workspace: str, member: str = "") -> HttpResponse:
-        """Switch it off with its keys, and show the list."""
         self._require()
         self.verbs.delete_service_account(self.username, by=self.caller)
         message = _("Service account %(name)s deleted.") % {"name": self.username}

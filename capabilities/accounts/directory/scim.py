@@ -30,21 +30,17 @@ _ALWAYS_RETURNED: Final = frozenset({"id", "schemas"})
 
 
 class ScimError(Exception):
-    """A refusal, in SCIM's own form."""
-
     def __init__(self, status: int, detail: str, kind: str | None = None) -> None:
         super().__init__(detail)
         self.status, self.detail, self.kind = status, detail, kind
 
     @property
     def body(self) -> dict[str, Any]:
-        """The JSON object of the answer."""
         body = {"schemas": [ERROR], "status": str(self.status), "detail": self.detail}
         return body if self.kind is None else {**body, "scimType": self.kind}
 
 
 def invalid(detail: str, kind: str = "invalidValue") -> ScimError:
-    """Return the error for a request that is wrong."""
     return ScimError(400, detail, kind)
 
 
@@ -109,7 +105,6 @@ class Search:
         )
 
     def shown(self, resource: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a resource with the attributes that are to be returned."""
         found = {}
         for name, value in resource.items():
             if name in _ALWAYS_RETURNED:
@@ -213,7 +208,6 @@ def _operation(operation: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _at(path: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the attributes that an operation with a path sets."""
     place = _place(path)
     if place is None:
         return

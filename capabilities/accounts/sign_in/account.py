@@ -95,12 +95,9 @@ def local_login(request: HttpRequest) -> HttpResponseBase:
 
 
 class AccountPage(StudioPage):
-    """Leads to the pages about the account."""
-
     http_method_names = ["get"]
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them."""
         return self.page(
             "company/account.html",
             title=_("Your account"),
@@ -119,11 +116,9 @@ class ConfirmPage(StudioPage):
     """Asks for the password: for sessions that administer through the API."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Ask for it."""
         return confirm_page(request, next_url=self._next)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Check it."""
         problem = check_password(request, request.POST.get(PASSWORD, ""))
         if problem:
             return confirm_page(request, problem, next_url=self._next)
@@ -138,10 +133,7 @@ class ConfirmPage(StudioPage):
 
 
 class SessionsPage(StudioPage):
-    """Where the person is signed in, and signing out there."""
-
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show the sessions."""
         own: Any = request.user
         here = request.session.session_key
         found = sessions.sessions_of(own)
@@ -149,7 +141,6 @@ class SessionsPage(StudioPage):
         return self.page("company/sessions.html", title=pgettext("signed in", "Sessions"), rows=rows)
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Sign out one session, or all others."""
         own: Any = request.user
         here = request.session.session_key
         if "all" in request.POST:
@@ -173,11 +164,9 @@ class LinksPage(StudioPage):
     """The providers through which the person can sign in."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        """Show them."""
         return self._show()
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """Begin to link a provider, or remove a link."""
         again = ask_again(request)
         if again is not None:
             return again

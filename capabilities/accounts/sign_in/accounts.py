@@ -176,7 +176,6 @@ def follow_groups(user: User, provider: Provider, claims: Mapping[str, Any]) -> 
 
 
 def roles_of(rules: Iterable[GroupRule], provider_id: str, groups: Iterable[str]) -> dict[str, Role]:
-    """Return the highest role in each workspace that the groups give."""
     found: dict[str, Role] = {}
     given = set(groups)
     for rule in rules:

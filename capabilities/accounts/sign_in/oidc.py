@@ -70,7 +70,6 @@ _published: Final[dict[Provider, _Published]] = {}
 
 
 def forget() -> None:
-    """Forget what providers have published, as a new process begins."""
     _published.clear()
 
 

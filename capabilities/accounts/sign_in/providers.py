@@ -23,8 +23,6 @@ _SCOPES: Final = ("openid", "profile", "email")
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """An identity provider that speaks OpenID Connect."""
-
     id: str
     name: str
     issuer: str
@@ -67,7 +65,6 @@ def group_rules() -> Sequence[GroupRule]:
 
 
 def is_secure(address: str) -> bool:
-    """Return whether an address is https, or http on this machine."""
     try:
         parts = urlsplit(address)
     except ValueError:

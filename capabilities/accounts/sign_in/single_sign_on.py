@@ -87,7 +87,6 @@ _STATUS: Final = {"provider_unavailable": 502, "too_many": 429, "state": 400}
 
 
 def refusal_page(request: HttpRequest, code: str, provider: str) -> HttpResponse:
-    """Return the page that says why nobody was signed in."""
     context = {
         **site.each_context(request),
         "title": _("You are not signed in"),
@@ -111,8 +110,6 @@ _PATIENCE: Final = 600.0
 
 @dataclass(frozen=True, kw_only=True)
 class Begun:
-    """A sign-in that has begun in a session."""
-
     provider: str
     purpose: str
     next: str
@@ -129,7 +126,6 @@ def offered() -> Mapping[str, Provider]:
 
 
 def ways(next_url: str) -> list[Link]:
-    """Return the links to sign in through each provider."""
     return [
         Link(
             title=_("Sign in with %(provider)s") % {"provider": provider.name},
@@ -187,7 +183,6 @@ class SingleSignOnView(View):
     http_method_names = ["get"]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        """Answer, or say why not."""
         found = offered().get(kwargs["provider"])
         if found is None:
             raise Http404
@@ -199,7 +194,6 @@ class SingleSignOnView(View):
             return self.refused(error.code)
 
     def refused(self, code: str) -> HttpResponse:
-        """Record that the sign-in was refused, and return the page that says why."""
         about: dict[str, Any] = {"provider": self.provider.id, "reason": code}
         logger.warning("a sign-in was refused", extra={**about, "address": client_address(self.request)})
         if code not in {"state", "too_many"}:  # these cost the sender nothing, so they could fill the log
@@ -220,7 +214,6 @@ class CallbackView(SingleSignOnView):
     """`/studio/sso/:id/callback/`: where the provider sends people back to."""
 
     def get(self, request: HttpRequest, provider: str) -> HttpResponse:
-        """Check the answer of the provider, and do what the sign-in was begun for."""
         address = client_address(request)
         try:
             attempt = SignInAttempts.objects.begin([subject("address", address)] if address else [])

@@ -45,7 +45,6 @@ BUTTON: Final = VersionButton(
 
 
 def panels(shown: VersionOnPage) -> Iterator[Panel]:
-    """Yield the running rollout."""
     running = running_of(shown.resource)
     if running is not None:
         yield Panel(slot=Slot.TOP, html=strip(running, shown.resource), stylesheets=STYLESHEETS)
@@ -57,7 +56,6 @@ def running(about: Mapping[str, Any]) -> Sequence[QuerySet[Any]]:
 
 
 def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
-    """Return the line with the running versions and their shares."""
     ids = [arm.version_id for arm in rollout.placed_arms]
     rows = resource.version_model.objects.filter(pk__in=ids).values_list("pk", "number")
     names = {str(pk): gettext("Version %(number)s") % {"number": number} for pk, number in rows}
@@ -73,7 +71,6 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
 def notes(
     caller: Caller, kind: StudioKind, resource: VersionedResource, versions: Sequence[Snapshot]
 ) -> Mapping[str, Sequence[SafeString]]:
-    """Return the current shares of versions in a history, by their ids."""
     running = running_of(resource)
     if running is None:
         return {}
@@ -105,7 +102,6 @@ def _chip(arm: Arm, rollout: Rollout) -> SafeString:
 
 
 def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
-    """Return the resources of a kind with a running rollout."""
     running = Rollout.objects.running().filter(kind=kind.slug).order_by()
     readable = running.filter(within("workspace", viewer.caller.scope(Right.READ_DRAFTS)))
     return list(readable.values_list("resource_id", flat=True))

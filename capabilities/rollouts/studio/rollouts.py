@@ -58,7 +58,6 @@ from versioning.models import Event, VersionedResource, WorkerHeartbeat, events
 
 
 def of_form(kind: StudioKind, resource_id: str, version_id: str) -> str:
-    """Return the address of the form to start a rollout of a version."""
     return f"{kind.address('share', resource_id)}?{urlencode({'version': version_id})}"
 
 
@@ -68,13 +67,11 @@ def of_rollout(rollout: Rollout, page: str = "rollout") -> str:
 
 
 def of_completing(rollout: Rollout, arm: str) -> str:
-    """Return the address of the confirmation page for making an arm's version live."""
     address = KINDS_BY_SLUG[rollout.kind].address
     return address("rollout_complete", rollout.resource_id, str(rollout.pk), arm)
 
 
 def of_rollouts(kind: StudioKind, resource_id: str) -> str:
-    """Return the address of the page with the running rollout, or the last one."""
     return kind.address("rollouts", resource_id)
 
 
@@ -102,8 +99,6 @@ UNLIKELY: Final = 0.01
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackCounts:
-    """The feedback on an arm under one name."""
-
     name: str
     count: int
     mean: float | None
@@ -113,8 +108,6 @@ class FeedbackCounts:
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers:
-    """The numbers of an arm, or of the live version."""
-
     title: str
     """The name of the arm."""
     arm: str
@@ -260,7 +253,6 @@ class _Counted:
         self._feedback = Feedbacks.current().summed(*about, since=rollout.started_at, until=end, by=caller)
 
     def _add(self, sums: Iterable[Mapping[str, Any]], day: datetime.date, sign: int) -> None:
-        """Add stored sums of a day, or subtract them."""
         for row in sums:
             key = (row["version_id"], row["arm"])
             unknown = {"version_number": row["version_number"], "prices_until": day}
@@ -271,7 +263,6 @@ class _Counted:
             days[day] = max(days.get(day, 0) + sign * row["runs"], 0)
 
     def of(self, title: str, arm: str, version_id: str, weight: int) -> Numbers:
-        """Return the numbers of an arm, or those of the version for all others."""
         row = self._sums.get((version_id, arm))
         counted: dict[str, Any] = {}
         if row and row["sum_runs"]:
@@ -332,12 +323,10 @@ def percent_field(**more: Any) -> forms.DecimalField:
 
 
 def share_input() -> forms.NumberInput:
-    """Return the control for a share."""
     return forms.NumberInput(attrs={"class": "input", "step": "any"})
 
 
 def moment_field(**more: Any) -> forms.DateTimeField:
-    """Return an optional field for a time in the zone of the page."""
     control = forms.DateTimeInput(attrs={"class": "input", "type": "datetime-local"}, format=LOCAL)
     return forms.DateTimeField(required=False, input_formats=[LOCAL], widget=control, **more)
 
@@ -401,7 +390,6 @@ class ShareForm(forms.Form):
 
     @property
     def has_steps(self) -> bool:
-        """Whether a time of a step was entered, or has to be corrected."""
         return any(field.errors or field.value() for _share, at in self.step_fields for field in (at,))
 
     def clean_key(self) -> str:
@@ -421,7 +409,6 @@ class ShareForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        """Check that each step is later and larger than what is before it."""
         given = self.cleaned_data
         share, moment = given.get("share"), timezone.now()
         for number in (1, 2):
@@ -439,7 +426,6 @@ class ShareForm(forms.Form):
 
     @property
     def steps(self) -> list[Step]:
-        """The steps with a time."""
         given = self.cleaned_data
         return [
             Step(weight=int(given[f"step_{n}_share"] * PER_CENT), run_at=at)
@@ -452,13 +438,10 @@ class ShareForm(forms.Form):
         return Arm(name=self.cleaned_data["name"], version_id=version_id, weight=weight)
 
     def add(self, error: Invalid) -> None:
-        """Add the editor's errors to their fields."""
         add_errors(self, error, **FIELDS)
 
 
 class WeightsForm(forms.Form):
-    """New shares for the arms of a rollout."""
-
     def __init__(self, *args: Any, arms: Sequence[Arm], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.arms = arms
@@ -470,20 +453,16 @@ class WeightsForm(forms.Form):
             )
 
     def weights(self) -> list[tuple[str, int]]:
-        """Return the weights by name."""
         return [
             (arm.name, int(self.cleaned_data[f"share_{number}"] * PER_CENT))
             for number, arm in enumerate(self.arms)
         ]
 
     def add(self, error: Invalid) -> None:
-        """Add the editor's errors to their fields."""
         add_errors(self, error, **{f"arms.{n}.weight": f"share_{n}" for n in range(len(self.arms))})
 
 
 class StopForm(forms.Form):
-    """The reason for stopping a rollout."""
-
     reason = forms.CharField(
         label=_("Reason (optional)"),
         required=False,
@@ -514,7 +493,6 @@ class OneRollout(ResourcePage):
     right = Right.READ_DRAFTS
 
     def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        """Take the id of the rollout and the name of an arm from the address."""
         super().setup(request, *args, **kwargs)
         self.rollout_id, self.arm_name = kwargs.get("rollout", ""), kwargs.get("arm", "")
 
@@ -534,7 +512,6 @@ class OneRollout(ResourcePage):
         return self.resource
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page of the rollout."""
         rollout = self.rollout
         is_running, may_publish = rollout.state == State.RUNNING, self.may(Right.PUBLISH)
         arms = rollout.placed_arms
@@ -592,10 +569,7 @@ class OneRollout(ResourcePage):
 
 
 class RolloutPage(OneRollout):
-    """Shows a rollout."""
-
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Show the rollout."""
         self.listen({"resource_kind": self.kind.slug, "resource_id": self.resource_id})
         return self.show()
 
@@ -614,7 +588,6 @@ class LatestRolloutPage(RolloutPage):
         return newest
 
     def show(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page of the rollout, or the one that explains how to start one."""
         try:
             _newest = self.rollout
         except NotFound:
@@ -625,18 +598,13 @@ class LatestRolloutPage(RolloutPage):
 
 
 class Target(OneRollout):
-    """The target of a form on the page of a rollout."""
-
     right = Right.PUBLISH
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Redirect to the page of the rollout, which has the form."""
         return self.go(of_rollout(self.rollout))
 
 
 class WeightsPage(Target):
-    """Changes the shares of a rollout's arms."""
-
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
         """Change them; after an error, show the form again."""
         form = WeightsForm(request.POST, arms=self.rollout.placed_arms)
@@ -657,10 +625,7 @@ class WeightsPage(Target):
 
 
 class StepsPage(Target):
-    """Cancels the steps that still wait."""
-
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Cancel them."""
         RolloutStep.objects.of(self.rollout).cancel()
         return self.go(of_rollout(self.rollout), gettext("Steps cancelled. The share stays as it is."))
 
@@ -699,7 +664,6 @@ class CompletePage(OneRollout, DifferencesPage):
         return found
 
     def get(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
-        """Ask for confirmation."""
         return self.ask()
 
     def post(self, request: HttpRequest, resource: str, **_ids: str) -> HttpResponse:
@@ -719,14 +683,12 @@ class CompletePage(OneRollout, DifferencesPage):
         return self.back("history", gettext("%(version)s is live.") % {"version": title_of(version)})
 
     def version(self) -> Snapshot:
-        """Return the version of the arm."""
         found: Snapshot = self.collection.version(
             self.resource_id, self.arm.version_id, by=self.caller
         ).version
         return found
 
     def ask(self, *, status: int = 200, **context: Any) -> HttpResponse:
-        """Return the page that asks for confirmation."""
         version, live = self.version(), self.found.active
         fields = self.effects(live, version)
         return self.page(
@@ -750,12 +712,9 @@ class CompletePage(OneRollout, DifferencesPage):
 
 
 class SharePage(ResourcePage):
-    """Starts a rollout of one version."""
-
     tab = "history"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the form, with the key of the last rollout in the workspace."""
         self.require(Right.PUBLISH)
         last = Rollout.objects.filter(workspace=self.workspace_id).order_by("-started_at").first()
         form = ShareForm(initial={"key": last.bucket_by} if last else None)

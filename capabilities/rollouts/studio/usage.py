@@ -54,12 +54,10 @@ class Chart:
 
     @property
     def total(self) -> int:
-        """The number of runs."""
         return sum(self.runs)
 
     @property
     def peak(self) -> int:
-        """The most runs of a day."""
         return max(self.runs)
 
     @property
@@ -90,7 +88,6 @@ class Chart:
 
     @property
     def box(self) -> str:
-        """The box that contains the bars."""
         return f"0 0 {WIDTH} {HEIGHT}"
 
 
@@ -114,7 +111,6 @@ def _about(row: Feedback) -> dict[str, Any]:
 
 
 def _shown(value: object) -> object:
-    """Return the value of feedback as people read it."""
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return value
@@ -126,7 +122,6 @@ class UsagePage(ResourcePage):
     tab = "runs"
 
     def get(self, request: HttpRequest, resource: str) -> HttpResponse:
-        """Show the usage."""
         self.require(Right.READ_DRAFTS)
         since = timezone.now().date() - DAYS
         about = (self.kind.slug, self.resource_id)

@@ -21,12 +21,10 @@ ISSUER: Final = "The editor"
 
 
 def new_secret() -> str:
-    """Return a new secret, as apps take it."""
     return base64.b32encode(secrets.token_bytes(_BYTES)).decode()
 
 
 def address_for_apps(secret: str, username: str) -> str:
-    """Return the address that apps read from a QR code."""
     label = quote(f"{ISSUER}:{username}")
     return f"otpauth://totp/{label}?{urlencode({'secret': secret, 'issuer': ISSUER}, quote_via=quote)}"
 
@@ -67,7 +65,6 @@ def step_of(secret: str, code: str, *, after: int = 0) -> int | None:
 
 
 def add(user: Any, secret: str, step: int) -> SecondFactor:
-    """Store the app of a person, in place of an earlier one."""
     with transaction.atomic():
         SecondFactor.of(user).filter(kind=Kind.TOTP).delete()
         made = SecondFactor(user=user, kind=Kind.TOTP)
