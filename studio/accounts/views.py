@@ -39,6 +39,7 @@ from studio.accounts.forms import (
 )
 from studio.error_pages import framed
 from studio.named import display_name, reserved_names
+from studio.pages import FormPage
 from studio.preferences import LANGUAGES
 from studio.translation import translated
 from studio.views import StudioPage
@@ -282,28 +283,25 @@ def _reserved_names() -> frozenset[str]:
     return frozenset(found)
 
 
-class NamePage(StudioPage):
+class NamePage(FormPage):
     """Where a person sets the name under which others see them."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
+    form_class = NameForm
+    template = "studio/accounts/name.html"
+    title = gettext_lazy("Your name")
+
+    def get(self, request: HttpRequest, **ids: str) -> HttpResponse:
         """Show the form; raises `NotFound` if the user model has no names."""
         if not name_fields():
             raise NotFound
         return self.show(NameForm(initial={name: getattr(request.user, name) for name in name_fields()}))
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Store the name; a form with errors is shown again."""
-        form = NameForm(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=400)
-        user: Any = request.user
+    def save(self, form: NameForm) -> HttpResponse:
+        user: Any = self.request.user
         for name in name_fields():
             setattr(user, name, form.cleaned_data[name])
         user.save(update_fields=name_fields())
-        return self.go(request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
-
-    def show(self, form: NameForm, *, status: int = 200) -> HttpResponse:
-        return self.page("studio/accounts/name.html", title=_("Your name"), form=form, status=status)
+        return self.go(self.request.path, _("You are now shown as %(name)s.") % {"name": display_name(user)})
 
 
 _META: Final = accounts().model._meta
@@ -329,42 +327,36 @@ class EraseForm(forms.Form):
         return self._username
 
 
-class ErasePage(StudioPage):
+class ErasePage(FormPage):
+    """Asks for the user name, shows what is erased and what stays, and erases the person."""
+
     asks_password_again = True
-
-    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
-        super().setup(request, *args, **kwargs)
-        self._id = unquote(kwargs["object_id"])
-
-    def get(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        return self._show(EraseForm(username=self._username))
-
-    def post(self, request: HttpRequest, object_id: str) -> HttpResponse:
-        form = EraseForm(request.POST, username=self._username)
-        if not form.is_valid():
-            return self._show(form, status=400)
-        erased = self.editor.person.erase(self._username, by=self.caller)
-        message = _("The person is erased. What they did remains under the name %(name)s.")
-        return self.go(reverse(LIST), message % {"name": erased.username})
+    template = "studio/accounts/erase.html"
 
     @cached_property
-    def _username(self) -> str:
+    def username(self) -> str:
         """The name of the account; raises `Forbidden` for others than superusers."""
         if self.caller.everywhere is not Role.ADMIN:
             raise Forbidden("Only superusers may erase people.")
         try:
-            found = accounts().filter(pk=self._id).first()
+            user = accounts().filter(pk=unquote(self.kwargs["object_id"])).first()
         except (ValueError, ValidationError):
-            found = None
-        if found is None:
+            user = None
+        if user is None:
             raise NotFound
-        return found.get_username()
+        return user.get_username()
 
-    def _show(self, form: EraseForm, *, status: int = 200) -> HttpResponse:
-        return self.page(
-            "studio/accounts/erase.html",
-            title=_("Erase %(name)s?") % {"name": self._username},
-            status=status,
-            form=form,
-            back_address=reverse(LIST),
-        )
+    @property
+    def title(self) -> str:
+        return _("Erase %(name)s?") % {"name": self.username}
+
+    def form(self, *data: Any) -> EraseForm:
+        return EraseForm(*data, username=self.username)
+
+    def save(self, form: EraseForm) -> HttpResponse:
+        erased = self.editor.person.erase(self.username, by=self.caller)
+        message = _("The person is erased. What they did remains under the name %(name)s.")
+        return self.go(reverse(LIST), message % {"name": erased.username})
+
+    def context(self) -> dict[str, Any]:
+        return {"back_address": reverse(LIST)}

@@ -29,6 +29,7 @@ from studio.named import (
 from studio.panels import Panel
 from studio.resources.rows import Star, StateWords
 from studio.translation import changes_of, message_of, reference_to, title_of, translated, translated_at_field
+from studio.workspaces.names import role_name
 from versioning.domain.snapshots import Snapshot, subject_of
 
 register = template.Library()
@@ -51,6 +52,7 @@ register.simple_tag(id_if_shared)
 register.simple_tag(workspace_name)
 register.filter(face)
 register.filter(display_name)
+register.filter(role_name)
 
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
 

@@ -22,12 +22,14 @@ from django.utils.translation import gettext_lazy as _
 from studio import additions, site
 from studio.extensions import WorkspaceTab
 from studio.navigation import Link, Row
+from studio.pages import FormPage
+from studio.pages import add_errors as add_errors  # noqa: PLC0414  extensions import it from here
 from studio.permissions import EditorAdmin
-from studio.translation import translated, translated_at_field
+from studio.translation import translated
 from studio.views import StudioPage
 from studio.workspaces.names import CHOICES, role_name, workspace_choices
 from versioning.domain.access import Caller, Right, Role
-from versioning.domain.errors import Forbidden, IdTaken, Invalid, Message, Usernames
+from versioning.domain.errors import Forbidden, Invalid, Message, Usernames
 from versioning.editor import Workspaces
 from versioning.editor.memberships import admins_of, memberships_beyond, with_member_counts, workspaces_with
 from versioning.models import WorkerHeartbeat, Workspace
@@ -68,13 +70,6 @@ class NewWorkspaceForm(forms.Form):
             "to generate it from the name."
         ),
     )
-
-
-def add_errors(form: forms.Form, error: Invalid, **names: str) -> None:
-    """Add the errors to their fields; `names` maps a field to its name in the form, if different."""
-    for issue in error.issues:
-        field = names.get(issue.field, issue.field)
-        form.add_error(field if field in form.fields else None, translated_at_field(issue.message))
 
 
 FIRST_DAY: Final = datetime.date.min + datetime.timedelta(days=1)
@@ -213,36 +208,21 @@ class WorkspacesPage(AdministrationPage):
         )
 
 
-class CreateWorkspacePage(AdministrationPage):
+class CreateWorkspacePage(FormPage, AdministrationPage):
     """A new workspace, of which the caller is the first admin."""
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self._show(NewWorkspaceForm())
+    form_class = NewWorkspaceForm
+    template = "studio/workspaces/create.html"
+    title = _("New workspace")
+    id_field = "id"
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        """Create the workspace and go to its members; after an error, show the form again."""
-        form = NewWorkspaceForm(request.POST)
-        if not form.is_valid():
-            return self._show(form, status=400)
-        try:
-            made = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
-        except IdTaken as error:
-            form.add_error("id", translated(error.message))
-            return self._show(form, status=409)
-        except Invalid as error:
-            add_errors(form, error)
-            return self._show(form, status=400)
-        message = gettext("The workspace %(name)s was created. Invite someone.") % {"name": made.name}
-        return self.go(address("members", made.pk), message)
+    def save(self, form: NewWorkspaceForm) -> HttpResponse:
+        workspace = self.verbs.create(form.cleaned_data["id"], form.cleaned_data["name"], by=self.caller)
+        message = gettext("The workspace %(name)s was created. Invite someone.") % {"name": workspace.name}
+        return self.go(address("members", workspace.pk), message)
 
-    def _show(self, form: forms.Form, *, status: int = 200) -> HttpResponse:
-        return self.page(
-            "studio/workspaces/create.html",
-            title=gettext("New workspace"),
-            status=status,
-            form=form,
-            list_address=reverse(f"{ROUTE}changelist"),
-        )
+    def context(self) -> dict[str, Any]:
+        return {"list_address": reverse(f"{ROUTE}changelist")}
 
 
 class RenamePage(WorkspacePage):
@@ -255,8 +235,8 @@ class RenamePage(WorkspacePage):
             problem = {"problem": translated(error.issues[0].message)}
             message = gettext("Nothing was changed: the name %(problem)s.") % problem
             return self.go(self.address("members"), message, level=messages.ERROR)
-        said = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
-        return self.go(self.address("members"), said)
+        message = gettext("The workspace is now called %(name)s.") % {"name": renamed.name}
+        return self.go(self.address("members"), message)
 
 
 MAX_ASKED: Final = 3
