@@ -32,8 +32,6 @@ class FormPage(StudioPage):
 
     form_class: type[forms.Form]
     template: str
-    error_fields: Mapping[str, str] = {}
-    """The fields of the form, by the names that the verb has for them, where these differ."""
     id_field: str | None = None
     """The field at which an id stands that is taken."""
 
@@ -57,6 +55,11 @@ class FormPage(StudioPage):
     def title(self) -> StrOrPromise:
         """The title of the page."""
         raise NotImplementedError
+
+    @property
+    def error_fields(self) -> Mapping[str, str]:
+        """The fields of the form, by the names that the verb has for them, where these differ."""
+        return {}
 
     def form(self, *data: Any) -> Any:
         """Return the form, empty or with what was posted."""

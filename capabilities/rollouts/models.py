@@ -12,6 +12,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import pgettext_lazy
 from editor_client.shared.arms import MAX_PATH, Arm, rule_of
 
 from versioning.domain.access import APPLICATION, Caller, Via
@@ -35,10 +36,10 @@ LAST = ("last_used_at", "last_used_by", "last_key_prefix", "prices_of")
 
 
 class State(models.TextChoices):
-    RUNNING = "running"
-    STOPPED = "stopped"
+    RUNNING = "running", pgettext_lazy("rollout", "Running")
+    STOPPED = "stopped", pgettext_lazy("rollout", "Stopped")
     """Everyone gets the active version again."""
-    COMPLETED = "completed"
+    COMPLETED = "completed", pgettext_lazy("rollout", "Completed")
     """The version of one of its arms has become the active one."""
 
 

@@ -17,7 +17,7 @@ from editor_client.shared.arms import Arm
 from capabilities.rollouts.ending import running_of
 from capabilities.rollouts.models import Rollout
 from capabilities.rollouts.studio import rollouts
-from capabilities.rollouts.studio.rollouts import of_rollout, percent
+from capabilities.rollouts.studio.rollouts import percent
 from capabilities.rollouts.studio.usage import DAYS, MAX_DAYS, Chart
 from capabilities.rollouts.usage.verbs import runs_of_many
 from studio.extensions import Extension, ResourceTab, VersionButton
@@ -64,7 +64,7 @@ def strip(rollout: Rollout, resource: VersionedResource) -> SafeString:
         % {"version": names.get(arm.version_id, gettext("A version")), "share": percent(arm.weight)}
         for arm in rollout.placed_arms
     ]
-    context = {"lines": lines, "address": of_rollout(rollout)}
+    context = {"lines": lines, "address": rollouts.address(rollout)}
     return render_to_string("experiments/strip.html", context)
 
 
@@ -98,7 +98,7 @@ def list_notes(
 
 def _chip(arm: Arm, rollout: Rollout) -> SafeString:
     message = gettext("On %(share)s%%") % {"share": percent(arm.weight)}
-    return format_html('<a class="chip chip-published" href="{}">{}</a>', of_rollout(rollout), message)
+    return format_html('<a class="chip chip-published" href="{}">{}</a>', rollouts.address(rollout), message)
 
 
 def _on_a_share(kind: ResourceKind, _value: str, viewer: Viewer) -> Collection[str]:
@@ -126,6 +126,6 @@ STUDIO: Final = Extension(
     buttons=[BUTTON],
     notes=notes,
     list_notes=list_notes,
-    event_address=rollouts.of_event,
+    event_address=rollouts.event_address,
     way_out=rollouts.way_out,
 )
